@@ -1,0 +1,1 @@
+"""Cluster words: all-reduce costs, job speeds and the curves fitted to measurements."""
