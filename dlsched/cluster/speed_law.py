@@ -18,10 +18,10 @@ import math
 from fractions import Fraction
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+from dlsched.core.files import Refused
+from dlsched.core.instance import STRICT, NonNegative, Positive
 
 
 class SpeedLaw(BaseModel):
@@ -41,13 +41,14 @@ class SpeedLaw(BaseModel):
     pydantic.ValidationError
         A coefficient is negative or not finite, or the time on one GPU is not positive.
 
-    Source: Capes et al. 2018, arXiv 1908.08082 (the abstract; the law itself as in Optimus, EuroSys 2018).
+    Source: the resource model for ring all-reduce jobs of Capes et al. 2018, arXiv 1908.08082 (abstract read only; the
+    four terms are our reconstruction: compute, per-GPU overhead, transfer, and what does not depend on w).
 
     >>> SpeedLaw(theta=(0.001, 0.5, 0.0, 1.0), samples=50_000, model_bytes=1e8).epoch_time_s(10)
     10.5
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = STRICT
 
     theta: Annotated[tuple[NonNegative, NonNegative, NonNegative, NonNegative], Field(strict=False)]
     samples: Positive
@@ -56,13 +57,14 @@ class SpeedLaw(BaseModel):
     @model_validator(mode="after")
     def _positive_times(self) -> Self:
         if not self.epoch_time_s(1) > 0 or not math.isfinite(self.epoch_time_s(1)):
-            raise ValueError("theta gives no positive, finite time on one GPU")
+            raise Refused("a law with no positive, finite time on one GPU", "theta with tau(1) > 0", "theta")
         return self
 
     def epoch_time_s(self, gpus: int) -> float:
         """Seconds per epoch on ``gpus`` >= 1 GPUs, in floating point."""
         theta0, theta1, theta2, theta3 = self.theta
-        return theta0 * self.samples / gpus + theta1 * (gpus - 1) + theta2 * (gpus - 1) * self.model_bytes / gpus + theta3
+        sent = (gpus - 1) * self.model_bytes / gpus
+        return theta0 * self.samples / gpus + theta1 * (gpus - 1) + theta2 * sent + theta3
 
     def exact_epoch_time_s(self, gpus: int) -> Fraction:
         """Seconds per epoch on ``gpus`` GPUs, in rational arithmetic on the law's floats."""
@@ -72,8 +74,9 @@ class SpeedLaw(BaseModel):
 
     def largest_useful_count(self, most: int) -> int:
         """Return the smallest count in 1..``most`` that no larger one beats; counts above it are dominated by it."""
-        hyperbolic = Fraction(self.theta[0]) * Fraction(self.samples) - Fraction(self.theta[2]) * Fraction(self.model_bytes)
-        return smallest_minimiser(hyperbolic, Fraction(self.theta[1]), most)
+        theta0, linear, theta2, _ = map(Fraction, self.theta)
+        hyperbolic = theta0 * Fraction(self.samples) - theta2 * Fraction(self.model_bytes)
+        return smallest_minimiser(hyperbolic, linear, most)
 
 
 def smallest_minimiser(hyperbolic: Fraction, linear: Fraction, most: int) -> int:

@@ -1,0 +1,57 @@
+"""Dynamic programming over the capacity: the slow, obviously right optimum of a cost table.
+
+best_j(c) = min over counts w <= c of job j of cost_j(w) + best_{j-1}(c - w), best_0(c) = 0 for every c >= 0.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dlsched.algorithms.cost_table import CostTable, IntArray
+
+
+def state_bytes(table: CostTable, capacity: int) -> int:
+    """Memory that ``solve_by_states`` needs for its decisions: J (C + 1) entries."""
+    return table.jobs * (_useful(table, capacity) + 1) * _decision_type(table).itemsize
+
+
+def solve_by_states(table: CostTable, capacity: int, *, step: Callable[[], None] | None = None) -> IntArray | None:
+    """Return the pairs of least total cost whose counts add up to at most ``capacity``, or None if there are none.
+
+    O(P C) time and O(J C) memory, C being the smaller of the capacity and the sum of the largest counts. Among equals
+    the smaller count wins. ``step`` is called before every job; it may raise to stop the search.
+    """
+    if table.minimum_units > capacity:
+        return None
+    capacity = _useful(table, capacity)
+    best = np.zeros(capacity + 1)
+    decisions = np.zeros((table.jobs, capacity + 1), dtype=_decision_type(table))
+    bounds = table.starts.tolist()
+    counts, costs = table.counts.tolist(), table.costs.tolist()
+    for job in range(table.jobs):
+        if step is not None:
+            step()
+        reached = np.full(capacity + 1, np.inf)
+        for place, pair in enumerate(range(bounds[job], bounds[job + 1])):
+            if counts[pair] > capacity:
+                break
+            total = best[: capacity + 1 - counts[pair]] + costs[pair]
+            tail = reached[counts[pair] :]
+            better = total < tail
+            np.copyto(tail, total, where=better)
+            decisions[job, counts[pair] :][better] = place
+        best = reached
+    chosen = np.zeros(table.jobs, dtype=np.int64)
+    left = capacity
+    for job in range(table.jobs - 1, -1, -1):
+        chosen[job] = bounds[job] + int(decisions[job, left])
+        left -= counts[chosen[job]]
+    return chosen
+
+
+def _useful(table: CostTable, capacity: int) -> int:
+    return min(capacity, int(table.counts[table.last].sum()))
+
+
+def _decision_type(table: CostTable) -> np.dtype[np.unsignedinteger]:
+    return np.min_scalar_type(int(table.lengths.max()) - 1)

@@ -1,0 +1,217 @@
+"""The multiple-choice knapsack problem, solved to proven optimality: one count a job, least total cost, within capacity.
+
+====================  =====================================================================================
+code                  mathematics
+====================  =====================================================================================
+``price``             lambda, the best price of a unit (``lagrange.best_price``)
+``regret[p]``         r_j(w) = cost_j(w) + lambda w - min_w' (cost_j(w') + lambda w') >= 0
+``shift[p]``          d = w minus the base count of the job (the base minimises, so its regret is 0)
+``slack``             units the base leaves over
+``excess``            sum of regrets + lambda (unused units) = total cost - L(lambda), for every feasible choice
+``threshold``         t: only pairs with regret <= t are combined
+====================  =====================================================================================
+
+1. Price and base (Sinha and Zoltners 1979; by narrowing instead of sorting, see ``lagrange``).
+2. The excess of a greedily completed base bounds every regret of a better choice: other pairs are fixed out.
+3. Expanding core (after Pisinger 1995): pairs with regret <= t are combined by dynamic programming over (shift, regret)
+   states. A choice whose excess is at most t uses no other pair, so when the best one found has excess <= t it is
+   optimal. Otherwise t grows, at most to the best excess found, which ends the search.
+4. Of the pairs with one shift d only the K of least regret are needed, K = D+ + D- - 1 + max(slack + D-, D+ + t/lambda),
+   D+ and D- the largest shifts up and down. *Proof.* Some optimal choice has no set of shifts that adds up to zero
+   (undoing it changes no units and adds no regret). Order its shifts so that a prefix sum <= 0 is followed by a positive
+   one and a prefix sum > 0 by a negative one while both last: prefix sums lie in -D- + 1 .. D+ and never repeat, so
+   these are fewer than D+ + D-. The rest have one sign and add up to at most slack + D- (up) or D+ + t/lambda (down).
+   So at most K jobs shift, and one of the K least regrets at d is unused whenever another job shifts by d: exchange.
+   The core is therefore bounded by the largest shifts, not by the number of jobs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.algorithms.cost_table import CostTable, FloatArray, IntArray
+from dlsched.algorithms.lagrange import Frontier, best_price
+
+_FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
+_GROWTH = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The answer: the chosen pair of every job, shape (J,), and the price that proves all but its last excess."""
+
+    pairs: IntArray
+    price: float
+
+
+def solve_knapsack(
+    table: CostTable,
+    capacity: int,
+    *,
+    found: Callable[[IntArray, float], None] | None = None,
+    step: Callable[[], None] | None = None,
+) -> Choice | None:
+    """Choose one pair a job, at least total cost, with counts adding up to at most ``capacity``.
+
+    Parameters
+    ----------
+    table, capacity
+        Costs and counts of J jobs, and the units available, C >= 0.
+    found
+        Called with every better choice (pairs, price), the first one after the price search.
+    step
+        Called once for every job of the core that is combined; it may raise to stop the search.
+
+    Returns
+    -------
+    The optimum, or None when even the smallest counts exceed the capacity. Ties may go either way, but always the same.
+
+    The worst case is exponential in nothing but memory: states are at most C per core job, as in dynamic programming.
+    """
+    frontier = best_price(table, capacity)
+    if frontier is None:
+        return None
+    chosen = _completed(table, capacity, frontier)
+    if found is not None:
+        found(chosen, frontier.price)
+    if frontier.price == 0.0:
+        return Choice(chosen, 0.0)
+    core = _Core.around(table, capacity, frontier.price, chosen)
+    threshold, size = -1.0, _FIRST_CORE
+    while True:
+        threshold = core.next_threshold(threshold, size)
+        better = core.combine(threshold, step or _nothing)
+        if better is not None:
+            chosen, core.best = better
+            if found is not None:
+                found(chosen, frontier.price)
+        if core.best <= threshold:
+            return Choice(chosen, frontier.price)
+        size *= _GROWTH
+
+
+def _nothing() -> None:
+    pass
+
+
+def _completed(table: CostTable, capacity: int, frontier: Frontier) -> IntArray:
+    """Move jobs from the choice that fits to the one that exceeds, in file order, while they fit."""
+    chosen = frontier.fits.copy()
+    slack = capacity - int(table.counts[chosen].sum())
+    for job in np.flatnonzero(frontier.fits != frontier.exceeds):
+        more = int(table.counts[frontier.exceeds[job]] - table.counts[chosen[job]])
+        if more <= slack:
+            chosen[job] = frontier.exceeds[job]
+            slack -= more
+    return chosen
+
+
+@dataclass(slots=True, eq=False)
+class _Core:
+    """Pairs that may improve on the base, and the least excess found so far."""
+
+    base: IntArray
+    price: float
+    slack: int
+    best: float
+    jobs: IntArray  # of the pairs below, ascending
+    pairs: IntArray
+    shifts: IntArray
+    regrets: FloatArray
+
+    @classmethod
+    def around(cls, table: CostTable, capacity: int, price: float, base: IntArray) -> "_Core":
+        """Keep the pairs other than the base whose regret is below the excess of the base."""
+        values = table.costs + price * table.counts
+        values -= np.repeat(values[base], table.lengths)
+        slack = capacity - int(table.counts[base].sum())
+        best = price * slack
+        pairs = np.flatnonzero(values < best)
+        jobs = np.searchsorted(table.starts, pairs, side="right") - 1
+        other = pairs != base[jobs]
+        pairs, jobs = pairs[other], jobs[other]
+        shifts = table.counts[pairs] - table.counts[base[jobs]]
+        return cls(base, price, slack, best, jobs, pairs, shifts, np.maximum(values[pairs], 0.0))
+
+    def next_threshold(self, threshold: float, more: int) -> float:
+        """Return a threshold that admits about ``more`` further pairs, at most the best excess."""
+        above = self.regrets[self.regrets > threshold]
+        if len(above) <= more:
+            return self.best
+        return min(self.best, float(np.partition(above, more)[more]))
+
+    def combine(self, threshold: float, step: Callable[[], None]) -> tuple[IntArray, float] | None:
+        """Best choice among pairs with regret <= ``threshold`` and excess below the best found; None if there is none."""
+        keep = self._needed(threshold)
+        if not len(keep):
+            return None
+        jobs, pairs, shifts, regrets = self.jobs[keep], self.pairs[keep], self.shifts[keep], self.regrets[keep]
+        starts = np.flatnonzero(np.diff(jobs, prepend=-1))
+        ends = np.append(starts[1:], len(jobs))
+        lows = np.minimum(np.minimum.reduceat(shifts, starts), 0)
+        highs = np.maximum(np.maximum.reduceat(shifts, starts), 0)
+        low_left, high_left = int(lows.sum()), int(highs.sum())
+        states = _States(np.zeros(1, dtype=np.int64), np.zeros(1))
+        trail: list[tuple[IntArray, IntArray]] = []
+        for begin, end, low, high in zip(starts.tolist(), ends.tolist(), lows.tolist(), highs.tolist(), strict=True):
+            step()
+            low_left, high_left = low_left - low, high_left - high
+            states, parents, options = states.extended(shifts[begin:end], regrets[begin:end], self, low_left, high_left)
+            trail.append((parents, np.where(options == 0, -1, begin + options - 1)))
+        if not len(states.shifts):
+            return None
+        excesses = states.regrets + self.price * (self.slack - states.shifts)
+        last = int(np.argmin(excesses))
+        best = float(excesses[last])
+        if not best < self.best:
+            return None
+        chosen = self.base.copy()
+        for parents, option in reversed(trail):
+            if option[last] >= 0:
+                chosen[jobs[option[last]]] = pairs[option[last]]
+            last = int(parents[last])
+        return chosen, best
+
+    def _needed(self, threshold: float) -> IntArray:
+        """Positions of the pairs to combine, ascending: regret <= threshold, and among the K least of their shift."""
+        keep = np.flatnonzero(self.regrets <= threshold)
+        if not len(keep):
+            return keep
+        shifts = self.shifts[keep]
+        up, down = max(0, int(shifts.max())), max(0, -int(shifts.min()))
+        most = up + down - 1 + max(self.slack + down, up + int(min(threshold / self.price, float(self.slack + down + up))))
+        if most >= len(keep):
+            return keep
+        order = np.lexsort((self.regrets[keep], shifts))
+        ordered = shifts[order]
+        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        return np.sort(keep[order[rank < most]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _States:
+    """Partial sums: ``shifts`` ascending, each with its least sum of regrets."""
+
+    shifts: IntArray
+    regrets: FloatArray
+
+    def extended(
+        self, shifts: IntArray, regrets: FloatArray, core: _Core, low_left: int, high_left: int
+    ) -> tuple["_States", IntArray, IntArray]:
+        """Add one job (its base, or one of its pairs); return the states that can still win, their parents and options."""
+        options = np.repeat(np.arange(len(shifts) + 1), len(self.shifts))
+        parents = np.tile(np.arange(len(self.shifts)), len(shifts) + 1)
+        moved = np.concatenate(([0], shifts))[options] + self.shifts[parents]
+        paid = np.concatenate(([0.0], regrets))[options] + self.regrets[parents]
+        unused = np.maximum(core.slack - moved - high_left, 0)
+        alive = np.flatnonzero((moved + low_left <= core.slack) & (paid + core.price * unused < core.best))
+        moved, paid = moved[alive], paid[alive]
+        cost = paid - core.price * moved
+        order = np.lexsort((cost, moved))
+        cost = cost[order]
+        record = np.ones(len(order), dtype=bool)  # fewer units at no more cost: dominated states go
+        record[1:] = cost[1:] < np.minimum.accumulate(cost)[:-1]
+        alive = alive[order[record]]
+        kept = _States(moved[order[record]], paid[order[record]])
+        return kept, parents[alive], options[alive]

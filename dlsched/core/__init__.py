@@ -1,0 +1,1 @@
+"""The vocabulary of dlsched: results, statuses, gaps, certificates, limits, errors, files. Imports nothing else of dlsched."""

@@ -1,0 +1,127 @@
+"""Certificates of bounds: data that anyone can verify in exact arithmetic, without a solver.
+
+==============================  ======================================================================================
+certificate                     what it proves
+==============================  ======================================================================================
+``PriceCertificate``            min sum_j cost_j(w_j), sum_j w_j <= C: for every price lambda >= 0 the optimum is at
+                                least sum_j min_w (cost_j(w) + lambda w) - lambda C
+``DualsCertificate``            min c x, rows A x {<=, =, >=} b, l <= x <= u: for every y with y <= 0 on <= rows and
+                                y >= 0 on >= rows the optimum is at least y b + sum_k min(d_k l_k, d_k u_k), d = c - y A
+==============================  ======================================================================================
+
+Proof of both: for a feasible x the terms with y (or lambda) add up to no more than 0, so subtracting them lowers c x;
+what is left is minimised column by column. Numbers are the exact values of the floats given; a sum is rounded down to a
+float once, at the end. ``value`` is what the certificate proves on its own.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+Number = int | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class PriceCertificate:
+    """A price per unit of the shared resource, and the bound it proves."""
+
+    price: float
+    value: float
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the certificate as result files hold it."""
+        return {"kind": "price", "price": self.price, "value": self.value}
+
+
+@dataclass(frozen=True, slots=True)
+class DualsCertificate:
+    """Multipliers of the rows of a named formulation's linear relaxation, and the bound they prove."""
+
+    formulation: str
+    rows: Mapping[str, float] = field(hash=False)
+    value: float
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the certificate as result files hold it."""
+        return {"kind": "duals", "formulation": self.formulation, "rows": dict(self.rows), "value": self.value}
+
+
+Certificate = PriceCertificate | DualsCertificate
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A constraint: its sense and right-hand side, exactly."""
+
+    sense: Literal["<=", "=", ">="]
+    right: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A bounded variable: cost, lower and upper bound, and its coefficient in each row it stands in, exactly."""
+
+    cost: Number
+    lower: Number
+    upper: Number
+    coefficients: Mapping[str, Number]
+
+
+def price_value(price: float, capacity: int, minima: Iterable[Number]) -> Fraction:
+    """Bound that a price proves, exactly; ``minima`` are min_w (cost_j(w) + price w) of every job.
+
+    Raises
+    ------
+    ValueError
+        The price is negative or not finite.
+    """
+    if not (math.isfinite(price) and price >= 0):
+        raise ValueError(f"price {price} is no number >= 0")
+    return exact_sum(minima) - Fraction(price) * capacity
+
+
+def duals_value(multipliers: Mapping[str, float], rows: Mapping[str, Row], columns: Iterable[Column]) -> Fraction:
+    """Bound that row multipliers prove, exactly; rows that are not named have multiplier 0.
+
+    Raises
+    ------
+    ValueError
+        A row that does not exist, or a multiplier that is not finite or has the wrong sign.
+    """
+    exact: dict[str, Fraction] = {}
+    for name, multiplier in multipliers.items():
+        if name not in rows:
+            raise ValueError(f"there is no row {name!r}")
+        sense = rows[name].sense
+        wrong = (sense == "<=" and multiplier > 0) or (sense == ">=" and multiplier < 0)
+        if wrong or not math.isfinite(multiplier):
+            raise ValueError(f"multiplier {multiplier} of row {name!r} ({sense}) has the wrong sign or is not finite")
+        exact[name] = Fraction(multiplier)
+    parts = [exact[name] * rows[name].right for name in exact]
+    for column in columns:
+        reduced = Fraction(column.cost) - sum(
+            (exact[row] * value for row, value in column.coefficients.items() if row in exact), Fraction(0)
+        )
+        parts.append(reduced * (column.lower if reduced > 0 else column.upper))
+    return exact_sum(parts)
+
+
+def exact_sum(numbers: Iterable[Number]) -> Fraction:
+    """Sum of rationals, pairwise so that numerators stay short."""
+    terms = [Fraction(number) for number in numbers]
+    while len(terms) > 1:
+        odd = terms[-1:] if len(terms) % 2 else []
+        terms = [first + second for first, second in zip(terms[0::2], terms[1::2], strict=False)] + odd
+    return terms[0] if terms else Fraction(0)
+
+
+def rounded_down(number: Fraction) -> float:
+    """Return the largest float that is not above ``number``.
+
+    >>> rounded_down(Fraction(1, 10)) < Fraction(1, 10)
+    True
+    """
+    nearest = float(number)
+    return math.nextafter(nearest, -math.inf) if nearest > number else nearest

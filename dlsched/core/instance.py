@@ -1,0 +1,83 @@
+"""The head that every instance file shares, and how an instance is validated, written and hashed."""
+
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from dlsched.core.errors import InstanceError
+from dlsched.core.files import Refused, canonical_sha256, located
+
+LARGEST_COUNT = 2**53
+"""Counts up to here are exact in every JSON reader and in double precision."""
+
+
+def _no_minus_zero(value: float) -> float:
+    return value + 0.0
+
+
+Name = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_no_minus_zero)]
+Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_no_minus_zero)]
+
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Known(BaseModel):
+    """What is known of the optimum: ``optimum``, or ``lower`` and ``upper``; and who proved it."""
+
+    model_config = STRICT
+
+    optimum: Finite | None = None
+    lower: Finite | None = None
+    upper: Finite | None = None
+    proof: Name
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.optimum is None) == (self.lower is None and self.upper is None):
+            raise Refused("both or neither", "either optimum, or lower and upper")
+        if self.optimum is None and (self.lower is None or self.upper is None):
+            raise Refused("one of lower and upper", "both")
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise Refused(f"lower {self.lower} above upper {self.upper}", "lower <= upper")
+        return self
+
+
+class InstanceFile(BaseModel):
+    """Base of the families' instances: immutable, strict, with name, source and what is known.
+
+    Raises
+    ------
+    InstanceError
+        A field is missing, unknown, of the wrong type or out of range; the message names its path.
+    """
+
+    model_config = STRICT
+    family: ClassVar[str]
+
+    name: Name
+    source: str | None = None
+    known: Known | None = None
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise InstanceError(located(error)) from None
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the instance as its file holds it; fields at their default are left out."""
+        return {"format": f"dlsched/{self.family}/1"} | self.model_dump(mode="python", exclude_defaults=True)
+
+    def canonical_data(self) -> dict[str, Any]:
+        """Return what the hash covers: ``as_data`` without ``known`` and ``source``."""
+        data = self.as_data()
+        return {key: value for key, value in data.items() if key not in ("known", "source")}
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the canonical JSON, computed when first asked for."""
+        return canonical_sha256(self.canonical_data())

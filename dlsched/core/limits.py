@@ -1,0 +1,64 @@
+"""Limits of a search, and what it reports on the way."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dlsched.core.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When a search has to stop.
+
+    Parameters
+    ----------
+    time_s
+        Seconds of wall-clock time, >= 0, building the model included; None is no limit. 0 starts no search.
+    nodes
+        Nodes, >= 0: branch-and-bound nodes of a solver; jobs combined, in dlsched's own algorithms. None is no limit.
+    threads
+        Threads a solver may use, >= 1. Only with 1 is an answer sure to be repeated.
+
+    Raises
+    ------
+    UsageError
+        A value out of range.
+    """
+
+    time_s: float | None = None
+    nodes: int | None = None
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.time_s is not None and not (0 <= self.time_s < math.inf):
+            raise UsageError(f"time limit: found {self.time_s}, allowed: a number of seconds >= 0")
+        if self.nodes is not None and (self.nodes < 0 or self.nodes != int(self.nodes)):
+            raise UsageError(f"node limit: found {self.nodes}, allowed: an integer >= 0")
+        if self.threads < 1 or self.threads != int(self.threads):
+            raise UsageError(f"threads: found {self.threads}, allowed: an integer >= 1")
+
+    def as_data(self) -> dict[str, float | int]:
+        """Return the limits that were set, as result files hold them."""
+        data: dict[str, float | int] = {}
+        if self.time_s is not None:
+            data["time_s"] = self.time_s
+        if self.nodes is not None:
+            data["nodes"] = self.nodes
+        if self.threads != 1:
+            data["threads"] = self.threads
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a search stands: seconds since its start, best objective and bound so far, nodes done."""
+
+    elapsed_s: float
+    objective: float | None
+    bound: float | None
+    nodes: int
+    doing: str
+
+
+ProgressCallback = Callable[[Progress], None]

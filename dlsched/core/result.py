@@ -1,0 +1,162 @@
+"""What a method returns: why it stopped, what it holds, what is proven; a result that contradicts itself cannot exist."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from dlsched.core.certificate import Certificate
+from dlsched.core.gap import gap, meets
+from dlsched.core.limits import Limits
+from dlsched.core.status import Sense, TerminationStatus
+
+
+class Solution(Protocol):
+    """A decision, as data."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the solution as result files hold it."""
+        ...
+
+
+class Identified(Protocol):
+    """What a result says of its instance: its name, and the SHA-256 of its canonical JSON (computed when asked for)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def sha256(self) -> str: ...
+
+
+S_co = TypeVar("S_co", bound=Solution, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceId:
+    """Name and hash of an instance that is not at hand, as read from a result file."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Generic[S_co]):
+    """The outcome of one method on one instance.
+
+    Parameters
+    ----------
+    family, instance, method
+        What was solved, by which method.
+    status
+        Why it stopped.
+    sense
+        Whether the objective is minimised or maximised.
+    objective
+        The checker's figure for ``solution``; None without one. In the unit of the family's objective.
+    bound
+        Proven bound on the optimum, or None. A bound on the wrong side of the objective by no more than the tolerance
+        of ``gap.meets`` is set to the objective.
+    bound_source
+        What proved the bound: ``certificate``, or an algorithm or solver with its version.
+    runtime_s
+        Seconds, >= 0, from the call to the answer.
+    solver, seed, limits
+        Solver and version, None without one; the seed, None when nothing is random; the limits that were set.
+    certificate
+        Data that prove ``certificate.value`` on their own.
+    solution
+        The decision, or None.
+    figures
+        Further numbers of interest, by name.
+    message
+        What a solver said of its failure, or a remark on the answer; empty by default.
+
+    Raises
+    ------
+    ValueError
+        The facts contradict each other.
+    """
+
+    family: str
+    instance: Identified
+    method: str
+    status: TerminationStatus
+    sense: Sense = Sense.MINIMIZE
+    objective: float | None = None
+    bound: float | None = None
+    bound_source: str | None = None
+    runtime_s: float = 0.0
+    solver: str | None = None
+    seed: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    certificate: Certificate | None = None
+    solution: S_co | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        objective, bound, status = self.objective, self.bound, self.status
+        for name, value in (("objective", objective), ("bound", bound), ("runtime_s", self.runtime_s)):
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"{name} {value} is not finite")
+        if self.runtime_s < 0:
+            raise ValueError(f"runtime_s {self.runtime_s} is negative")
+        if (self.solution is None) != (objective is None):
+            raise ValueError("a solution and its objective come together")
+        if (bound is None) != (self.bound_source is None):
+            raise ValueError("a bound and its source come together")
+        if objective is not None and bound is not None and self.sense.better(objective, bound):
+            if not meets(objective, bound):
+                raise ValueError(f"bound {bound} is on the wrong side of the objective {objective}")
+            object.__setattr__(self, "bound", objective)
+        if status is TerminationStatus.OPTIMAL and not self.proven:
+            raise ValueError(f"optimal, but objective {objective} and bound {bound} do not meet")
+        if status in (TerminationStatus.INFEASIBLE, TerminationStatus.NO_SOLUTION) and objective is not None:
+            raise ValueError(f"{status}, but a solution is held")
+        if status is TerminationStatus.INFEASIBLE and bound is not None:
+            raise ValueError("infeasible, but a bound is claimed")
+        if status is TerminationStatus.FEASIBLE and objective is None and bound is None:
+            raise ValueError("feasible, but neither a solution nor a bound is held")
+        if status is TerminationStatus.TIME_LIMIT and self.limits.time_s is None:
+            raise ValueError("stopped by a time limit that was not set")
+        if status is TerminationStatus.NODE_LIMIT and self.limits.nodes is None:
+            raise ValueError("stopped by a node limit that was not set")
+
+    @property
+    def gap(self) -> float | None:
+        """Relative gap between objective and bound; None when either is unknown."""
+        return gap(self.objective, self.bound)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the bound meets the objective."""
+        return self.objective is not None and self.bound is not None and meets(self.objective, self.bound)
+
+    def with_bound(self, bound: float, source: str, certificate: Certificate | None) -> Self:
+        """Return the same result with another bound; a plain answer that the bound meets becomes optimal."""
+        met = self.objective is not None and meets(self.objective, bound)
+        status = TerminationStatus.OPTIMAL if met and self.status is TerminationStatus.FEASIBLE else self.status
+        return replace(self, bound=bound, bound_source=source, certificate=certificate, status=status)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the result as ``dlsched/result/1`` holds it; computes the hash of the instance."""
+        return {
+            "format": "dlsched/result/1",
+            "family": self.family,
+            "instance": {"name": self.instance.name, "sha256": self.instance.sha256},
+            "method": self.method,
+            "status": str(self.status),
+            "sense": str(self.sense),
+            "objective": self.objective,
+            "bound": self.bound,
+            "bound_source": self.bound_source,
+            "gap": self.gap,
+            "runtime_s": self.runtime_s,
+            "solver": self.solver,
+            "seed": self.seed,
+            "limits": self.limits.as_data(),
+            "certificate": None if self.certificate is None else self.certificate.as_data(),
+            "solution": None if self.solution is None else self.solution.as_data(),
+            "figures": dict(self.figures),
+            "message": self.message,
+        }

@@ -1,0 +1,120 @@
+"""One run of one method: the clock, the limits, the best checked answer so far and what is proven of it."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dlsched.core.certificate import Certificate
+from dlsched.core.errors import SolverError
+from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.violation import Violation
+
+
+class Stopped(Exception):  # noqa: N818  a signal, not an error
+    """A limit was reached; raised by ``Search.tick`` and caught by ``families.solve``."""
+
+    def __init__(self, status: TerminationStatus) -> None:
+        super().__init__(str(status))
+        self.status = status
+
+
+class Search:
+    """What a method is handed besides its instance, and what it hands its findings to.
+
+    Parameters
+    ----------
+    objective, check
+        The family's checker, bound to the instance.
+    sense
+        Whether less or more is better.
+    limits, seed, solver, start, progress
+        As ``solve`` was called.
+    """
+
+    def __init__(
+        self,
+        *,
+        objective: Callable[[Any], float],
+        check: Callable[[Any], Sequence[Violation]],
+        sense: Sense,
+        limits: Limits,
+        seed: int = 0,
+        solver: str | None = None,
+        start: Any = None,
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        self._objective, self._check, self._sense = objective, check, sense
+        self._progress = progress
+        self._began = time.perf_counter()
+        self.limits, self.seed, self.solver, self.start = limits, seed, solver, start
+        self.generator = np.random.default_rng(seed)
+        self.solution: Any = None
+        self.objective: float | None = None
+        self.bound: float | None = None
+        self.bound_source: str | None = None
+        self.certificate: Certificate | None = None
+        self.solver_version: str | None = None
+        self.nodes = 0
+        self.message = ""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self._began
+
+    @property
+    def left(self) -> Limits:
+        """The limits less what is used up."""
+        time_s = None if self.limits.time_s is None else max(0.0, self.limits.time_s - self.elapsed_s)
+        nodes = None if self.limits.nodes is None else max(0, self.limits.nodes - self.nodes)
+        return Limits(time_s=time_s, nodes=nodes, threads=self.limits.threads)
+
+    def offer(self, solution: Any, *, source: str) -> bool:
+        """Keep a solution when the checker passes it and it is better than the one held; say whether it was kept.
+
+        Raises
+        ------
+        SolverError
+            The checker rejects it: ``source`` broke its promise.
+        """
+        violations = self._check(solution)
+        if violations:
+            raise SolverError(f"{source} returned an answer that the checker rejects: {violations[0]}")
+        objective = self._objective(solution)
+        if self.objective is not None and not self._sense.better(objective, self.objective):
+            return False
+        self.solution, self.objective = solution, objective
+        self.report(source)
+        return True
+
+    def prove(self, bound: float, *, source: str, certificate: Certificate | None = None) -> None:
+        """Record a bound when it is tighter than the one held, and a certificate when there is one."""
+        if certificate is not None:
+            self.certificate = certificate
+        if self.bound is None or self._sense.better(self.bound, bound):
+            self.bound, self.bound_source = bound, source
+            self.report(source)
+
+    def tick(self, nodes: int = 0) -> None:
+        """Count nodes and stop at a limit.
+
+        Raises
+        ------
+        Stopped
+            The time or the nodes are used up.
+        """
+        if self.limits.nodes is not None and self.nodes + nodes > self.limits.nodes:
+            raise Stopped(TerminationStatus.NODE_LIMIT)
+        self.nodes += nodes
+        if self.limits.time_s is not None and self.elapsed_s >= self.limits.time_s:
+            raise Stopped(TerminationStatus.TIME_LIMIT)
+        if self._progress is not None and nodes:
+            self.report("search")
+
+    def report(self, doing: str) -> None:
+        """Tell the progress callback where the search stands."""
+        if self._progress is not None:
+            self._progress(Progress(self.elapsed_s, self.objective, self.bound, self.nodes, doing))

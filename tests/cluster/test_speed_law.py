@@ -1,0 +1,107 @@
+"""The speed law against hand calculation, exact arithmetic and brute force over the counts."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from dlsched.cluster import SpeedLaw
+from dlsched.cluster.speed_law import smallest_minimiser
+
+coefficients = st.one_of(st.just(0.0), st.floats(1e-6, 10.0))
+
+
+@st.composite
+def laws(draw):
+    """Laws of all shapes: convex, increasing, flat, without a linear or a model term."""
+    theta = tuple(draw(coefficients) for _ in range(4))
+    assume(theta[0] + theta[3] > 0)
+    return SpeedLaw(theta=theta, samples=draw(st.floats(1.0, 1e4)), model_bytes=draw(st.floats(0.0, 1e4)))
+
+
+def test_epoch_time_by_hand():
+    """For theta (1, 2, 3, 4), m = 60, n = 5 on 3 GPUs: 20 + 4 + 10 + 4 seconds; on 1 GPU 60 + 4."""
+    law = SpeedLaw(theta=(1.0, 2.0, 3.0, 4.0), samples=60, model_bytes=5)
+    assert law.epoch_time_s(3) == 38.0
+    assert law.epoch_time_s(1) == 64.0
+    assert law.exact_epoch_time_s(3) == 38
+
+
+@given(laws(), st.integers(1, 10_000))
+@settings(derandomize=True, deadline=None)
+def test_exact_and_floating_times_agree(law, gpus):
+    """The floating-point time is the rational one up to rounding, and the rational one has the documented shape."""
+    exact = law.exact_epoch_time_s(gpus)
+    theta0, theta1, theta2, theta3 = map(Fraction, law.theta)
+    samples, model_bytes = Fraction(law.samples), Fraction(law.model_bytes)
+    hyperbolic, constant = theta0 * samples - theta2 * model_bytes, theta2 * model_bytes + theta3 - theta1
+    assert exact == hyperbolic / gpus + theta1 * gpus + constant
+    assert law.epoch_time_s(gpus) == pytest.approx(float(exact), rel=1e-12)
+
+
+@given(laws(), st.integers(1, 200))
+@settings(derandomize=True, deadline=None, max_examples=300)
+def test_largest_useful_count_is_the_first_of_the_fastest(law, most):
+    """Brute force over all counts in rational arithmetic finds the same first fastest count."""
+    times = [law.exact_epoch_time_s(gpus) for gpus in range(1, most + 1)]
+    assert law.largest_useful_count(most) == 1 + times.index(min(times))
+
+
+@given(laws())
+@settings(derandomize=True, deadline=None)
+def test_no_count_beyond_the_root_is_faster(law):
+    """The documented end of the useful counts, sqrt(hyperbolic / linear) rounded up, holds."""
+    hyperbolic = law.theta[0] * law.samples - law.theta[2] * law.model_bytes
+    assume(law.theta[1] > 0 and hyperbolic > 0)
+    assert law.largest_useful_count(10**9) <= math.ceil(math.sqrt(hyperbolic / law.theta[1]) * (1 + 1e-12))
+
+
+@given(st.fractions(-5, 500, max_denominator=20), st.fractions(0, 5, max_denominator=20), st.integers(1, 60))
+@settings(derandomize=True, deadline=None, max_examples=300)
+def test_smallest_minimiser_is_exact_on_ties(hyperbolic, linear, most):
+    """On small fractions, where two counts often tie, the smaller one is returned."""
+    values = [hyperbolic / w + linear * w for w in range(1, most + 1)]
+    assert smallest_minimiser(hyperbolic, linear, most) == 1 + values.index(min(values))
+
+
+def test_two_equally_fast_counts():
+    """100/w + 5 w is 45 at both w = 4 and w = 5: the count returned is 4."""
+    assert smallest_minimiser(Fraction(100), Fraction(5), 64) == 4
+
+
+def test_a_law_without_linear_term_uses_all_gpus():
+    """With theta1 = 0 and more computing than communication, every further GPU helps."""
+    assert SpeedLaw(theta=(1.0, 0.0, 0.0, 0.0), samples=10.0, model_bytes=0.0).largest_useful_count(64) == 64
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("theta", (1.0, -0.1, 0.0, 0.0)),
+        ("theta", (1.0, math.inf, 0.0, 0.0)),
+        ("theta", (1.0, 0.0, 0.0)),
+        ("samples", 0.0),
+        ("model_bytes", -1.0),
+    ],
+)
+def test_wrong_fields_are_refused_by_name(field, value):
+    """Negative, infinite, missing and zero values are refused, naming the field."""
+    fields = {"theta": (1.0, 0.0, 0.0, 0.0), "samples": 1.0, "model_bytes": 0.0, field: value}
+    with pytest.raises(ValidationError, match=field):
+        SpeedLaw(**fields)
+
+
+def test_a_law_without_time_on_one_gpu_is_refused():
+    """theta0 = theta3 = 0 would make one GPU infinitely fast."""
+    with pytest.raises(ValidationError, match="one GPU"):
+        SpeedLaw(theta=(0.0, 1.0, 1.0, 0.0), samples=1.0, model_bytes=1.0)
+
+
+def test_a_law_cannot_be_changed():
+    """Assigning to a field raises."""
+    law = SpeedLaw(theta=(1.0, 0.0, 0.0, 0.0), samples=1.0, model_bytes=0.0)
+    with pytest.raises(ValidationError, match="frozen"):
+        law.samples = 2.0
