@@ -107,10 +107,13 @@ class SpeedTable(Mapping[int, float]):
 @lru_cache(maxsize=1024)
 def _plain_counts(keys: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """Convert keys to ascending counts, and say how to reorder what belongs to them; remembered, since jobs repeat them."""
-    for key in keys:
-        if not _plain(key):
-            raise Refused(f"the count {str(key)[:40]!r}", "counts that are integers from 1 to 2**53, written plainly", str(key)[:40])
-    counts = [int(key) for key in keys]
+    try:
+        counts = list(map(int, keys))
+    except (ValueError, TypeError):
+        counts = []
+    if list(map(str, counts)) != list(map(str, keys)) or min(counts) < 1 or max(counts) > LARGEST_COUNT:
+        wrong = str(next(key for key in keys if not _plain(key)))[:40]
+        raise Refused(f"the count {wrong!r}", "counts that are integers from 1 to 2**53, written plainly", wrong)
     order = sorted(range(len(counts)), key=counts.__getitem__)
     in_order = all(place == rank for place, rank in enumerate(order))
     return tuple(sorted(counts)), None if in_order else tuple(order)

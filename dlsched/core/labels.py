@@ -1,0 +1,17 @@
+"""Names that every LP reader accepts, made from ids."""
+
+import re
+from collections.abc import Sequence
+
+_PLAIN = re.compile(r"[A-Za-z0-9_]{1,64}")
+
+
+def plain_labels(ids: Sequence[str], letter: str) -> list[str]:
+    """Return the ids where all are plain and differ in more than case, else ``letter`` and the position.
+
+    >>> plain_labels(["a", "b"], "j"), plain_labels(["a b", "c"], "j")
+    (['a', 'b'], ['j0', 'j1'])
+    """
+    if all(map(_PLAIN.fullmatch, ids)) and len({name.lower() for name in ids}) == len(ids):
+        return list(ids)
+    return [f"{letter}{place}" for place in range(len(ids))]

@@ -1,0 +1,44 @@
+"""The decision of ring_allocation: how many GPUs each job gets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dlsched.core.errors import InputError
+from dlsched.core.frozen import FrozenMapping
+from dlsched.ring_allocation.instance import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """GPUs by job id; immutable.
+
+    >>> Allocation({"a": 4, "b": 2}).gpus["a"]
+    4
+    """
+
+    gpus: Mapping[str, int] = field()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gpus", FrozenMapping(self.gpus))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the allocation as result files hold it."""
+        return {"gpus": dict(self.gpus)}
+
+
+def read_solution(data: Any, instance: Instance) -> Allocation:
+    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
+
+    Raises
+    ------
+    InputError
+        It is not ``{"gpus": {job: integer}}``.
+    """
+    del instance
+    if not isinstance(data, dict) or set(data) != {"gpus"} or not isinstance(data["gpus"], dict):
+        raise InputError('solution: found something else, allowed: {"gpus": {job: number of GPUs}}')
+    for job, count in data["gpus"].items():
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise InputError(f"solution.gpus.{job}: found {count!r}, allowed: an integer")
+    return Allocation(data["gpus"])

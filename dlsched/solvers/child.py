@@ -1,0 +1,142 @@
+"""Solvers run in a child process, so that a time limit holds and Ctrl-C answers at once, whatever the solver does.
+
+HiGHS in SciPy, CBC and SCIP do not stop for Ctrl-C in process, and CBC can overrun its limit; all print on standard
+output at times. The child has a session of its own, no standard output, and is reused until it has to be killed.
+"""
+
+import atexit
+import contextlib
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
+
+from dlsched.core.errors import DlschedError, SolverError
+
+GRACE_S = 1.0
+"""Seconds past its limit after which a solver is killed."""
+
+
+class OutOfTime(Exception):  # noqa: N818  a signal, not an error
+    """The child overran its time and was killed."""
+
+
+_running: tuple["subprocess.Popen[bytes]", Connection] | None = None
+
+
+def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[Any], None] | None = None) -> Any:
+    """Call ``module:function(*arguments)`` in the child and return what it returns.
+
+    Parameters
+    ----------
+    function
+        A function of an importable module; its arguments and results are pickled. When ``heard`` is given it is passed
+        one more argument, a function whose calls arrive at ``heard`` here.
+    time_s
+        Seconds after which, and after a grace, the child is killed.
+
+    Raises
+    ------
+    OutOfTime
+        It was killed.
+    SolverError
+        The child died, or the function raised something that is no ``DlschedError`` (those pass).
+    KeyboardInterrupt
+        The user stopped it; the child is killed first.
+    """
+    global _running
+    if _running is None or _running[0].poll() is not None:
+        _running = _start()
+    process, pipe = _running
+    ends = None if time_s is None else time.monotonic() + time_s + GRACE_S
+    try:
+        pipe.send((function, arguments, heard is not None))
+        while True:
+            if not pipe.poll(None if ends is None else max(0.0, ends - time.monotonic())):
+                stop()
+                raise OutOfTime
+            kind, content = pipe.recv()
+            if kind == "heard":
+                if heard is not None:
+                    heard(content)
+            elif kind == "failed":
+                raise content if isinstance(content, DlschedError) else SolverError(content)
+            else:
+                return content
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        stop()
+        raise SolverError(f"the solver process ended with code {process.returncode}") from None
+    except BaseException as error:
+        if not isinstance(error, DlschedError):
+            stop()
+        raise
+
+
+def stop() -> None:
+    """Kill the child and everything it started; the next call starts another."""
+    global _running
+    if _running is None:
+        return
+    process, pipe = _running
+    _running = None
+    pipe.close()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _start() -> tuple["subprocess.Popen[bytes]", Connection]:
+    mine, its = Pipe()
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from dlsched.solvers import child; child.serve()", str(its.fileno())],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        pass_fds=[its.fileno()],
+        start_new_session=True,
+        env=environment,
+    )
+    its.close()
+    atexit.register(_farewell, process, mine)
+    return process, mine
+
+
+def _farewell(process: "subprocess.Popen[bytes]", pipe: Connection) -> None:
+    """Let an idle child end by itself (it sees the pipe close)."""
+    pipe.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+
+
+def serve() -> None:
+    """Answer calls until the parent goes away; runs in the child."""
+    _die_with_parent()
+    pipe: Connection = Connection(int(sys.argv[1]))
+    while True:
+        try:
+            function, arguments, listened = pipe.recv()
+        except (EOFError, ConnectionResetError):
+            return
+        module, name = function.split(":")
+        try:
+            extra = (lambda content: pipe.send(("heard", content)),) if listened else ()
+            answer = ("done", getattr(importlib.import_module(module), name)(*arguments, *extra))
+        except DlschedError as error:
+            answer = ("failed", error)
+        except Exception:
+            answer = ("failed", traceback.format_exc(limit=-3).strip())
+        pipe.send(answer)
+
+
+def _die_with_parent() -> None:
+    """On Linux, be killed when the parent is; elsewhere a solver's own time limit has to do."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)

@@ -1,0 +1,131 @@
+"""CP-SAT, by OR-Tools: integer programs. Costs become integers; the error of that is taken off the bound."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dlsched.core.errors import UsageError
+from dlsched.core.limits import Limits
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+
+_LARGEST_OBJECTIVE = 2.0**60  # CP-SAT adds in 64 bits
+_LARGEST_SCALE = 2**20
+
+
+def version() -> str:
+    """Name and version."""
+    import ortools
+
+    return f"CP-SAT {ortools.__version__}"
+
+
+def solve(
+    model: LinearModel, limits: Limits, start: Incumbent | None = None, found: IncumbentCallback | None = None
+) -> Outcome:
+    """Solve to a gap of 0 in scaled integers; a node limit limits the conflicts.
+
+    Raises
+    ------
+    UsageError
+        A continuous or unbounded variable, or a coefficient that is no integer after scaling its row.
+    """
+    from ortools.sat.python import cp_model
+
+    if not model.integer.all() or not (np.isfinite(model.lower).all() and np.isfinite(model.upper).all()):
+        raise UsageError("solver cpsat: found a continuous or unbounded variable, allowed: bounded integers")
+    cp = cp_model.CpModel()
+    variables = [
+        cp.new_int_var(math.ceil(low), math.floor(high), name)
+        for name, low, high in zip(model.names, model.lower.tolist(), model.upper.tolist(), strict=True)
+    ]
+    for place, name in enumerate(model.row_names):
+        columns, coefficients = model.row(place)
+        low, high = float(model.row_lower[place]), float(model.row_upper[place])
+        scale, whole = _whole(coefficients, name)
+        row = cp_model.LinearExpr.weighted_sum([variables[c] for c in columns], whole)
+        domain = cp_model.Domain(_end(low * scale, math.ceil, cp_model.INT_MIN), _end(high * scale, math.floor, cp_model.INT_MAX))
+        cp.add_linear_expression_in_domain(row, domain)
+    scale, whole_costs, error = _whole_costs(model)
+    total = cp_model.LinearExpr.weighted_sum(variables, whole_costs)
+    cp.minimize(total) if model.sense is Sense.MINIMIZE else cp.maximize(total)
+    for name, variable in zip(model.names, variables, strict=True):
+        if start is not None:
+            cp.add_hint(variable, round(start.get(name, 0.0)))
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = limits.threads
+    solver.parameters.relative_gap_limit = 0.0
+    solver.parameters.catch_sigint_signal = False
+    if limits.time_s is not None:
+        solver.parameters.max_time_in_seconds = limits.time_s
+    if limits.nodes is not None:
+        solver.parameters.max_number_of_conflicts = limits.nodes
+    code = solver.solve(cp, _watch(model.names, variables, found) if found is not None else None)
+    held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    values = {n: float(solver.value(v)) for n, v in zip(model.names, variables, strict=True)} if held else None
+    point = np.array([values[name] for name in model.names]) if values is not None else None
+    bound = None
+    if held or code == cp_model.UNKNOWN:
+        bound = solver.best_objective_bound / scale - model.sign * error + model.constant
+    status = _status(code, cp_model, limits, solver.wall_time)
+    return Outcome(
+        status=status,
+        solver=version(),
+        values=values,
+        objective=None if point is None else model.objective(point),
+        bound=bound if held else None,
+        nodes=int(solver.num_branches),
+        message=solver.response_stats() if status is TerminationStatus.SOLVER_ERROR else "",
+    )
+
+
+def _status(code: Any, cp_model: Any, limits: Limits, wall_time: float) -> TerminationStatus:
+    """CP-SAT says only that a limit stopped it: which one, the clock tells."""
+    if code == cp_model.OPTIMAL:
+        return TerminationStatus.OPTIMAL
+    if code == cp_model.INFEASIBLE:
+        return TerminationStatus.INFEASIBLE
+    if code in (cp_model.FEASIBLE, cp_model.UNKNOWN):
+        if limits.nodes is not None and (limits.time_s is None or wall_time < limits.time_s):
+            return TerminationStatus.NODE_LIMIT
+        if limits.time_s is not None:
+            return TerminationStatus.TIME_LIMIT
+    return TerminationStatus.SOLVER_ERROR
+
+
+def _whole(coefficients: list[float], name: str) -> tuple[int, list[int]]:
+    """Scale a row by a power of two so that its coefficients are integers, exactly."""
+    scale = 1
+    while scale <= _LARGEST_SCALE:
+        scaled = [a * scale for a in coefficients]
+        if all(a.is_integer() for a in scaled):
+            return scale, [int(a) for a in scaled]
+        scale *= 2
+    raise UsageError(f"solver cpsat: row {name!r} has coefficients that are no integers even times {_LARGEST_SCALE}")
+
+
+def _whole_costs(model: LinearModel) -> tuple[float, list[int], float]:
+    """Scale costs by the largest power of two that CP-SAT can add up; return it, the integers, and the error of rounding."""
+    reach = np.maximum(np.abs(model.lower), np.abs(model.upper))
+    most = float(np.abs(model.costs) @ reach)
+    scale = 2.0 ** math.floor(math.log2(_LARGEST_OBJECTIVE / most)) if most > 0 else 1.0
+    whole = [round(cost * scale) for cost in model.costs.tolist()]
+    off = np.abs(np.array(whole, dtype=np.float64) / scale - model.costs)
+    return scale, whole, float(off @ reach)
+
+
+def _end(value: float, rounding: Any, infinite: int) -> int:
+    return infinite if math.isinf(value) else int(rounding(value))
+
+
+def _watch(names: list[str], variables: list[Any], found: IncumbentCallback) -> Any:
+    from ortools.sat.python import cp_model
+
+    class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
+        def on_solution_callback(self) -> None:
+            found({name: float(self.value(variable)) for name, variable in zip(names, variables, strict=True)})
+
+    return Watch()

@@ -1,0 +1,109 @@
+"""HiGHS, as it comes inside SciPy: mixed-integer programs with a dual bound, and the duals of linear programs."""
+
+import re
+
+import numpy as np
+
+from dlsched.core.errors import SolverError
+from dlsched.core.limits import Limits
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+
+_STATUS = {0: TerminationStatus.OPTIMAL, 1: TerminationStatus.TIME_LIMIT, 2: TerminationStatus.INFEASIBLE}
+_NODE_LIMIT = 16  # HiGHS' own number; SciPy has none for it
+_HIGHS_STATUS = re.compile(r"HiGHS Status (\d+)")
+
+
+def version() -> str:
+    """Name and version: the HiGHS inside SciPy, or SciPy's own where HiGHS does not say."""
+    import scipy
+
+    try:
+        from scipy.optimize._highspy import _core
+
+        number = f"{_core.HIGHS_VERSION_MAJOR}.{_core.HIGHS_VERSION_MINOR}.{_core.HIGHS_VERSION_PATCH}"
+    except (ImportError, AttributeError):
+        return f"HiGHS of SciPy {scipy.__version__}"
+    return f"HiGHS {number} (SciPy {scipy.__version__})"
+
+
+def solve(
+    model: LinearModel, limits: Limits, start: Incumbent | None = None, found: IncumbentCallback | None = None
+) -> Outcome:
+    """Solve to a relative gap of 0 (HiGHS' absolute gap of 1e-6 stays); SciPy takes no start and reports no incumbents."""
+    del start, found
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    options: dict[str, float | int | bool] = {"mip_rel_gap": 0.0, "disp": False}
+    if limits.time_s is not None:
+        options["time_limit"] = limits.time_s
+    if limits.nodes is not None:
+        options["node_limit"] = limits.nodes
+    rows = LinearConstraint(model.matrix(), model.row_lower, model.row_upper) if model.row_names else None
+    answer = milp(
+        model.sign * model.costs,
+        integrality=model.integer.astype(np.int64),
+        bounds=Bounds(model.lower, model.upper),
+        constraints=rows,
+        options=options,
+    )
+    status = _status(int(answer.status), str(answer.message))
+    bound = getattr(answer, "mip_dual_bound", None)
+    if bound is None and status is TerminationStatus.OPTIMAL:
+        bound = answer.fun
+    values = None if answer.x is None else dict(zip(model.names, answer.x.tolist(), strict=True))
+    nodes = getattr(answer, "mip_node_count", None)
+    return Outcome(
+        status=status,
+        solver=version(),
+        values=values,
+        objective=None if answer.x is None else model.sign * float(answer.fun) + model.constant,
+        bound=None if bound is None or not np.isfinite(bound) else model.sign * float(bound) + model.constant,
+        nodes=None if nodes is None else int(nodes),
+        message="" if status in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE) else str(answer.message),
+    )
+
+
+def _status(code: int, message: str) -> TerminationStatus:
+    """SciPy's status, and for its 4 ("other") HiGHS' own number from the message."""
+    if code in _STATUS:
+        return _STATUS[code]
+    number = _HIGHS_STATUS.search(message)
+    if code == 4 and number is not None and int(number.group(1)) == _NODE_LIMIT:
+        return TerminationStatus.NODE_LIMIT
+    return TerminationStatus.SOLVER_ERROR
+
+
+def duals(model: LinearModel) -> dict[str, float]:
+    """Multipliers of the rows at the optimum of the linear relaxation, in the sign that lowers a minimum's bound.
+
+    Raises
+    ------
+    SolverError
+        The relaxation has no optimum.
+    """
+    from scipy.optimize import linprog
+
+    matrix = model.matrix()
+    equal = np.flatnonzero(model.row_lower == model.row_upper)
+    up = np.flatnonzero(np.isfinite(model.row_upper) & (model.row_lower != model.row_upper))
+    down = np.flatnonzero(np.isfinite(model.row_lower) & (model.row_lower != model.row_upper))
+    from scipy.sparse import vstack
+
+    answer = linprog(
+        model.sign * model.costs,
+        A_ub=vstack([matrix[up], -matrix[down]]),
+        b_ub=np.concatenate((model.row_upper[up], -model.row_lower[down])),
+        A_eq=matrix[equal],
+        b_eq=model.row_lower[equal],
+        bounds=np.column_stack((model.lower, model.upper)),
+        method="highs",
+    )
+    if answer.status != 0:
+        raise SolverError(f"{version()} found no optimum of the relaxation: {answer.message}")
+    multipliers = np.zeros(len(model.row_names))
+    multipliers[equal] = answer.eqlin.marginals
+    multipliers[up] = np.minimum(answer.ineqlin.marginals[: len(up)], 0.0)
+    multipliers[down] -= np.minimum(answer.ineqlin.marginals[len(up) :], 0.0)
+    return dict(zip(model.row_names, multipliers.tolist(), strict=True))

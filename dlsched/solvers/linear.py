@@ -1,0 +1,122 @@
+"""A mixed-integer linear model as plain arrays: what travels to a solver, made from a PuLP model.
+
+minimise (or maximise) ``costs`` x + ``constant``,  ``row_lower`` <= A x <= ``row_upper``,  ``lower`` <= x <= ``upper``.
+A is held row by row: the columns of row i are ``columns[row_starts[i] : row_starts[i + 1]]``.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.status import Sense
+
+if TYPE_CHECKING:
+    import pulp
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """Arrays of a model with V variables and R rows; see the module for their meaning."""
+
+    sense: Sense
+    names: list[str]
+    costs: Floats
+    constant: float
+    lower: Floats
+    upper: Floats
+    integer: npt.NDArray[np.bool_]
+    row_names: list[str]
+    row_starts: Integers
+    columns: Integers
+    coefficients: Floats
+    row_lower: Floats
+    row_upper: Floats
+
+    @property
+    def sign(self) -> float:
+        """1 when minimising, -1 when maximising."""
+        return 1.0 if self.sense is Sense.MINIMIZE else -1.0
+
+    def matrix(self) -> Any:
+        """A as a SciPy sparse array, shape (R, V)."""
+        from scipy.sparse import csr_array
+
+        shape = (len(self.row_names), len(self.names))
+        return csr_array((self.coefficients, self.columns, self.row_starts), shape=shape)
+
+    def row(self, place: int) -> tuple[list[int], list[float]]:
+        """Columns and coefficients of one row."""
+        part = slice(int(self.row_starts[place]), int(self.row_starts[place + 1]))
+        return self.columns[part].tolist(), self.coefficients[part].tolist()
+
+    def objective(self, values: Floats) -> float:
+        """Objective of a point, shape (V,)."""
+        return float(self.costs @ values) + self.constant
+
+
+def from_pulp(problem: "pulp.LpProblem") -> LinearModel:
+    """Read a PuLP model into arrays."""
+    import pulp
+
+    variables = problem.variables()
+    index = {variable.name: place for place, variable in enumerate(variables)}
+    costs = np.zeros(len(variables))
+    constant = 0.0
+    if problem.objective is not None:
+        for variable, cost in problem.objective.items():
+            costs[index[variable.name]] = cost
+        constant = float(problem.objective.constant)
+    starts, columns, coefficients, row_lower, row_upper = [0], [], [], [], []
+    for row in problem.constraints.values():
+        columns += [index[variable.name] for variable in row]
+        coefficients += row.values()
+        starts.append(len(columns))
+        right = -row.constant
+        row_lower.append(-np.inf if row.sense == pulp.LpConstraintLE else right)
+        row_upper.append(np.inf if row.sense == pulp.LpConstraintGE else right)
+    return LinearModel(
+        sense=Sense.MINIMIZE if problem.sense == pulp.LpMinimize else Sense.MAXIMIZE,
+        names=[variable.name for variable in variables],
+        costs=costs,
+        constant=constant,
+        lower=np.array([-np.inf if v.lowBound is None else v.lowBound for v in variables], dtype=np.float64),
+        upper=np.array([np.inf if v.upBound is None else v.upBound for v in variables], dtype=np.float64),
+        integer=np.array([v.cat == pulp.LpInteger for v in variables], dtype=bool),
+        row_names=list(problem.constraints),
+        row_starts=np.array(starts, dtype=np.int64),
+        columns=np.array(columns, dtype=np.int64),
+        coefficients=np.array(coefficients, dtype=np.float64),
+        row_lower=np.array(row_lower, dtype=np.float64),
+        row_upper=np.array(row_upper, dtype=np.float64),
+    )
+
+
+def to_pulp(model: LinearModel) -> tuple["pulp.LpProblem", "list[pulp.LpVariable]"]:
+    """Write arrays as a PuLP model, and its variables in the arrays' order; names are dropped for x0, x1, ..."""
+    import pulp
+
+    def bound(value: float) -> float | None:
+        return None if np.isinf(value) else float(value)
+
+    problem = pulp.LpProblem("model", pulp.LpMinimize if model.sense is Sense.MINIMIZE else pulp.LpMaximize)
+    variables = [
+        pulp.LpVariable(f"x{place}", bound(low), bound(high), pulp.LpInteger if integer else pulp.LpContinuous)
+        for place, (low, high, integer) in enumerate(zip(model.lower, model.upper, model.integer, strict=True))
+    ]
+    problem.addVariables(variables)
+    problem.setObjective(pulp.LpAffineExpression(list(zip(variables, model.costs.tolist(), strict=True)), model.constant))
+    for place, (low, high) in enumerate(zip(model.row_lower.tolist(), model.row_upper.tolist(), strict=True)):
+        columns, coefficients = model.row(place)
+        terms = pulp.LpAffineExpression([(variables[c], a) for c, a in zip(columns, coefficients, strict=True)])
+        if low == high:
+            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintEQ, f"r{place}", low))
+        elif np.isfinite(high):
+            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintLE, f"r{place}", high))
+        if low != high and np.isfinite(low):
+            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintGE, f"g{place}", low))
+    return problem, variables

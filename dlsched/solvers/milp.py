@@ -1,0 +1,65 @@
+"""One call for every mixed-integer linear solver: a PuLP model and limits in, an ``Outcome`` out."""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from dlsched.core.limits import Limits
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers import availability, child
+from dlsched.solvers.linear import LinearModel, from_pulp
+from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+
+if TYPE_CHECKING:
+    import pulp
+
+
+def solve_milp(
+    problem: "pulp.LpProblem | LinearModel",
+    *,
+    solver: str = "highs",
+    limits: Limits | None = None,
+    start: Incumbent | None = None,
+    found: IncumbentCallback | None = None,
+    isolated: bool = True,
+) -> Outcome:
+    """Solve a mixed-integer linear model to a gap of 0.
+
+    Parameters
+    ----------
+    problem
+        A PuLP model, or its arrays.
+    solver
+        ``highs``, ``cbc``, ``scip`` or ``cpsat``.
+    limits
+        Time, nodes and threads.
+    start
+        A solution by variable name (missing ones are 0), for the solvers that take one: CBC, SCIP, CP-SAT.
+    found
+        Called with every better solution that SCIP and CP-SAT find on the way.
+    isolated
+        Run it in a child process, which makes limits hold and Ctrl-C work; without, calls cost less.
+
+    Raises
+    ------
+    SolverMissingError
+        The solver is not installed.
+    UsageError
+        The model is not of the solver's kind.
+    """
+    limits = limits or Limits()
+    availability.require(solver, "milp")
+    model = problem if isinstance(problem, LinearModel) else from_pulp(problem)
+    if not isolated:
+        outcome = importlib.import_module(f"dlsched.solvers.{solver}").solve(model, limits, start, found)
+        assert isinstance(outcome, Outcome)
+        return outcome
+    try:
+        outcome = child.call(f"dlsched.solvers.{solver}:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore)
+    except child.OutOfTime:
+        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
+    assert isinstance(outcome, Outcome)
+    return outcome
+
+
+def _ignore(incumbent: Incumbent) -> None:
+    del incumbent

@@ -1,0 +1,78 @@
+"""Non-linear mixed-integer models in Pyomo, solved to global optimality by SCIP."""
+
+from typing import Any
+
+from dlsched.core.limits import Limits
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers import availability, child
+from dlsched.solvers.outcome import Outcome
+
+
+def solve_minlp(model: Any, *, limits: Limits | None = None, isolated: bool = True) -> Outcome:
+    """Solve a Pyomo model to a relative gap of 0; SCIP's feasibility tolerance of 1e-6 stays.
+
+    Parameters
+    ----------
+    model
+        A ``pyomo.environ.ConcreteModel`` with one objective.
+    limits
+        Time, nodes and threads.
+    isolated
+        Run it in a child process, which makes limits hold and Ctrl-C work.
+
+    Raises
+    ------
+    SolverMissingError
+        SCIP is not installed.
+    """
+    limits = limits or Limits()
+    availability.require("scip", "minlp")
+    if not isolated:
+        return solve(model, limits)
+    try:
+        outcome = child.call("dlsched.solvers.minlp:solve", model, limits, time_s=limits.time_s)
+    except child.OutOfTime:
+        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS["scip"].version())
+    assert isinstance(outcome, Outcome)
+    return outcome
+
+
+def solve(model: Any, limits: Limits) -> Outcome:
+    """Solve in this process."""
+    import pyomo.environ as pyo
+    from pyomo.contrib.solver.common.factory import SolverFactory
+    from pyomo.contrib.solver.common.results import TerminationCondition
+
+    from dlsched.solvers.scip import version
+
+    words = {
+        TerminationCondition.convergenceCriteriaSatisfied: TerminationStatus.OPTIMAL,
+        TerminationCondition.provenInfeasible: TerminationStatus.INFEASIBLE,
+        TerminationCondition.maxTimeLimit: TerminationStatus.TIME_LIMIT,
+        TerminationCondition.iterationLimit: TerminationStatus.NODE_LIMIT,
+        TerminationCondition.interrupted: TerminationStatus.INTERRUPTED,
+    }
+    options: dict[str, float | int] = {"parallel/maxnthreads": limits.threads}
+    if limits.nodes is not None:
+        options["limits/nodes"] = limits.nodes
+    answer = SolverFactory("scip_direct").solve(
+        model,
+        rel_gap=0.0,
+        time_limit=limits.time_s,
+        solver_options=options,
+        load_solutions=False,
+        raise_exception_on_nonoptimal_result=False,
+    )
+    status = words.get(answer.termination_condition, TerminationStatus.SOLVER_ERROR)
+    values = None
+    if answer.incumbent_objective is not None:
+        answer.solution_loader.load_vars()
+        values = {variable.name: float(pyo.value(variable)) for variable in model.component_data_objects(pyo.Var) if not variable.stale}
+    return Outcome(
+        status=status,
+        solver=version(),
+        values=values,
+        objective=answer.incumbent_objective,
+        bound=answer.objective_bound if status is not TerminationStatus.INFEASIBLE else None,
+        message="" if status is not TerminationStatus.SOLVER_ERROR else f"SCIP says {answer.termination_condition.name}",
+    )
