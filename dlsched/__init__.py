@@ -1,1 +1,50 @@
-"""dlsched: exact optima, bounds and published heuristics for allocating GPUs to deep-learning training jobs."""
+"""dlsched: exact optima, bounds and published heuristics for allocating GPUs to deep-learning training jobs.
+
+>>> from dlsched import ring_allocation
+>>> result = solve(ring_allocation.example())
+>>> str(result.status)
+'optimal'
+"""
+
+from dlsched import ring_allocation
+from dlsched.core.errors import (
+    DisagreementError,
+    DlschedError,
+    InputError,
+    InstanceError,
+    SolverError,
+    SolverMissingError,
+    UsageError,
+)
+from dlsched.core.gap import gap, ratio
+from dlsched.core.limits import Limits, Progress
+from dlsched.core.result import Result
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.violation import Violation
+from dlsched.families import FAMILIES, check, read, solve, write
+from dlsched.version import VERSION as __version__
+
+__all__ = [
+    "FAMILIES",
+    "DisagreementError",
+    "DlschedError",
+    "InputError",
+    "InstanceError",
+    "Limits",
+    "Progress",
+    "Result",
+    "Sense",
+    "SolverError",
+    "SolverMissingError",
+    "TerminationStatus",
+    "UsageError",
+    "Violation",
+    "__version__",
+    "check",
+    "gap",
+    "ratio",
+    "read",
+    "ring_allocation",
+    "solve",
+    "write",
+]

@@ -72,6 +72,10 @@ class Search:
         nodes = None if self.limits.nodes is None else max(0, self.limits.nodes - self.nodes)
         return Limits(time_s=time_s, nodes=nodes, threads=self.limits.threads)
 
+    def violations(self, solution: Any) -> Sequence[Violation]:
+        """Return the rules that a solution breaks, by the checker."""
+        return self._check(solution)
+
     def offer(self, solution: Any, *, source: str) -> bool:
         """Keep a solution when the checker passes it and it is better than the one held; say whether it was kept.
 
@@ -80,7 +84,7 @@ class Search:
         SolverError
             The checker rejects it: ``source`` broke its promise.
         """
-        violations = self._check(solution)
+        violations = self.violations(solution)
         if violations:
             raise SolverError(f"{source} returned an answer that the checker rejects: {violations[0]}")
         objective = self._objective(solution)

@@ -1,0 +1,125 @@
+"""FAMILIES: the one table of what dlsched solves, and the functions that work on any of them."""
+
+import os
+from typing import Any
+
+from dlsched import ring_allocation
+from dlsched.core.errors import InputError, InstanceError, UsageError
+from dlsched.core.family import Family
+from dlsched.core.files import json_text, read_json, write_text
+from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.result import Result
+from dlsched.core.run import run_method
+from dlsched.core.violation import Violation
+
+FAMILIES = {family.name: family for family in (ring_allocation.FAMILY,)}
+
+
+def family_of(instance: InstanceFile) -> Family:
+    """Return the record of an instance's family."""
+    return FAMILIES[instance.family]
+
+
+def find_family(name: str) -> Family:
+    """Return the family of that name.
+
+    Raises
+    ------
+    UsageError
+        There is none; the message lists those there are.
+    """
+    if name not in FAMILIES:
+        raise UsageError(f"family: found {name!r}, allowed: {', '.join(FAMILIES)}")
+    return FAMILIES[name]
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """Read an instance of any family (``-``: standard input).
+
+    Raises
+    ------
+    InstanceError
+        The file cannot be read or is no valid instance; the message names the file, the field, what was found and what
+        is allowed.
+    """
+    try:
+        data = read_json(path)
+    except InputError as error:
+        raise InstanceError(str(error)) from None
+    return instance_from(data, os.fspath(path))
+
+
+def instance_from(data: Any, path: str) -> Any:
+    """Validate the content of an instance file; ``path`` is for messages."""
+    formats = {f"dlsched/{family.name}/1": family for family in FAMILIES.values()}
+    name = "standard input" if path == "-" else path
+    if not isinstance(data, dict):
+        raise InstanceError(f"{name}: the file: found no object, allowed: an object with the fields of a format")
+    found = data.get("format")
+    if not isinstance(found, str) or found not in formats:
+        shown = "nothing" if "format" not in data else repr(found)[:60]
+        raise InstanceError(f"{name}: format: found {shown}, allowed: {', '.join(formats)}")
+    try:
+        return formats[found].instance(**{key: value for key, value in data.items() if key != "format"})
+    except InstanceError as error:
+        raise InstanceError(f"{name}: {error}") from None
+
+
+def write(item: InstanceFile | Result[Any], path: str | os.PathLike[str]) -> None:
+    """Write an instance or a result; the file appears whole or not at all (``-``: standard output).
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    write_text(path, json_text(item.as_data()))
+
+
+def solve(
+    instance: InstanceFile,
+    *,
+    method: str = "exact",
+    limits: Limits | None = None,
+    seed: int = 0,
+    solver: str | None = None,
+    start: Any = None,
+    progress: ProgressCallback | None = None,
+) -> Result[Any]:
+    """Solve an instance of any family.
+
+    Parameters
+    ----------
+    instance
+        As ``read`` returns it; it is not changed.
+    method
+        A name from ``dlsched methods``; ``exact`` is the family's best exact method.
+    limits
+        Time, nodes and threads; none by default.
+    seed
+        Of every random draw.
+    solver
+        For methods that call one: which.
+    start
+        A feasible solution to start from.
+    progress
+        Called with a ``Progress`` now and then.
+
+    Returns
+    -------
+    A ``Result``; infeasibility, a limit, Ctrl-C and a failing solver are statuses of it, not exceptions.
+
+    Raises
+    ------
+    UsageError, SolverMissingError
+        The call cannot be carried out as asked.
+    """
+    return run_method(
+        family_of(instance), instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress
+    )
+
+
+def check(instance: InstanceFile, solution: Any) -> list[Violation]:
+    """Return the rules that a solution breaks; an empty list means feasible."""
+    return list(family_of(instance).check(instance, solution))

@@ -1,0 +1,72 @@
+"""ring_allocation: how many GPUs each ring all-reduce job gets (Capes et al. 2018, arXiv 1908.08082, abstract read only)."""
+
+from typing import Any
+
+from dlsched.core.family import Family
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.result import Result
+from dlsched.core.run import run_method
+from dlsched.core.status import Sense
+from dlsched.ring_allocation import certificate, generator
+from dlsched.ring_allocation.bounds import lagrange, relaxation
+from dlsched.ring_allocation.checker import check, infeasible, objective
+from dlsched.ring_allocation.formulations.milp import build_milp
+from dlsched.ring_allocation.generator import example, generate
+from dlsched.ring_allocation.heuristics import doubling, equal, fixed, hull, marginal
+from dlsched.ring_allocation.instance import Instance, Job
+from dlsched.ring_allocation.methods import METHODS
+from dlsched.ring_allocation.solution import Allocation, read_solution
+
+__all__ = [
+    "Allocation",
+    "Instance",
+    "Job",
+    "check",
+    "doubling",
+    "equal",
+    "example",
+    "fixed",
+    "generate",
+    "hull",
+    "lagrange",
+    "marginal",
+    "objective",
+    "relaxation",
+    "solve",
+]
+
+FAMILY = Family(
+    name="ring_allocation",
+    summary="how many GPUs each ring all-reduce job gets",
+    sense=Sense.MINIMIZE,
+    unit="weighted seconds, summed over jobs",
+    instance=Instance,
+    read_solution=read_solution,
+    objective=objective,
+    check=check,
+    infeasible=infeasible,
+    methods=METHODS,
+    cross_check="milp",
+    best_bound="lagrange",
+    formulations={"milp": lambda instance: build_milp(instance)[0]},
+    verify=certificate.verify,
+    presets=generator.PRESETS,
+    generate=generate,
+    example=example,
+)
+
+
+def solve(
+    instance: Instance,
+    *,
+    method: str = "exact",
+    limits: Limits | None = None,
+    seed: int = 0,
+    solver: str | None = None,
+    start: Allocation | None = None,
+    progress: ProgressCallback | None = None,
+) -> Result[Any]:
+    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
+    return run_method(
+        FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress
+    )

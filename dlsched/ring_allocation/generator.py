@@ -1,0 +1,155 @@
+"""Instances of ring_allocation: the example, and random ones from a seed.
+
+All figures drawn are rounded to four significant digits, so that files stay short and the same everywhere.
+
+==============  ==================================================================================================
+preset          what it is
+==============  ==================================================================================================
+``mixed``       compute / w plus a halving-doubling all-reduce a step: slower off the powers of two (8 -> 9 GPUs)
+``table``       measured speeds of published tables (``cluster.published``), each with random epochs
+``concave``     speed laws without a transfer term that grows: convex times, where ``marginal`` is optimal
+``adversarial`` tables on which the next count is worse and a later one much better: ``marginal`` stalls
+==============  ==================================================================================================
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dlsched.cluster.all_reduce import Link, halving_doubling
+from dlsched.cluster.published import published_speeds
+from dlsched.core.errors import UsageError
+from dlsched.ring_allocation.instance import Instance, Job
+
+PRESETS = {
+    "mixed": "all-reduce costs with jumps off the powers of two",
+    "table": "published measured speeds with random epochs",
+    "concave": "speed laws with convex times",
+    "adversarial": "tables on which adding one GPU stalls",
+}
+
+# 25 Gbit/s Ethernet (3.125e9 B/s), 50 us a message, and a reduction at 10 GB/s: orders of magnitude, not a measurement
+_LINK = Link(latency_s=5e-5, transfer_s_per_byte=3.2e-10, reduction_s_per_byte=1e-10)
+
+
+def example() -> Instance:
+    """Two jobs on six GPUs, one with a table and a restart, one with a law; small enough to solve by hand."""
+    return Instance(
+        name="two-jobs",
+        gpus=6,
+        jobs=[
+            {
+                "id": "a",
+                "epochs": 160,
+                "epoch_time_s": {"1": 138.0, "2": 81.9, "4": 47.25, "8": 29.6},
+                "current_gpus": 4,
+                "restart_s": 10.0,
+            },
+            {
+                "id": "b",
+                "epochs": 90.5,
+                "max_gpus": 16,
+                "speed_law": {"theta": [1e-3, 0.01, 1e-9, 0.2], "samples": 50000, "model_bytes": 1.0e8},
+            },
+        ],
+    )
+
+
+def generate(*, preset: str = "mixed", jobs: int = 10, gpus: int | None = None, seed: int = 0, max_gpus: int = 64) -> Instance:
+    """Draw an instance; the same arguments give the same instance.
+
+    Parameters
+    ----------
+    preset
+        One of ``PRESETS``.
+    jobs
+        Number of jobs, >= 1.
+    gpus
+        GPUs of the cluster; None: 6.5 for every job.
+    seed
+        Of ``numpy.random.default_rng``.
+    max_gpus
+        Largest count that a job may be given, >= 1.
+
+    Raises
+    ------
+    UsageError
+        An unknown preset or a number out of range.
+    """
+    if preset not in PRESETS:
+        raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(PRESETS)}")
+    for name, value in (("jobs", jobs), ("gpus", 1 if gpus is None else gpus), ("max_gpus", max_gpus)):
+        if value < 1:
+            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+    if seed < 0:
+        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+    generator = np.random.default_rng(seed)
+    total = math.ceil(6.5 * jobs) if gpus is None else gpus
+    drawn = _DRAW[preset]
+    return Instance(
+        name=f"{preset}-{jobs}x{total}-seed{seed}",
+        source=f"dlsched generate ring_allocation --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
+        + (f" --max-gpus {max_gpus}" if max_gpus != 64 else ""),
+        gpus=total,
+        jobs=[Job(id=f"j{place}", **drawn(generator, max_gpus)) for place in range(jobs)],
+    )
+
+
+def _mixed(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
+    """Steps per epoch x (compute / w + all-reduce of the gradients)."""
+    compute_s = float(generator.lognormal(0.0, 1.0))
+    gradient_bytes = 10 ** float(generator.uniform(7.0, 9.0))
+    steps = float(generator.uniform(200, 5000))
+    times = {w: _rounded(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK))) for w in range(1, max_gpus + 1)}
+    return {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
+
+
+def _table(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
+    """One of the published tables that start within ``max_gpus``; about half of the jobs run already."""
+    usable = [speed for speed in published_speeds() if speed.counts[0] <= max_gpus]
+    speed = usable[int(generator.integers(len(usable)))]
+    times = {count: time for count, time in zip(speed.counts, speed.epoch_time_s, strict=True) if count <= max_gpus}
+    drawn: dict[str, Any] = {"epochs": _rounded(float(generator.uniform(1, 120))), "epoch_time_s": times}
+    if generator.random() < 0.5:
+        drawn["current_gpus"] = int(generator.choice(list(times)))
+        drawn["restart_s"] = 10.0
+    return drawn
+
+
+def _concave(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
+    """A speed law: compute, an overhead per GPU, and a constant."""
+    samples = float(generator.integers(10_000, 1_300_000))
+    compute = _rounded(10 ** float(generator.uniform(-4, -2)))
+    fastest = float(generator.uniform(4, 2 * max_gpus))
+    law = {
+        "theta": [compute, _rounded(compute * samples / fastest**2), 0.0, _rounded(float(generator.uniform(0, 2)))],
+        "samples": samples,
+        "model_bytes": _rounded(10 ** float(generator.uniform(7, 9))),
+    }
+    return {"epochs": _rounded(float(generator.uniform(5, 300))), "max_gpus": max_gpus, "speed_law": law}
+
+
+def _adversarial(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
+    """Times that halve from one power of two to the next, and are a little above the lower one in between."""
+    base = float(10 ** generator.uniform(1, 3))
+    serial = float(generator.uniform(0, 0.05))
+    hump = 1.0 + float(generator.uniform(0.01, 0.2))
+    times = {}
+    for w in range(1, max_gpus + 1):
+        power = 2 ** (w.bit_length() - 1)
+        times[w] = _rounded(base * (serial + (1 - serial) / power) * (1.0 if w == power else hump))
+    return {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+_DRAW: dict[str, Callable[[np.random.Generator, int], dict[str, Any]]] = {
+    "mixed": _mixed,
+    "table": _table,
+    "concave": _concave,
+    "adversarial": _adversarial,
+}

@@ -1,0 +1,61 @@
+"""What the heuristics promise, as data: for which instances, and how bad an objective keeps the promise."""
+
+from dlsched.core.family import Guarantee
+from dlsched.ring_allocation.bounds import largest_hull_step
+from dlsched.ring_allocation.checker import job_cost
+from dlsched.ring_allocation.instance import Instance
+
+
+def convex(instance: Instance) -> bool:
+    """Whether every job's allowed counts are consecutive and its cost is convex on them (Fox 1966)."""
+    for place, job in enumerate(instance.jobs):
+        counts = instance.counts(place)
+        if counts[-1] - counts[0] + 1 != len(counts):
+            return False
+        costs = [job_cost(job, count) for count in counts]
+        savings = [first - second for first, second in zip(costs, costs[1:], strict=False)]
+        if any(later > earlier for earlier, later in zip(savings, savings[1:], strict=False)):
+            return False
+    return True
+
+
+def falling_doublings(instance: Instance) -> bool:
+    """Whether every W_j is {1, 2, 4, ...} and each job's saving per added GPU falls along the doublings."""
+    for place, job in enumerate(instance.jobs):
+        counts = instance.counts(place)
+        if list(counts) != [2**power for power in range(len(counts))]:
+            return False
+        rates = [(job_cost(job, w) - job_cost(job, 2 * w)) / w for w in counts[:-1]]
+        if any(later >= earlier for earlier, later in zip(rates, rates[1:], strict=False)):
+            return False
+    return True
+
+
+def doubling_loss(instance: Instance) -> float:
+    """Saving of the first doubling that did not fit, 0 when all fitted; the heuristic retraced step by step."""
+    given = [instance.counts(place)[0] for place in range(len(instance.jobs))]
+    while True:
+        steps = []
+        for place, job in enumerate(instance.jobs):
+            if 2 * given[place] in instance.counts(place):
+                saved = job_cost(job, given[place]) - job_cost(job, 2 * given[place])
+                steps.append((saved / given[place], -place, saved))
+        rate, negative, saved = max(steps, default=(0.0, 0, 0.0))
+        if rate <= 0:
+            return 0.0
+        if sum(given) + given[-negative] > instance.gpus:
+            return saved
+        given[-negative] *= 2
+
+
+DOUBLING = Guarantee(
+    "powers of two with falling savings per added GPU: optimum plus the saving of the first doubling that did not fit",
+    falling_doublings,
+    lambda instance, optimum: optimum + doubling_loss(instance),
+)
+MARGINAL = Guarantee("convex costs on consecutive counts: optimal (Fox 1966)", convex, lambda instance, optimum: optimum)
+HULL = Guarantee(
+    "at most the linear programming bound plus the largest single hull step",
+    lambda instance: True,
+    lambda instance, optimum: optimum + largest_hull_step(instance),
+)

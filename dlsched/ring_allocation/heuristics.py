@@ -1,0 +1,89 @@
+"""The heuristics of ring_allocation: plain functions from an instance to an allocation.
+
+All start from the smallest allowed counts; None means that these do not fit together, which proves infeasibility, or
+for ``fixed`` and ``equal`` that the counts they insist on do not fit. Ties go to the job that stands first.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+
+from dlsched.algorithms.cost_table import CostTable, IntArray
+from dlsched.algorithms.greedy import climb_hulls, double_greedily, increase_greedily
+from dlsched.core.errors import UsageError
+from dlsched.ring_allocation.costs import allocation, cost_table
+from dlsched.ring_allocation.instance import Instance
+from dlsched.ring_allocation.solution import Allocation
+
+
+def doubling(instance: Instance) -> Allocation | None:
+    """Double the job that saves most per added GPU, again and again: the doubling heuristic of Capes et al.
+
+    1. Every job gets its smallest count.
+    2. Among the jobs whose doubled count 2w is allowed and fits, take the one with the largest
+       (cost_j(w) - cost_j(2w)) / w, the saving per added GPU; stop when none is positive.
+    3. Double it; go to 2.
+
+    Guarantee: none in general. If every W_j is {1, 2, 4, ...} and each job's saving per added GPU falls along the
+    doublings, it loses at most the saving of the first doubling that did not fit (``bounds.doubling_loss``).
+    Cost: O(P + S log J) for S doublings.
+
+    Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available; the steps are our reconstruction.
+    """
+    return _on_table(instance, double_greedily)
+
+
+def marginal(instance: Instance) -> Allocation | None:
+    """Give the next larger count to the job that gains most per GPU: the marginal-gain heuristic of Optimus.
+
+    As ``doubling``, with the next allowed count w' instead of 2w and the gain (cost_j(w) - cost_j(w')) / (w' - w).
+
+    Guarantee: optimal if every cost_j is convex on consecutive counts (Fox 1966); else none, and it stalls where the
+    next count is slower than the present one. Cost: O(P + S log J) for S steps.
+
+    Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
+    """
+    return _on_table(instance, increase_greedily)
+
+
+def hull(instance: Instance) -> Allocation | None:
+    """Take the steps of the jobs' lower convex hulls in order of saving per added GPU; a job whose step does not fit is closed.
+
+    Guarantee: at most the linear programming bound plus the largest single hull step (``bounds.largest_hull_step``): up
+    to the first step that does not fit it is the LP optimum, and later steps only save. Cost: O(P log P).
+
+    Source: the greedy half of Sinha and Zoltners 1979 (Operations Research 27).
+    """
+    return _on_table(instance, climb_hulls)
+
+
+def fixed(instance: Instance, *, gpus_per_job: int = 8) -> Allocation | None:
+    """Give every job its largest allowed count <= ``gpus_per_job``, else its smallest; None if they do not fit together.
+
+    Guarantee: none. Cost: O(J log W).
+
+    Raises
+    ------
+    UsageError
+        ``gpus_per_job`` < 1.
+    """
+    if gpus_per_job < 1:
+        raise UsageError(f"gpus_per_job: found {gpus_per_job}, allowed: an integer >= 1")
+    gpus = {}
+    for place, job in enumerate(instance.jobs):
+        counts = instance.counts(place)
+        gpus[job.id] = counts[max(0, bisect_right(counts, gpus_per_job) - 1)]
+    return Allocation(gpus) if sum(gpus.values()) <= instance.gpus else None
+
+
+def equal(instance: Instance) -> Allocation | None:
+    """Give every job its largest allowed count <= floor(C / J), else its smallest; None if they do not fit together.
+
+    Guarantee: none. Cost: O(J log W).
+    """
+    return fixed(instance, gpus_per_job=max(1, instance.gpus // len(instance.jobs)))
+
+
+def _on_table(instance: Instance, algorithm: Callable[[CostTable, int], IntArray | None]) -> Allocation | None:
+    table = cost_table(instance)
+    chosen = algorithm(table, instance.gpus)
+    return None if chosen is None else allocation(instance, table, chosen)

@@ -1,0 +1,197 @@
+"""The methods of ring_allocation by name, as ``solve`` and the command line run them."""
+
+from collections.abc import Callable
+
+from dlsched.algorithms.cost_table import CostTable, IntArray
+from dlsched.algorithms.dynamic_program import solve_by_states, state_bytes
+from dlsched.algorithms.knapsack import solve_knapsack
+from dlsched.algorithms.lagrange import best_price
+from dlsched.core.errors import UsageError
+from dlsched.core.family import Method
+from dlsched.core.gap import meets
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.ring_allocation import bounds, guarantees, heuristics
+from dlsched.ring_allocation.checker import infeasible
+from dlsched.ring_allocation.costs import allocation, cost_table
+from dlsched.ring_allocation.instance import Instance
+from dlsched.ring_allocation.solution import Allocation
+from dlsched.solvers.outcome import Outcome
+from dlsched.version import VERSION
+
+KNAPSACK = f"dlsched knapsack {VERSION}"
+DP = f"dlsched dp {VERSION}"
+LARGEST_DP_BYTES = 2**31
+
+
+def run_knapsack(instance: Instance, search: Search) -> TerminationStatus:
+    """Our multiple-choice knapsack algorithm; a node is a job of the core that is combined."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    table = cost_table(instance)
+    search.tick()
+
+    def found(chosen: IntArray, price: float) -> None:
+        if search.certificate is None:
+            _certify(instance, search, table, price)
+        search.offer(allocation(instance, table, chosen), source=KNAPSACK)
+
+    choice = solve_knapsack(table, instance.gpus, found=found, step=lambda: search.tick(1))
+    assert choice is not None and search.objective is not None
+    search.prove(search.objective, source=KNAPSACK)
+    return TerminationStatus.OPTIMAL
+
+
+def run_dp(instance: Instance, search: Search) -> TerminationStatus:
+    """Dynamic programming over the capacity; a node is a job."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    table = cost_table(instance)
+    needed = state_bytes(table, instance.gpus)
+    if needed > LARGEST_DP_BYTES:
+        raise UsageError(f"method dp would need {needed / 2**30:.1f} GiB for its decisions, allowed: 2 GiB; use exact")
+    _warm(instance, search)
+    chosen = solve_by_states(table, instance.gpus, step=lambda: search.tick(1))
+    assert chosen is not None
+    search.offer(allocation(instance, table, chosen), source=DP)
+    assert search.objective is not None
+    search.prove(search.objective, source=DP)
+    return TerminationStatus.OPTIMAL
+
+
+def run_milp(instance: Instance, search: Search) -> TerminationStatus:
+    """The linear formulation by HiGHS, CBC, SCIP or CP-SAT."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    from dlsched.ring_allocation.formulations.milp import build_milp, start_values
+    from dlsched.solvers.milp import solve_milp
+
+    _warm(instance, search)
+    problem, decode = build_milp(instance, drop_dominated=True, tick=search.tick)
+    outcome = solve_milp(
+        problem,
+        solver=search.solver or "highs",
+        limits=search.left,
+        start=start_values(instance, search.solution),
+        found=lambda values: _offer_incumbent(search, decode(values)),
+    )
+    return _conclude(search, outcome, None if outcome.values is None else decode(outcome.values), 1.0)
+
+
+def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
+    """The non-linear integer program by SCIP."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    from dlsched.ring_allocation.formulations.minlp import build_minlp
+    from dlsched.solvers.minlp import solve_minlp
+
+    _warm(instance, search)
+    model, decode, unit_s = build_minlp(instance, tick=search.tick)
+    outcome = solve_minlp(model, limits=search.left)
+    return _conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
+
+
+def run_lagrange(instance: Instance, search: Search) -> TerminationStatus:
+    """The Lagrangian bound at the best price."""
+    if infeasible(instance) is not None:
+        return TerminationStatus.INFEASIBLE
+    certificate = bounds.lagrange(instance)
+    search.prove(certificate.value, source="certificate", certificate=certificate)
+    return TerminationStatus.FEASIBLE
+
+
+def run_lp(instance: Instance, search: Search) -> TerminationStatus:
+    """The linear programming bound by HiGHS, with its duals."""
+    if infeasible(instance) is not None:
+        return TerminationStatus.INFEASIBLE
+    certificate = bounds.relaxation(instance)
+    search.prove(certificate.value, source="certificate", certificate=certificate)
+    return TerminationStatus.FEASIBLE
+
+
+def heuristic(function: Callable[[Instance], Allocation | None]) -> Callable[[Instance, Search], TerminationStatus]:
+    """Wrap a heuristic: limits do not concern it, and infeasibility is said where a count proves it."""
+
+    def run(instance: Instance, search: Search) -> TerminationStatus:
+        found = function(instance)
+        if found is None:
+            return TerminationStatus.INFEASIBLE if infeasible(instance) is not None else TerminationStatus.NO_SOLUTION
+        search.offer(found, source=function.__name__)
+        return TerminationStatus.FEASIBLE
+
+    return run
+
+
+def _begin(instance: Instance, search: Search) -> bool:
+    """Prove infeasibility by counting, or take the user's start; with no time at all, hold a heuristic's answer and stop."""
+    reason = infeasible(instance)
+    if reason is not None:
+        search.message = reason
+        return False
+    if search.start is not None:
+        search.offer(search.start, source="start")
+    if search.limits.time_s == 0 or search.limits.nodes == 0:
+        _warm(instance, search)
+        search.tick(1)
+    return True
+
+
+def _warm(instance: Instance, search: Search) -> None:
+    """Hold the hull heuristic's answer before a solver starts."""
+    start = heuristics.hull(instance)
+    assert start is not None
+    search.offer(start, source="hull")
+
+
+def _certify(instance: Instance, search: Search, table: CostTable, price: float) -> None:
+    """Record the bound of the price; where counts that cannot fit were left out of the table, of their own best price."""
+    everything = cost_table(instance, fitting=False)
+    if everything.pairs != table.pairs:
+        frontier = best_price(everything, instance.gpus)
+        assert frontier is not None
+        price = frontier.price
+    certificate = bounds.price_certificate(instance, everything, price)
+    search.prove(certificate.value, source="certificate", certificate=certificate)
+
+
+def _offer_incumbent(search: Search, found: Allocation) -> None:
+    """Keep a solver's incumbent if the checker agrees; on the way a solver may report what its tolerances let pass."""
+    if not search.violations(found):
+        search.offer(found, source="incumbent")
+
+
+def _conclude(search: Search, outcome: Outcome, found: Allocation | None, unit: float) -> TerminationStatus:
+    """Take a solver's answer: checked solution, bound in seconds, and its reason to stop."""
+    search.solver_version = outcome.solver
+    search.nodes += outcome.nodes or 0
+    search.message = outcome.message
+    if outcome.status is TerminationStatus.INFEASIBLE:
+        search.message = f"{outcome.solver} calls an instance infeasible for which an allocation is held"
+        return TerminationStatus.SOLVER_ERROR
+    if found is not None:
+        search.offer(found, source=outcome.solver)
+    if outcome.bound is not None:
+        search.prove(outcome.bound * unit, source=outcome.solver)
+    proven = search.objective is not None and search.bound is not None and meets(search.objective, search.bound)
+    if outcome.status is TerminationStatus.OPTIMAL and not proven:
+        search.message = f"{outcome.solver} calls it optimal; its bound proves less"
+        return TerminationStatus.FEASIBLE
+    return outcome.status
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("exact", "exact", run_knapsack),
+        Method("dp", "exact", run_dp),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip", "cpsat")),
+        Method("minlp", "exact", run_minlp, solvers=("scip",)),
+        Method("doubling", "heuristic", heuristic(heuristics.doubling), guarantees.DOUBLING),
+        Method("marginal", "heuristic", heuristic(heuristics.marginal), guarantees.MARGINAL),
+        Method("fixed", "heuristic", heuristic(heuristics.fixed)),
+        Method("equal", "heuristic", heuristic(heuristics.equal)),
+        Method("hull", "heuristic", heuristic(heuristics.hull), guarantees.HULL),
+        Method("lagrange", "bound", run_lagrange),
+        Method("lp", "bound", run_lp, solvers=("highs",)),
+    )
+}
