@@ -54,5 +54,7 @@ def hull(table: CostTable) -> BoolArray:
 def slopes(table: CostTable, pairs: IntArray) -> FloatArray:
     """Saving per added unit from each of ``pairs`` (ascending) to the next one given; the last entry is no step."""
     steps = np.full(len(pairs), np.nan)
-    steps[:-1] = (table.costs[pairs[:-1]] - table.costs[pairs[1:]]) / (table.counts[pairs[1:]] - table.counts[pairs[:-1]])
+    steps[:-1] = (table.costs[pairs[:-1]] - table.costs[pairs[1:]]) / (
+        table.counts[pairs[1:]] - table.counts[pairs[:-1]]
+    )
     return steps

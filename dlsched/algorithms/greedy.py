@@ -43,7 +43,9 @@ def climb_hulls(table: CostTable, capacity: int) -> IntArray | None:
     """
     vertices = np.flatnonzero(hull(table))
     following = np.full(table.pairs, -1)
-    same_job = np.searchsorted(table.starts, vertices[1:], side="right") == np.searchsorted(table.starts, vertices[:-1], side="right")
+    same_job = np.searchsorted(table.starts, vertices[1:], side="right") == np.searchsorted(
+        table.starts, vertices[:-1], side="right"
+    )
     following[vertices[:-1][same_job]] = vertices[1:][same_job]
     return _climb(table, capacity, following)
 

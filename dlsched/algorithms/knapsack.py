@@ -180,7 +180,9 @@ class _Core:
             return keep
         shifts = self.shifts[keep]
         up, down = max(0, int(shifts.max())), max(0, -int(shifts.min()))
-        most = up + down - 1 + max(self.slack + down, up + int(min(threshold / self.price, float(self.slack + down + up))))
+        most = (
+            up + down - 1 + max(self.slack + down, up + int(min(threshold / self.price, float(self.slack + down + up))))
+        )
         if most >= len(keep):
             return keep
         order = np.lexsort((self.regrets[keep], shifts))

@@ -81,7 +81,9 @@ class _Active:
     costs: FloatArray
 
     @classmethod
-    def between(cls, rows: IntArray, pairs: IntArray, source: "CostTable | _Active", low: IntArray, high: IntArray) -> Self:
+    def between(
+        cls, rows: IntArray, pairs: IntArray, source: "CostTable | _Active", low: IntArray, high: IntArray
+    ) -> Self:
         """Keep of every job the pairs low .. high, inclusive, that lie below the line through these two."""
         counts, costs = source.counts, source.costs
         undecided = low < high
@@ -90,7 +92,9 @@ class _Active:
         ends = np.cumsum(lengths)
         index = np.arange(ends[-1] if len(ends) else 0) + np.repeat(low - (ends - lengths), lengths)
         slope = (costs[low] - costs[high]) / (counts[high] - counts[low])
-        keep = costs[index] + np.repeat(slope, lengths) * counts[index] < np.repeat(costs[low] + slope * counts[low], lengths)
+        keep = costs[index] + np.repeat(slope, lengths) * counts[index] < np.repeat(
+            costs[low] + slope * counts[low], lengths
+        )
         keep[ends - lengths] = keep[ends - 1] = True
         starts = np.concatenate(([0], np.cumsum(np.add.reduceat(keep, ends - lengths, dtype=np.int64))))
         index = index[keep]

@@ -83,7 +83,9 @@ class SpeedTable(Mapping[int, float]):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             cls._validated,
-            serialization=core_schema.plain_serializer_function_ser_schema(lambda table: {str(n): t for n, t in table.items()}),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda table: {str(n): t for n, t in table.items()}
+            ),
         )
 
     @classmethod
@@ -100,7 +102,9 @@ class SpeedTable(Mapping[int, float]):
         if isinstance(value, SpeedTable):
             return value
         if not isinstance(value, Mapping):
-            raise Refused("a list" if isinstance(value, list) else repr(value)[:40], "an object from counts of GPUs to seconds")
+            raise Refused(
+                "a list" if isinstance(value, list) else repr(value)[:40], "an object from counts of GPUs to seconds"
+            )
         return cls(value)
 
 

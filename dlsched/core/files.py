@@ -59,9 +59,13 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: byte {error.start}: found no UTF-8, allowed: UTF-8 text") from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{name}: line {error.lineno} column {error.colno}: found no JSON ({error.msg}), allowed: JSON") from None
+        raise InputError(
+            f"{name}: line {error.lineno} column {error.colno}: found no JSON ({error.msg}), allowed: JSON"
+        ) from None
     except RecursionError:
-        raise InputError(f"{name}: found lists or objects nested too deeply, allowed: the fields of the format") from None
+        raise InputError(
+            f"{name}: found lists or objects nested too deeply, allowed: the fields of the format"
+        ) from None
     except ValueError as error:  # an integer of more digits than Python converts
         raise InputError(f"{name}: found a number that cannot be read ({error}), allowed: numbers in range") from None
     if repeated:
@@ -98,7 +102,9 @@ def field_path(where: tuple[str | int, ...]) -> str:
 def located(error: ValidationError) -> str:
     """One sentence of a Pydantic error: the path of the first field, what was found, what is allowed; and how many more."""
     errors = error.errors(include_url=False)
-    errors = [each for each in errors if each["type"] != "too_short"] or errors  # a list is also short of its bad entries
+    errors = [
+        each for each in errors if each["type"] != "too_short"
+    ] or errors  # a list is also short of its bad entries
     first = errors[0]
     where, found, allowed = first["loc"], _shown(first["input"]), _allowed(first)
     cause = first.get("ctx", {}).get("error")

@@ -130,14 +130,12 @@ def _draw_gaps(axes: "Axes", rows: Rows, instances: Sequence[str]) -> None:
     positive = [gap for row in gaps.values() for gap in row.values() if gap]
     # The linear part ends under the smallest gap, but never so low that rounding noise fills the axis.
     linear = 10.0 ** min(max(math.floor(math.log10(min(positive, default=1.0))), -3), 0)
-    largest = max(positive, default=linear)
+    end = 1.4 * max([linear, *positive])
     axes.set_xscale("symlog", linthresh=linear, linscale=0.5)
-    axes.set_xlim(-0.25 * linear, 1.4 * max(largest, linear))
-    decades = range(round(math.log10(linear)), math.floor(math.log10(max(largest, linear))) + 1)
-    factors = (1, 2, 5) if len(decades) <= 2 else (1,)
-    ticks = [0.0, *(f * 10.0**d for d in decades for f in factors)]
+    ticks = [0.0, *_ticks(linear, end)]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xticks([], minor=True)
+    axes.set_xlim(-0.25 * linear, end)  # after the ticks, which would widen it
 
     for y, (method, row) in enumerate(rows.items()):
         colour = COLOURS[y % len(COLOURS)]
@@ -151,13 +149,15 @@ def _draw_gaps(axes: "Axes", rows: Rows, instances: Sequence[str]) -> None:
             axes.plot(gap, y + spread, MARKERS[point.kind], ms=4.5, mfc=face, mec=colour, mew=0.9, alpha=0.75)
         answered = [gap for gap in gaps[method].values() if gap is not None]
         if answered:
-            axes.plot([median(answered)] * 2, [y - 0.4, y + 0.4], color="black", lw=2, solid_capstyle="butt", zorder=4)
+            axes.plot(
+                [median(answered)] * 2, [y - 0.4, y + 0.4], color="black", lw=1.6, solid_capstyle="butt", zorder=4
+            )
         missing = len(instances) - len(answered)
         text = f"{missing} of {len(instances)}" if missing else "0"
         axes.text(1.02, y, text, transform=axes.get_yaxis_transform(), va="center", color="black" if missing else "0.6")
     axes.text(1.02, 1.0, "no answer", transform=axes.transAxes, va="bottom", fontsize="small")
     axes.set_yticks(range(len(rows)), [*rows])
-    axes.set_ylim(len(rows) - 0.4, -0.6)  # the first method on top
+    axes.set_ylim(max(len(rows), 4) - 0.4, -0.6)  # the first method on top, rows never taller than a quarter
     axes.grid(axis="x", color="0.9")
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
@@ -175,16 +175,19 @@ def _draw_profiles(axes: "Axes", rows: Rows, instances: Sequence[str]) -> None:
         profiles.append(performance_profile([*over_best]))
     largest = max(taus[-1] for taus, _ in profiles)
     end = max(1 + 1.05 * (largest - 1), 1.05)
-    still_to_come = Counter(profiles)
+    equal = Counter(profiles)
+    still_to_come = equal.copy()
     for i, (method, profile) in enumerate(zip(rows, profiles, strict=True)):
         still_to_come[profile] -= 1
-        (taus, fractions), width = profile, 1.8 + 2.2 * still_to_come[profile]
+        (taus, fractions), band = profile, min(2.2, 8 / equal[profile])
+        width = 1.8 + band * still_to_come[profile]
         style = DASHES[i // len(COLOURS) % len(DASHES)]
         x, y = [*taus, end], [*fractions, fractions[-1]]
-        axes.step(x, y, style, where="post", color=COLOURS[i % len(COLOURS)], lw=width, label=method, clip_on=False)
+        (line,) = axes.step(x, y, style, where="post", color=COLOURS[i % len(COLOURS)], lw=width, label=method)
+        line.set(clip_on=False, solid_capstyle="butt")
     if end > 4:
         axes.set_xscale("log")
-        ticks = [f * 10.0**d for d in range(math.ceil(math.log10(end))) for f in (1, 2, 5) if f * 10.0**d <= end]
+        ticks = _ticks(1, end)
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.set_xticks([], minor=True)
     axes.set_xlim(1, end)
@@ -194,6 +197,14 @@ def _draw_profiles(axes: "Axes", rows: Rows, instances: Sequence[str]) -> None:
     axes.set_xlabel("factor τ of the best known objective (no unit)")
     axes.set_ylabel("fraction of instances within factor τ")
     axes.set_title("Performance profile", loc="left", fontsize="medium")
+
+
+def _ticks(lowest: float, largest: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten within the limits; over many decades the powers alone, at most 8 of them."""
+    decades = range(round(math.log10(lowest)), math.floor(math.log10(largest)) + 1)
+    factors = (1, 2, 5) if len(decades) <= 2 else (1,)
+    every = math.ceil(len(decades) / 8)
+    return [f * 10.0**d for d in decades[::every] for f in factors if f * 10.0**d <= largest]
 
 
 def _gap_percent(point: Point | None) -> float | None:

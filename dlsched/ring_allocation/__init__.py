@@ -67,6 +67,4 @@ def solve(
     progress: ProgressCallback | None = None,
 ) -> Result[Any]:
     """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
-    return run_method(
-        FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress
-    )
+    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)

@@ -12,7 +12,15 @@ from fractions import Fraction
 import numpy as np
 
 from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
-from dlsched.core.certificate import Certificate, Column, DualsCertificate, PriceCertificate, Row, duals_value, price_value
+from dlsched.core.certificate import (
+    Certificate,
+    Column,
+    DualsCertificate,
+    PriceCertificate,
+    Row,
+    duals_value,
+    price_value,
+)
 from dlsched.core.labels import plain_labels
 from dlsched.ring_allocation.instance import Instance, Job
 
@@ -71,10 +79,11 @@ def _columns(instance: Instance, labels: Iterable[str]) -> Iterator[Column]:
 
 def _minima(instance: Instance, price: Fraction) -> Iterator[Fraction]:
     for place, job in enumerate(instance.jobs):
-        if job.speed_law is not None:
-            candidates = _law_candidates(job, job.speed_law, instance.counts(place)[-1], price)
-        else:
-            candidates = _table_candidates(job, float(price))
+        candidates = (
+            _table_candidates(job, float(price))
+            if job.speed_law is None
+            else _law_candidates(job, job.speed_law, instance.counts(place)[-1], price)
+        )
         yield min(exact_cost(job, gpus) + price * gpus for gpus in candidates)
 
 
@@ -91,11 +100,11 @@ def _table_candidates(job: Job, price: float) -> list[int]:
     return [count for count, value in zip(counts, values, strict=True) if value <= limit]
 
 
-def _law_candidates(job: Job, law: SpeedLaw, most: int, price: Fraction) -> set[int]:
+def _law_candidates(job: Job, law: SpeedLaw, most: int, price: Fraction) -> list[int]:
     """Count that minimises weight epochs tau(w) + price w, in closed form, and the current one, which needs no restart."""
     theta0, theta1, theta2, _ = map(Fraction, law.theta)
     scale = Fraction(job.weight) * Fraction(job.epochs)
     hyperbolic = scale * (theta0 * Fraction(law.samples) - theta2 * Fraction(law.model_bytes))
     best = smallest_minimiser(hyperbolic, scale * theta1 + price, most)
-    current = {job.current_gpus} if job.current_gpus is not None and job.current_gpus <= most else set()
-    return {best} | current
+    current = [job.current_gpus] if job.current_gpus is not None and job.current_gpus <= most else []
+    return [best, *current]

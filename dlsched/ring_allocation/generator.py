@@ -30,8 +30,8 @@ PRESETS = {
     "adversarial": "tables on which adding one GPU stalls",
 }
 
-# 25 Gbit/s Ethernet (3.125e9 B/s), 50 us a message, and a reduction at 10 GB/s: orders of magnitude, not a measurement
-_LINK = Link(latency_s=5e-5, transfer_s_per_byte=3.2e-10, reduction_s_per_byte=1e-10)
+# 50 Gbit/s (6.25e9 B/s), 50 us a message, and a reduction at 25 GB/s: orders of magnitude, not a measurement
+_LINK = Link(latency_s=5e-5, transfer_s_per_byte=1.6e-10, reduction_s_per_byte=4e-11)
 
 
 def example() -> Instance:
@@ -57,7 +57,9 @@ def example() -> Instance:
     )
 
 
-def generate(*, preset: str = "mixed", jobs: int = 10, gpus: int | None = None, seed: int = 0, max_gpus: int = 64) -> Instance:
+def generate(
+    *, preset: str = "mixed", jobs: int = 10, gpus: int | None = None, seed: int = 0, max_gpus: int = 64
+) -> Instance:
     """Draw an instance; the same arguments give the same instance.
 
     Parameters
@@ -102,7 +104,10 @@ def _mixed(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
     compute_s = float(generator.lognormal(0.0, 1.0))
     gradient_bytes = 10 ** float(generator.uniform(7.0, 9.0))
     steps = float(generator.uniform(200, 5000))
-    times = {w: _rounded(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK))) for w in range(1, max_gpus + 1)}
+    times = {
+        w: _rounded(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)))
+        for w in range(1, max_gpus + 1)
+    }
     return {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
 
 

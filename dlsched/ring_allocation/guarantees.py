@@ -53,7 +53,9 @@ DOUBLING = Guarantee(
     falling_doublings,
     lambda instance, optimum: optimum + doubling_loss(instance),
 )
-MARGINAL = Guarantee("convex costs on consecutive counts: optimal (Fox 1966)", convex, lambda instance, optimum: optimum)
+MARGINAL = Guarantee(
+    "convex costs on consecutive counts: optimal (Fox 1966)", convex, lambda instance, optimum: optimum
+)
 HULL = Guarantee(
     "at most the linear programming bound plus the largest single hull step",
     lambda instance: True,

@@ -107,7 +107,12 @@ class Instance(InstanceFile):
         for place, job in enumerate(self.jobs):
             total += self._largest_cost(place, job)
             if not math.isfinite(total):
-                raise Refused("times that overflow", "weight (epochs time + restart) that adds up to a finite number", "jobs", place)
+                raise Refused(
+                    "times that overflow",
+                    "weight (epochs time + restart) that adds up to a finite number",
+                    "jobs",
+                    place,
+                )
         return self
 
     def _largest_cost(self, place: int, job: Job) -> float:

@@ -42,7 +42,9 @@ def version() -> str:
 
     path = program()
     assert path is not None
-    banner = subprocess.run([path, "-quit"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stdout
+    banner = subprocess.run(
+        [path, "-quit"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    ).stdout
     number = _VERSION.search(banner)
     return f"CBC {number.group(1)}" if number else "CBC"
 

@@ -44,9 +44,11 @@ def solve(
     for place, name in enumerate(model.row_names):
         columns, coefficients = model.row(place)
         low, high = float(model.row_lower[place]), float(model.row_upper[place])
-        scale, whole = _whole(coefficients, name)
+        factor, whole = _whole(coefficients, name)
         row = cp_model.LinearExpr.weighted_sum([variables[c] for c in columns], whole)
-        domain = cp_model.Domain(_end(low * scale, math.ceil, cp_model.INT_MIN), _end(high * scale, math.floor, cp_model.INT_MAX))
+        domain = cp_model.Domain(
+            _end(low * factor, math.ceil, cp_model.INT_MIN), _end(high * factor, math.floor, cp_model.INT_MAX)
+        )
         cp.add_linear_expression_in_domain(row, domain)
     scale, whole_costs, error = _whole_costs(model)
     total = cp_model.LinearExpr.weighted_sum(variables, whole_costs)

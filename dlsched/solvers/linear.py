@@ -109,7 +109,9 @@ def to_pulp(model: LinearModel) -> tuple["pulp.LpProblem", "list[pulp.LpVariable
         for place, (low, high, integer) in enumerate(zip(model.lower, model.upper, model.integer, strict=True))
     ]
     problem.addVariables(variables)
-    problem.setObjective(pulp.LpAffineExpression(list(zip(variables, model.costs.tolist(), strict=True)), model.constant))
+    problem.setObjective(
+        pulp.LpAffineExpression(list(zip(variables, model.costs.tolist(), strict=True)), model.constant)
+    )
     for place, (low, high) in enumerate(zip(model.row_lower.tolist(), model.row_upper.tolist(), strict=True)):
         columns, coefficients = model.row(place)
         terms = pulp.LpAffineExpression([(variables[c], a) for c, a in zip(columns, coefficients, strict=True)])

@@ -54,7 +54,9 @@ def solve_milp(
         assert isinstance(outcome, Outcome)
         return outcome
     try:
-        outcome = child.call(f"dlsched.solvers.{solver}:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore)
+        outcome = child.call(
+            f"dlsched.solvers.{solver}:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore
+        )
     except child.OutOfTime:
         return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
     assert isinstance(outcome, Outcome)

@@ -70,12 +70,18 @@ def solve(model: Any, limits: Limits) -> Outcome:
     values = None
     if answer.incumbent_objective is not None:
         answer.solution_loader.load_vars()
-        values = {variable.name: float(pyo.value(variable)) for variable in model.component_data_objects(pyo.Var) if not variable.stale}
+        values = {
+            variable.name: float(pyo.value(variable))
+            for variable in model.component_data_objects(pyo.Var)
+            if not variable.stale
+        }
     return Outcome(
         status=status,
         solver=version(),
         values=values,
         objective=answer.incumbent_objective,
         bound=answer.objective_bound if status is not TerminationStatus.INFEASIBLE else None,
-        message="" if status is not TerminationStatus.SOLVER_ERROR else f"SCIP says {answer.termination_condition.name}",
+        message=""
+        if status is not TerminationStatus.SOLVER_ERROR
+        else f"SCIP says {answer.termination_condition.name}",
     )

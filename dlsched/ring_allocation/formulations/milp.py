@@ -68,7 +68,9 @@ def build_milp(
             choice.append((variable, 1))
         choices.append(pulp.LpConstraint(pulp.LpAffineExpression(choice), pulp.LpConstraintEQ, f"choice_{label}", 1))
     problem.setObjective(pulp.LpAffineExpression(objective))
-    problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(capacity), pulp.LpConstraintLE, "capacity", instance.gpus))
+    problem.addConstraint(
+        pulp.LpConstraint(pulp.LpAffineExpression(capacity), pulp.LpConstraintLE, "capacity", instance.gpus)
+    )
     for row in choices:
         problem.addConstraint(row)
 

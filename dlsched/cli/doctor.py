@@ -1,0 +1,79 @@
+"""``dlsched doctor``: the solvers that are here, and one small solve with each."""
+
+from typing import Any
+
+from dlsched.cli.options import AsJson
+from dlsched.cli.output import print_json, print_table, progress_line
+from dlsched.core.limits import Limits
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers.availability import SOLVERS, Solver
+
+NAME = "doctor"
+_LIMITS = Limits(time_s=20.0)
+
+
+def run(as_json: AsJson = False) -> int:
+    """Show the solvers, their versions, and whether each solves a small model; exit 1 when one that is here fails."""
+    with progress_line("smoke solves"):
+        rows = [_examine(solver) for solver in SOLVERS.values()]
+    if as_json:
+        print_json(rows)
+    else:
+        table = [
+            (row["solver"], "yes" if row["available"] else "no", row["version"] or "-", row["smoke"]) for row in rows
+        ]
+        print_table(("solver", "here", "version", "smoke solve"), table)
+    return 1 if any(row["available"] and not row["works"] for row in rows) else 0
+
+
+def _examine(solver: Solver) -> dict[str, Any]:
+    if not solver.available:
+        return {"solver": solver.name, "available": False, "version": None, "works": False, "smoke": solver.needs}
+    try:
+        works, smoke = _smoke(solver)
+        version = solver.version()
+    except Exception as error:
+        return {"solver": solver.name, "available": True, "version": None, "works": False, "smoke": f"failed: {error}"}
+    return {"solver": solver.name, "available": True, "version": version, "works": works, "smoke": smoke}
+
+
+def _smoke(solver: Solver) -> tuple[bool, str]:
+    """Pack weights 5, 4, 3 of values 10, 7, 4 into 8: the best is 14 (5 and 3), by hand."""
+    import pulp
+
+    from dlsched.solvers.milp import solve_milp
+
+    items = {5: 10, 4: 7, 3: 4}
+    problem = pulp.LpProblem("smoke", pulp.LpMaximize)
+    take = {weight: pulp.LpVariable(f"take_{weight}", cat="Binary") for weight in items}
+    problem += pulp.lpSum(value * take[weight] for weight, value in items.items())
+    problem += pulp.lpSum(weight * take[weight] for weight in items) <= 8, "capacity"
+    outcome = solve_milp(problem, solver=solver.name, limits=_LIMITS)
+    right = (
+        outcome.status is TerminationStatus.OPTIMAL
+        and outcome.objective is not None
+        and round(outcome.objective, 6) == 14
+    )
+    parts = [f"linear: {'14, proven' if right else f'{outcome.status} {outcome.objective}'}"]
+    if "minlp" in solver.kinds:
+        right_too, said = _smoke_minlp()
+        right, parts = right and right_too, [*parts, said]
+    return right, "; ".join(parts)
+
+
+def _smoke_minlp() -> tuple[bool, str]:
+    """Minimise 12 / w + w over integers 1 .. 10: 7 at w = 3 or 4, by hand."""
+    import pyomo.environ as pyo
+
+    from dlsched.solvers.minlp import solve_minlp
+
+    model = pyo.ConcreteModel()
+    model.w = pyo.Var(domain=pyo.Integers, bounds=(1, 10))
+    model.time = pyo.Objective(expr=12 / model.w + model.w)
+    outcome = solve_minlp(model, limits=_LIMITS)
+    right = (
+        outcome.status is TerminationStatus.OPTIMAL
+        and outcome.objective is not None
+        and round(outcome.objective, 6) == 7
+    )
+    return right, f"non-linear: {'7, proven' if right else f'{outcome.status} {outcome.objective}'}"

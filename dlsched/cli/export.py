@@ -1,0 +1,44 @@
+"""``dlsched export``: the model of an instance, for any other solver."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dlsched.cli.options import InstancePath, OutPath
+from dlsched.core.errors import UsageError
+from dlsched.core.files import write_text
+from dlsched.families import family_of, read
+
+NAME = "export"
+
+
+def run(
+    file: InstancePath,
+    formulation: Annotated[str, typer.Option(metavar="F", help="A linear formulation of the family.")] = "milp",
+    format_: Annotated[str, typer.Option("--format", metavar="lp|mps", help="File format.")] = "lp",
+    out: OutPath = None,
+) -> int:
+    """Write a formulation of an instance as an LP or MPS file."""
+    instance = read(file)
+    formulations = family_of(instance).formulations
+    if formulation not in formulations:
+        raise UsageError(f"formulation: found {formulation!r}, allowed: {', '.join(formulations)}")
+    if format_ not in ("lp", "mps"):
+        raise UsageError(f"format: found {format_!r}, allowed: lp, mps")
+    text = model_text(formulations[formulation](instance), format_)
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_text(out, text)
+    return 0
+
+
+def model_text(problem: object, format_: str) -> str:
+    """Write a PuLP model with its own names."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"model.{format_}")
+        getattr(problem, "writeLP" if format_ == "lp" else "writeMPS")(str(path))
+        return path.read_text(encoding="utf-8")

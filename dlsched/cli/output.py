@@ -1,0 +1,88 @@
+"""What the commands print: tables to standard output, progress to standard error on a terminal, JSON alone."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dlsched.core.limits import Progress, ProgressCallback
+
+_PIPE_WIDTH = 200  # columns of a table that no terminal limits
+
+
+def print_json(data: Any) -> None:
+    """Print JSON on standard output."""
+    print(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Print a table; columns named in ``right`` are aligned to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
+    for row in rows:
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, markup=False, highlight=False).print(table)
+
+
+def number(value: float | None) -> str:
+    """Write a figure for people: six significant digits, a dash where it is unknown."""
+    return "-" if value is None else f"{value:,.2f}" if 1e2 <= abs(value) < 1e15 else f"{value:.6g}"
+
+
+def percent(value: float | None) -> str:
+    """Write a ratio as per cent; a value that is not 0 never looks like 0."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0 %"
+    return f"{100 * value:.3f} %" if value >= 1e-5 else f"{100 * value:.1e} %"
+
+
+def seconds(value: float | None) -> str:
+    """Write a duration."""
+    return "-" if value is None else f"{value:.3f} s"
+
+
+@contextmanager
+def progress_line(what: str) -> Iterator[ProgressCallback | None]:
+    """Show the search's progress on standard error while it runs, where that is a terminal; else yield None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    with Bar(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(what)
+        yield _throttled(lambda progress: bar.update(task, description=f"{what}: {_progress_text(progress)}"))
+
+
+def _throttled(show: Callable[[Progress], None]) -> ProgressCallback:
+    last = 0.0
+
+    def update(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= 0.1:
+            last = now
+            show(progress)
+
+    return update
+
+
+def _progress_text(progress: Progress) -> str:
+    return f"{progress.doing}, objective {number(progress.objective)}, bound {number(progress.bound)}, {progress.nodes} nodes"

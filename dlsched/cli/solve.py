@@ -1,0 +1,130 @@
+"""``dlsched solve``: one method on one instance."""
+
+import sys
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
+from dlsched.cli.output import number, percent, print_json, progress_line, seconds
+from dlsched.core.errors import DisagreementError, UsageError
+from dlsched.core.family import Family
+from dlsched.core.gap import meets
+from dlsched.core.limits import Limits
+from dlsched.core.result import Result
+from dlsched.core.run import find_method
+from dlsched.core.status import TerminationStatus
+from dlsched.families import family_of, read, solve, write
+
+NAME = "solve"
+_SHOWN = 20  # entries of a solution that the summary prints
+
+
+def run(
+    file: InstancePath,
+    method: Annotated[str, typer.Option(metavar="NAME", help="A name from `dlsched methods`.")] = "exact",
+    solver: Annotated[str | None, typer.Option(metavar="NAME", help="highs, cbc, scip or cpsat.")] = None,
+    cross_check: Annotated[str | None, typer.Option(metavar="NAME", help="Solve again with this solver.")] = None,
+    time_limit: TimeLimit = None,
+    node_limit: NodeLimit = None,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    out: OutPath = None,
+    as_json: AsJson = False,
+) -> int:
+    """Solve an instance with one method; `exact` proves the optimum."""
+    instance = read(file)
+    family = family_of(instance)
+    limits = Limits(time_s=time_limit, nodes=node_limit, threads=threads)
+    _require_another(family, method, solver, cross_check)
+    with progress_line(f"{instance.name}, {method}") as progress:
+        result = solve(instance, method=method, limits=limits, seed=seed, solver=solver, progress=progress)
+    disagreement = None
+    if cross_check is not None and result.status is not TerminationStatus.INTERRUPTED:
+        with progress_line(f"{instance.name}, cross-check by {cross_check}") as progress:
+            second = solve(
+                instance, method=family.cross_check, limits=limits, seed=seed, solver=cross_check, progress=progress
+            )
+        disagreement = contradiction(result, second)
+        said = disagreement or agreement(result, second)
+        result = replace(result, message="; ".join(filter(None, (result.message, said))))
+    if out is not None:
+        write(result, out)
+    if as_json:
+        print_json(result.as_data())
+    elif out != "-":
+        print_summary(result, family.unit)
+    if disagreement is not None:
+        raise DisagreementError(disagreement)
+    return exit_code(result)
+
+
+def _require_another(family: Family, method: str, solver: str | None, cross_check: str | None) -> None:
+    """Refuse a cross-check by the solver that solves: one code base twice proves nothing."""
+    if cross_check is None:
+        return
+    able = find_method(family, family.cross_check).solvers
+    if cross_check not in able:
+        raise UsageError(f"cross-check: found {cross_check!r}, allowed: {', '.join(able)}")
+    solvers = find_method(family, method).solvers
+    if solvers and cross_check == (solver or solvers[0]):
+        raise UsageError(f"cross-check: found {cross_check!r}, the solver of method {method}, allowed: another one")
+
+
+def contradiction(first: Result[Any], second: Result[Any]) -> str | None:
+    """Return a sentence when two results cannot both be right."""
+    for one, other in ((first, second), (second, first)):
+        by = f"{one.solver or one.method} and {other.solver or other.method} disagree"
+        if one.status is TerminationStatus.INFEASIBLE and other.solution is not None:
+            return f"{by}: infeasible, but a solution of {other.objective!r} is held"
+        if one.bound is not None and other.objective is not None:
+            wrong = one.sense.better(other.objective, one.bound) and not meets(other.objective, one.bound)
+            if wrong:
+                return f"{by}: bound {one.bound!r} against a solution of {other.objective!r}"
+    return None
+
+
+def agreement(first: Result[Any], second: Result[Any]) -> str:
+    """Say what the second solver confirms."""
+    by = second.solver or "counting"
+    if second.status is TerminationStatus.INFEASIBLE:
+        return f"cross-check: {by} also proves infeasibility"
+    if first.proven and second.proven:
+        return f"cross-check: {by} proves the same optimum, {second.objective!r}"
+    return f"cross-check: {by} stopped with {second.status}, objective {second.objective!r}, bound {second.bound!r}"
+
+
+def exit_code(result: Result[Any]) -> int:
+    """Exit code of a result: 0 when a solution is held, whatever stopped it."""
+    if result.solution is not None and result.status is not TerminationStatus.SOLVER_ERROR:
+        return 0
+    codes = {TerminationStatus.INFEASIBLE: 4, TerminationStatus.SOLVER_ERROR: 1}
+    return codes.get(result.status, 0 if result.solution is not None else 5)
+
+
+def print_summary(result: Result[Any], unit: str) -> None:
+    """Print a result for people."""
+    lines = [f"{result.instance.name}: {result.status} ({result.method})"]
+    if result.objective is not None:
+        lines.append(f"  objective    {number(result.objective)} {unit}")
+    if result.bound is not None:
+        gap = f", gap {percent(result.gap)}" if result.gap is not None else ""
+        lines.append(f"  bound        {number(result.bound)}{gap}, by {result.bound_source}")
+    if result.certificate is not None:
+        lines.append(
+            f"  certificate  proves {number(result.certificate.value)} on its own; `dlsched check` verifies it"
+        )
+    lines.append(f"  time         {seconds(result.runtime_s)}" + (f", {result.solver}" if result.solver else ""))
+    if result.message:
+        lines.append(f"  note         {result.message}")
+    if result.solution is not None:
+        lines += [f"  {what:12s} {_entries(entries)}" for what, entries in result.solution.as_data().items()]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _entries(entries: Any) -> str:
+    if not isinstance(entries, dict):
+        return f"{len(entries)} entries"
+    shown = ", ".join(f"{name} {value}" for name, value in list(entries.items())[:_SHOWN])
+    return shown if len(entries) <= _SHOWN else f"{shown}, ... ({len(entries)} in all; -o OUT writes them)"

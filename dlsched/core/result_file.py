@@ -1,0 +1,163 @@
+"""Reading result files: complete ones (``dlsched/result/1``), and bare ``{"solution": ...}`` from anyone's heuristic."""
+
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from dlsched.core.certificate import Certificate, DualsCertificate, PriceCertificate
+from dlsched.core.errors import InputError
+from dlsched.core.files import field_path, located
+from dlsched.core.instance import STRICT, Finite, Name, NonNegative
+from dlsched.core.limits import Limits
+from dlsched.core.result import InstanceId, Result
+from dlsched.core.status import Sense, TerminationStatus
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """A solution that is not yet read; only its family can."""
+
+    data: Any
+
+    def as_data(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+class _Instance(BaseModel):
+    model_config = STRICT
+    name: Name
+    sha256: Name
+
+
+class _Limits(BaseModel):
+    model_config = STRICT
+    time_s: NonNegative | None = None
+    nodes: int | None = None
+    threads: int = 1
+
+
+class _Complete(BaseModel):
+    model_config = STRICT
+    format: Literal["dlsched/result/1"]
+    family: Name
+    instance: _Instance
+    method: Name
+    status: Literal[tuple(map(str, TerminationStatus))]  # type: ignore[valid-type]
+    sense: Literal[tuple(map(str, Sense))]  # type: ignore[valid-type]
+    objective: Finite | None
+    bound: Finite | None
+    bound_source: str | None = None
+    gap: NonNegative | None
+    runtime_s: NonNegative
+    solver: str | None
+    seed: int | None
+    limits: _Limits
+    certificate: dict[str, Any] | None
+    solution: dict[str, Any] | None
+    figures: dict[str, Finite] = {}
+    message: str = ""
+
+
+class _Bare(BaseModel):
+    model_config = STRICT
+    solution: dict[str, Any]
+    method: Name | None = None
+    objective: Finite | None = None
+
+
+class _Price(BaseModel):
+    model_config = STRICT
+    kind: Literal["price"]
+    price: Finite
+    value: Finite
+
+
+class _Duals(BaseModel):
+    model_config = STRICT
+    kind: Literal["duals"]
+    formulation: Name
+    rows: dict[str, Finite]
+    value: Finite
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a result file says: its result when it is complete, and the solution and objective in any case."""
+
+    solution: Any
+    objective: float | None
+    method: str | None
+    result: Result[Any] | None
+
+
+def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
+    """Validate the content of a result file; ``path`` is for messages.
+
+    Raises
+    ------
+    InputError
+        It is neither a complete result nor a bare solution, or it contradicts itself.
+    """
+    name = os.fspath(path)
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: the file: found no object, allowed: a result")
+    try:
+        if "format" not in data:
+            bare = _Bare(**data)
+            return Claim(bare.solution, bare.objective, bare.method, None)
+        complete = _Complete(**data)
+        result = _result(complete)
+    except ValidationError as error:
+        raise InputError(f"{name}: {located(error)}") from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except ValueError as error:
+        raise InputError(
+            f"{name}: found a result that contradicts itself ({error}), allowed: one that does not"
+        ) from None
+    return Claim(complete.solution, complete.objective, complete.method, result)
+
+
+def _result(file: _Complete) -> Result[Any]:
+    return Result(
+        family=file.family,
+        instance=InstanceId(file.instance.name, file.instance.sha256),
+        method=file.method,
+        status=TerminationStatus(file.status),
+        sense=Sense(file.sense),
+        objective=file.objective,
+        bound=file.bound,
+        bound_source=file.bound_source if file.bound_source is not None or file.bound is None else "unnamed",
+        runtime_s=file.runtime_s,
+        solver=file.solver,
+        seed=file.seed,
+        limits=Limits(time_s=file.limits.time_s, nodes=file.limits.nodes, threads=file.limits.threads),
+        certificate=None if file.certificate is None else certificate_from(file.certificate),
+        solution=None if file.solution is None else _Data(file.solution),
+        figures=file.figures,
+        message=file.message,
+    )
+
+
+def certificate_from(data: dict[str, Any]) -> Certificate:
+    """Read a certificate.
+
+    Raises
+    ------
+    InputError
+        It is of no known kind, or a field is missing or wrong.
+    """
+    kind = data.get("kind")
+    try:
+        if kind == "price":
+            price = _Price(**data)
+            return PriceCertificate(price.price, price.value)
+        if kind == "duals":
+            duals = _Duals(**data)
+            return DualsCertificate(duals.formulation, duals.rows, duals.value)
+    except ValidationError as error:
+        first = field_path(("certificate", *error.errors()[0]["loc"]))
+        raise InputError(f"{first}: {located(error).split(': ', 1)[1]}") from None
+    raise InputError(f"certificate.kind: found {kind!r}, allowed: price, duals")
