@@ -15,7 +15,8 @@ code                  mathematics
 2. The excess of a greedily completed base bounds every regret of a better choice: other pairs are fixed out.
 3. Expanding core (after Pisinger 1995): pairs with regret <= t are combined by dynamic programming over (shift, regret)
    states. A choice whose excess is at most t uses no other pair, so when the best one found has excess <= t it is
-   optimal. Otherwise t grows, at most to the best excess found, which ends the search.
+   optimal. Otherwise t grows, at most to the best excess found, which ends the search. Jobs that can grow take turns
+   with jobs that can only shrink, so that sums near 0, which fill the capacity, are met early.
 4. Of the pairs with one shift d only the K of least regret are needed, K = D+ + D- - 1 + max(slack + D-, D+ + t/lambda),
    D+ and D- the largest shifts up and down. *Proof.* Some optimal choice has no set of shifts that adds up to zero
    (undoing it changes no units and adds no regret). Order its shifts so that a prefix sum <= 0 is followed by a positive
@@ -35,6 +36,7 @@ from dlsched.algorithms.lagrange import Frontier, best_price
 
 _FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
 _GROWTH = 4
+_ROUNDING = 1e-13  # relative; a choice better by less than this is not looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,9 +67,9 @@ def solve_knapsack(
 
     Returns
     -------
-    The optimum, or None when even the smallest counts exceed the capacity. Ties may go either way, but always the same.
+    The optimum (to 1e-13 of its size), or None when even the smallest counts exceed the capacity. Ties may go either way, but always the same.
 
-    The worst case is exponential in nothing but memory: states are at most C per core job, as in dynamic programming.
+    Cost: the price search plus the core; in the worst case the core holds as many states a job as dynamic programming.
     """
     frontier = best_price(table, capacity)
     if frontier is None:
@@ -79,20 +81,19 @@ def solve_knapsack(
         return Choice(chosen, 0.0)
     core = _Core.around(table, capacity, frontier.price, chosen)
     threshold, size = -1.0, _FIRST_CORE
-    while True:
+    while core.best > threshold and core.best > core.noise:
         threshold = core.next_threshold(threshold, size)
-        better = core.combine(threshold, step or _nothing)
-        if better is not None:
-            chosen, core.best = better
-            if found is not None:
-                found(chosen, frontier.price)
-        if core.best <= threshold:
-            return Choice(chosen, frontier.price)
+        core.combine(threshold, step or _nothing, found or _ignore)
         size *= _GROWTH
+    return Choice(core.chosen, frontier.price)
 
 
 def _nothing() -> None:
     pass
+
+
+def _ignore(pairs: IntArray, price: float) -> None:
+    del pairs, price
 
 
 def _completed(table: CostTable, capacity: int, frontier: Frontier) -> IntArray:
@@ -109,12 +110,14 @@ def _completed(table: CostTable, capacity: int, frontier: Frontier) -> IntArray:
 
 @dataclass(slots=True, eq=False)
 class _Core:
-    """Pairs that may improve on the base, and the least excess found so far."""
+    """Pairs that may improve on the base, and the best choice found so far."""
 
     base: IntArray
+    chosen: IntArray
     price: float
     slack: int
-    best: float
+    best: float  # excess of the chosen pairs
+    noise: float  # excess that rounding alone can cause
     jobs: IntArray  # of the pairs below, ascending
     pairs: IntArray
     shifts: IntArray
@@ -127,12 +130,14 @@ class _Core:
         values -= np.repeat(values[base], table.lengths)
         slack = capacity - int(table.counts[base].sum())
         best = price * slack
+        noise = _ROUNDING * (float(np.abs(table.costs[base]).sum()) + price * capacity)
         pairs = np.flatnonzero(values < best)
         jobs = np.searchsorted(table.starts, pairs, side="right") - 1
         other = pairs != base[jobs]
         pairs, jobs = pairs[other], jobs[other]
         shifts = table.counts[pairs] - table.counts[base[jobs]]
-        return cls(base, price, slack, best, jobs, pairs, shifts, np.maximum(values[pairs], 0.0))
+        regrets = np.maximum(values[pairs], 0.0)
+        return cls(base, base, price, slack, best, noise, jobs, pairs, shifts, regrets)
 
     def next_threshold(self, threshold: float, more: int) -> float:
         """Return a threshold that admits about ``more`` further pairs, at most the best excess."""
@@ -141,37 +146,64 @@ class _Core:
             return self.best
         return min(self.best, float(np.partition(above, more)[more]))
 
-    def combine(self, threshold: float, step: Callable[[], None]) -> tuple[IntArray, float] | None:
-        """Best choice among pairs with regret <= ``threshold`` and excess below the best found; None if there is none."""
-        keep = self._needed(threshold)
+    def combine(self, threshold: float, step: Callable[[], None], found: Callable[[IntArray, float], None]) -> None:
+        """Find the best choice among pairs with regret <= ``threshold``, and keep it if it is better than the one held."""
+        keep = self._in_turn(self._needed(threshold))
         if not len(keep):
-            return None
-        jobs, pairs, shifts, regrets = self.jobs[keep], self.pairs[keep], self.shifts[keep], self.regrets[keep]
-        starts = np.flatnonzero(np.diff(jobs, prepend=-1))
+            return
+        jobs, shifts, regrets = self.jobs[keep], self.shifts[keep], self.regrets[keep]
+        starts = np.flatnonzero(np.diff(jobs, prepend=-1) != 0)
         ends = np.append(starts[1:], len(jobs))
         lows = np.minimum(np.minimum.reduceat(shifts, starts), 0)
         highs = np.maximum(np.maximum.reduceat(shifts, starts), 0)
         low_left, high_left = int(lows.sum()), int(highs.sum())
         states = _States(np.zeros(1, dtype=np.int64), np.zeros(1))
-        trail: list[tuple[IntArray, IntArray]] = []
-        for begin, end, low, high in zip(starts.tolist(), ends.tolist(), lows.tolist(), highs.tolist(), strict=True):
-            step()
-            low_left, high_left = low_left - low, high_left - high
-            states, parents, options = states.extended(shifts[begin:end], regrets[begin:end], self, low_left, high_left)
-            trail.append((parents, np.where(options == 0, -1, begin + options - 1)))
-        if not len(states.shifts):
-            return None
-        excesses = states.regrets + self.price * (self.slack - states.shifts)
-        last = int(np.argmin(excesses))
-        best = float(excesses[last])
-        if not best < self.best:
-            return None
-        chosen = self.base.copy()
-        for parents, option in reversed(trail):
-            if option[last] >= 0:
-                chosen[jobs[option[last]]] = pairs[option[last]]
-            last = int(parents[last])
-        return chosen, best
+        trail: list[tuple[IntArray, IntArray]] = []  # of every state, its parent and its pair (-1: the base)
+        best_depth, best_state = 0, 0
+        try:
+            for begin, end, low, high in zip(
+                starts.tolist(), ends.tolist(), lows.tolist(), highs.tolist(), strict=True
+            ):
+                step()
+                low_left, high_left = low_left - low, high_left - high
+                states, parents, options = states.extended(
+                    shifts[begin:end], regrets[begin:end], self, low_left, high_left
+                )
+                trail.append((parents, np.where(options == 0, -1, begin + options - 1)))
+                if not len(states.shifts):
+                    break
+                excesses = states.regrets + self.price * (self.slack - states.shifts)
+                excesses[states.shifts > self.slack] = np.inf
+                state = int(np.argmin(excesses))
+                if excesses[state] < self.best:
+                    self.best, best_depth, best_state = float(excesses[state]), len(trail), state
+        finally:
+            if best_depth:
+                self.chosen = self.base.copy()
+                for parents, pair in reversed(trail[:best_depth]):
+                    if pair[best_state] >= 0:
+                        self.chosen[jobs[pair[best_state]]] = self.pairs[keep[pair[best_state]]]
+                    best_state = int(parents[best_state])
+                found(self.chosen, self.price)
+
+    def _in_turn(self, keep: IntArray) -> IntArray:
+        """Order pairs (given by job) so that jobs that can grow and jobs that only shrink alternate, least regret first.
+
+        Sums then stay near 0, where choices that fill the capacity are met early.
+        """
+        starts = np.flatnonzero(np.diff(self.jobs[keep], prepend=-1) != 0)
+        if len(starts) < 2:
+            return keep
+        grows = np.maximum.reduceat(self.shifts[keep], starts) > 0
+        turn = np.empty(len(starts), dtype=np.int64)
+        order = np.argsort(np.minimum.reduceat(self.regrets[keep], starts), kind="stable")
+        for kind in (order[grows[order]], order[~grows[order]]):
+            turn[kind] = np.arange(len(kind))
+        job_turn = np.lexsort((grows, turn))
+        place = np.empty(len(starts), dtype=np.int64)
+        place[job_turn] = np.arange(len(starts))
+        lengths = np.diff(np.append(starts, len(keep)))
+        return keep[np.argsort(np.repeat(place, lengths), kind="stable")]
 
     def _needed(self, threshold: float) -> IntArray:
         """Positions of the pairs to combine, ascending: regret <= threshold, and among the K least of their shift."""
@@ -207,7 +239,7 @@ class _States:
         moved = np.concatenate(([0], shifts))[options] + self.shifts[parents]
         paid = np.concatenate(([0.0], regrets))[options] + self.regrets[parents]
         unused = np.maximum(core.slack - moved - high_left, 0)
-        alive = np.flatnonzero((moved + low_left <= core.slack) & (paid + core.price * unused < core.best))
+        alive = np.flatnonzero((moved + low_left <= core.slack) & (paid + core.price * unused < core.best - core.noise))
         moved, paid = moved[alive], paid[alive]
         cost = paid - core.price * moved
         order = np.lexsort((cost, moved))

@@ -1,0 +1,34 @@
+"""Test your own heuristics with dlsched's instances: hypothesis strategies, brute force, and the contract of methods.
+
+>>> from dlsched import ring_allocation
+>>> from dlsched.testing import hold_to_contract
+>>> hold_to_contract("ring_allocation", ring_allocation.doubling, examples=5)
+"""
+
+try:
+    import hypothesis as _hypothesis
+except ImportError:
+    raise ImportError("dlsched.testing needs Hypothesis: pip install 'dlsched[testing]'") from None
+
+from dlsched.testing.brute_force import brute_force
+from dlsched.testing.contract import check_method, hold_to_contract
+from dlsched.testing.strategies import (
+    INSTANCES,
+    convex_instances,
+    cost_tables,
+    doubling_instances,
+    ring_allocation_instances,
+)
+
+del _hypothesis
+
+__all__ = [
+    "INSTANCES",
+    "brute_force",
+    "check_method",
+    "convex_instances",
+    "cost_tables",
+    "doubling_instances",
+    "hold_to_contract",
+    "ring_allocation_instances",
+]

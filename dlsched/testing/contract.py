@@ -1,0 +1,190 @@
+"""The contract that every method keeps, for dlsched's own and for yours.
+
+======================  ==========================================================================================
+clause                  what is asserted
+======================  ==========================================================================================
+feasible                the answer passes the checker; no answer is always allowed for a heuristic
+bounds                  the objective is no better than the proven bound, nor than the optimum by brute force
+repeatable              the same instance gives the same answer
+harmless                the instance is not changed
+guarantee               where the promise is made for the instance, it holds
+exact, proven           (own methods) optimal means the brute-force optimum; certificates verify in exact arithmetic
+======================  ==========================================================================================
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import seed as seeded
+
+from dlsched.core.family import Family, Guarantee, Method
+from dlsched.core.gap import meets
+from dlsched.core.result import Result
+from dlsched.core.run import run_method
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.families import find_family
+from dlsched.testing.brute_force import brute_force
+from dlsched.testing.strategies import INSTANCES
+
+OPTIMA: dict[str, Callable[[Any], tuple[float, Any] | None]] = {"ring_allocation": brute_force}
+"""By family: the optimum of a small instance and a solution that attains it, None when infeasible."""
+
+_SLACK = 1e-9  # relative, of a rounded objective against an exact bound
+
+
+def hold_to_contract(
+    family: str,
+    heuristic: Callable[[Any], Any],
+    *,
+    guarantee: Guarantee | None = None,
+    examples: int = 100,
+    seed: int = 0,
+) -> None:
+    """Run a heuristic on generated instances and assert that it keeps the contract of this module.
+
+    Parameters
+    ----------
+    family
+        A name of ``dlsched.FAMILIES``.
+    heuristic
+        From an instance to a solution, or None where it finds none.
+    guarantee
+        Its promise, if it makes one.
+    examples, seed
+        How many instances, and of which sequence; the same arguments try the same instances.
+
+    Raises
+    ------
+    AssertionError
+        A clause is broken; the message says which, in one sentence, and hypothesis adds the smallest instance it found.
+
+    Your own heuristic takes five lines:
+
+    >>> from dlsched import ring_allocation
+    >>> def smallest(instance):
+    ...     counts = {job.id: instance.counts(place)[0] for place, job in enumerate(instance.jobs)}
+    ...     return ring_allocation.Allocation(counts) if sum(counts.values()) <= instance.gpus else None
+    >>> hold_to_contract("ring_allocation", smallest, examples=10)
+    """
+    record = find_family(family)
+
+    @seeded(seed)
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(INSTANCES[family]())
+    def holds(instance: Any) -> None:
+        check_heuristic(record, heuristic, instance, guarantee=guarantee)
+
+    holds()
+
+
+def check_heuristic(
+    record: Family, heuristic: Callable[[Any], Any], instance: Any, *, guarantee: Guarantee | None = None
+) -> None:
+    """Assert that a heuristic keeps the contract on one instance small enough for brute force."""
+    name = getattr(heuristic, "__name__", "the heuristic")
+    before = instance.as_data()
+    solution, again = heuristic(instance), heuristic(instance)
+    assert instance.as_data() == before, f"{name} changed the instance."
+    assert (solution is None) == (again is None), f"{name} found a solution only once in two runs on one instance."
+    if solution is None:
+        return
+    assert solution.as_data() == again.as_data(), f"{name} gave two different answers for one instance."
+    _check_solution(record, name, instance, solution)
+    objective = record.objective(instance, solution)
+    bound = run_method(record, instance, record.best_bound).bound
+    _no_better(record, objective, bound, f"{name}: its objective {objective} beats the proven bound {bound}.")
+    _check_optimum(record, name, instance, objective, OPTIMA[record.name](instance), guarantee)
+
+
+def check_method(record: Family, method: Method, instance: Any, *, solver: str | None = None) -> Result[Any]:
+    """Assert that a method of the package keeps the contract on one instance, and return its result.
+
+    Parameters
+    ----------
+    record, method
+        The family, and one of its ``methods``.
+    instance
+        Small enough for brute force.
+    solver
+        One of ``method.solvers``; None: the first.
+    """
+    name = method.name if solver is None else f"{method.name} by {solver}"
+    before = instance.as_data()
+    result, again = (run_method(record, instance, method.name, solver=solver) for _ in range(2))
+    assert instance.as_data() == before, f"{name} changed the instance."
+    assert _answer(result) == _answer(again), f"{name} gave two different answers for one instance."
+    found = OPTIMA[record.name](instance)
+    allowed = _allowed(method, feasible=found is not None)
+    assert result.status in allowed, f"{name} ended with {result.status} ({result.message})."
+    if result.certificate is not None:
+        exact = record.verify(instance, result.certificate)
+        ends_below = Fraction(result.certificate.value) <= exact
+        assert ends_below if record.sense is Sense.MINIMIZE else Fraction(result.certificate.value) >= exact, (
+            f"{name}: its certificate proves {float(exact)}, not {result.certificate.value}."
+        )
+    if method.kind == "bound" and result.status is TerminationStatus.FEASIBLE:
+        assert result.certificate is not None, f"{name} came without a certificate."
+    if found is not None and result.bound is not None:
+        _no_better(record, found[0], result.bound, f"{name}: the optimum {found[0]} beats its bound {result.bound}.")
+    if result.solution is not None:
+        assert result.objective is not None
+        _check_solution(record, name, instance, result.solution)
+        recomputed = record.objective(instance, result.solution)
+        assert result.objective == recomputed, f"{name} claims {result.objective}, the checker says {recomputed}."
+        _check_optimum(record, name, instance, result.objective, found, method.guarantee)
+    if method.kind == "exact" and found is not None:
+        assert result.objective is not None and meets(result.objective, found[0]), (
+            f"{name} proves {result.objective} optimal, the optimum is {found[0]}."
+        )
+    return result
+
+
+def _allowed(method: Method, *, feasible: bool) -> tuple[TerminationStatus, ...]:
+    if not feasible:
+        return (TerminationStatus.INFEASIBLE,)
+    if method.kind == "exact":
+        return (TerminationStatus.OPTIMAL,)
+    if method.kind == "bound":
+        return (TerminationStatus.FEASIBLE,)
+    return TerminationStatus.FEASIBLE, TerminationStatus.OPTIMAL, TerminationStatus.NO_SOLUTION
+
+
+def _answer(result: Result[Any]) -> dict[str, Any]:
+    return {key: value for key, value in result.as_data().items() if key != "runtime_s"}
+
+
+def _check_solution(record: Family, name: str, instance: Any, solution: Any) -> None:
+    violations = record.check(instance, solution)
+    assert not violations, f"{name} returned a solution that breaks {', '.join(map(str, violations))}."
+
+
+def _check_optimum(
+    record: Family,
+    name: str,
+    instance: Any,
+    objective: float,
+    found: tuple[float, Any] | None,
+    guarantee: Guarantee | None,
+) -> None:
+    assert found is not None, f"{name} solved an instance that brute force finds infeasible."
+    best = found[0]
+    assert not record.sense.better(objective, best), f"{name}: its objective {objective} beats the optimum {best}."
+    if guarantee is not None and guarantee.holds_for(instance):
+        worst = guarantee.worst(instance, best)
+        promise = f'{name} does not keep its promise "{guarantee.words}": {objective}, at worst {worst}.'
+        _no_better(record, worst, objective, promise)
+
+
+def _no_better(record: Family, objective: float, bound: float | None, message: str) -> None:
+    """Assert that an objective is not better than a bound, up to rounding."""
+    if bound is not None and record.sense.better(objective, bound):
+        assert abs(objective - bound) <= _SLACK * max(1.0, abs(objective), abs(bound)), message

@@ -1,0 +1,31 @@
+"""How Sphinx builds these pages: ``sphinx-build -W -b html docs docs/_build/html``."""
+
+import dlsched
+
+project = "dlsched"
+author = "the authors of dlsched"
+version = release = dlsched.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+autodoc_member_order = "bysource"
+autodoc_default_options = {
+    "exclude-members": "model_config, model_post_init, family, __init__, __new__",
+}
+python_maximum_signature_line_length = 100
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = f"dlsched {release}"

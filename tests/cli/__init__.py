@@ -1,0 +1,1 @@
+"""Tests of the command line; a package, so that a test of the same name elsewhere does not collide."""

@@ -1,0 +1,142 @@
+"""Strict reading, canonical hashing and whole writing of JSON."""
+
+import hashlib
+import io
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from dlsched.core.errors import InputError
+from dlsched.core.files import canonical_sha256, field_path, json_text, read_json, write_text
+
+
+def refused(tmp_path, content):
+    """Message of the InputError for a file with this content."""
+    path = tmp_path / "file.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError) as caught:
+        read_json(path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "path"),
+    [
+        ('{"a": 1, "a": 1}', "a"),
+        ('{"jobs": [{"id": 1}, {"id": 1, "x": 2, "x": 3}]}', "jobs[1].x"),
+        ('{"jobs": [{"speed": {"1": 2, "1": 2}}]}', "jobs[0].speed.1"),
+        ('[[{}, {"k": {"z": 1, "z": [1]}}]]', "[0][1].k.z"),
+        ('{"a": {"b": 1, "b": 1}, "c": 1, "c": 2}', "c"),
+    ],
+)
+def test_duplicate_keys_are_refused_with_their_path(tmp_path, content, path):
+    """JSON readers drop all but one of repeated keys; here the path of the first is named."""
+    message = refused(tmp_path, content)
+    assert f": {path}: found the key twice, allowed: once" in message
+
+
+def test_a_repeated_key_whose_first_value_is_lost_is_refused(tmp_path):
+    """The inner repetition disappears with the outer one; the file is refused all the same."""
+    assert "found the key twice" in refused(tmp_path, '{"a": {"b": 1, "b": 2}, "a": 3}')
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "line 1 column 2: found no JSON"),
+        ("", "found no JSON"),
+        ('{"a": 1}\n{"b": 2}', "line 2 column 1"),
+        (b'{"a": "\xff"}', "byte 7: found no UTF-8"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a": ' + "1" * 5000 + "}", "number that cannot be read"),
+    ],
+)
+def test_malformed_files_are_refused(tmp_path, content, words):
+    """Each way of not being JSON has its message with the place."""
+    assert words in refused(tmp_path, content)
+
+
+def test_missing_file(tmp_path):
+    """The system's reason is given."""
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        read_json(tmp_path / "none.json")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_json(tmp_path)
+
+
+def test_standard_input(monkeypatch):
+    """``-`` reads standard input, and messages say so."""
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b'{"a": [1, 2.5]}')))
+    assert read_json("-") == {"a": [1, 2.5]}
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"nope")))
+    with pytest.raises(InputError, match="standard input: line 1"):
+        read_json("-")
+
+
+def test_canonical_hash_by_hand():
+    """Sorted keys, no blanks, UTF-8 and not escapes, floats as repr."""
+    text = '{"a":[1,2.5],"b":{"x":160.0,"ü":"é"}}'
+    expected = hashlib.sha256(text.encode("utf-8")).hexdigest()
+    assert canonical_sha256({"b": {"ü": "é", "x": 160.0}, "a": [1, 2.5]}) == expected
+
+
+def test_json_text_by_hand():
+    """A line for each field, and one for each entry of a list of objects; it reads back as it was."""
+    assert json_text({"name": "x", "jobs": [{"id": "a"}, {"id": "b"}], "ends": [1, 2]}) == (
+        '{\n "name": "x",\n "jobs": [\n  {"id": "a"},\n  {"id": "b"}\n ],\n "ends": [1, 2]\n}\n'
+    )
+
+
+def test_not_a_number_is_never_written():
+    """NaN and infinities are not JSON."""
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ValueError):  # noqa: PT011  json's own message
+            json_text({"a": value})
+
+
+def test_written_files_are_whole(tmp_path):
+    """The file has the content and ordinary permissions, and no temporary file is left."""
+    path = tmp_path / "out.json"
+    write_text(path, "first")
+    write_text(path, "sécond")
+    assert path.read_text(encoding="utf-8") == "sécond"
+    assert os.listdir(tmp_path) == ["out.json"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    """When the last step fails, the old content stays, the temporary file goes, and the error is an InputError."""
+    path = tmp_path / "out.json"
+    path.write_text("old")
+
+    def fail(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(InputError, match="cannot be written: No space left"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.json"]
+
+
+def test_writing_into_a_missing_folder(tmp_path):
+    """No folder is made; the message names the file."""
+    with pytest.raises(InputError, match=r"out\.json: cannot be written: No such file"):
+        write_text(tmp_path / "no" / "out.json", "x")
+
+
+def test_writing_to_standard_output(capsys):
+    """``-`` writes there and makes no file."""
+    write_text("-", "x\n")
+    assert capsys.readouterr().out == "x\n"
+
+
+def test_field_path():
+    """Paths are written as people write them."""
+    assert field_path(("jobs", 3, "speed_law", "theta", 0)) == "jobs[3].speed_law.theta[0]"
+    assert field_path(()) == "the file"

@@ -1,0 +1,123 @@
+"""A result that contradicts itself cannot be built."""
+
+import json
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from dlsched.core.limits import Limits
+from dlsched.core.result import InstanceId, Result
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.ring_allocation import Allocation
+
+SOME = Allocation({"a": 1})
+OPTIMAL, FEASIBLE = TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE
+
+
+def result(status, **facts):
+    """A result of nothing in particular."""
+    return Result(family="ring_allocation", instance=InstanceId("x", "0" * 64), method="m", status=status, **facts)
+
+
+def held(objective, **facts):
+    """The same, with a solution."""
+    return {"solution": SOME, "objective": objective} | facts
+
+
+def bounded(bound):
+    """A bound and who says so."""
+    return {"bound": bound, "bound_source": "test"}
+
+
+CONTRADICTIONS = {
+    "objective is not finite": (FEASIBLE, held(float("nan"))),
+    "bound is not finite": (FEASIBLE, held(1.0) | bounded(float("-inf"))),
+    "runtime is not finite": (FEASIBLE, held(1.0, runtime_s=float("inf"))),
+    "negative time": (FEASIBLE, held(1.0, runtime_s=-1e-9)),
+    "solution without objective": (FEASIBLE, {"solution": SOME}),
+    "objective without solution": (FEASIBLE, {"objective": 1.0}),
+    "bound without source": (FEASIBLE, held(1.0, bound=1.0)),
+    "source without bound": (FEASIBLE, held(1.0, bound_source="x")),
+    "bound above the objective, minimising": (FEASIBLE, held(1.0) | bounded(1.1)),
+    "bound below the objective, maximising": (FEASIBLE, held(1.1, sense=Sense.MAXIMIZE) | bounded(1.0)),
+    "optimal without a solution": (OPTIMAL, bounded(1.0)),
+    "optimal without a bound": (OPTIMAL, held(1.0)),
+    "optimal with a gap": (OPTIMAL, held(1.0) | bounded(0.9)),
+    "infeasible with a solution": (TerminationStatus.INFEASIBLE, held(1.0)),
+    "infeasible with a bound": (TerminationStatus.INFEASIBLE, bounded(1.0)),
+    "no solution with a solution": (TerminationStatus.NO_SOLUTION, held(1.0)),
+    "feasible with nothing": (FEASIBLE, {}),
+    "time limit that was not set": (TerminationStatus.TIME_LIMIT, {"limits": Limits(nodes=3)}),
+    "node limit that was not set": (TerminationStatus.NODE_LIMIT, {"limits": Limits(time_s=3)}),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_contradictions_are_refused(name):
+    """Each contradiction raises ValueError."""
+    status, facts = CONTRADICTIONS[name]
+    with pytest.raises(ValueError):  # noqa: PT011  every message is of its own
+        result(status, **facts)
+
+
+ALLOWED = {
+    "optimal": (OPTIMAL, held(1.0) | bounded(1.0)),
+    "feasible with a solution": (FEASIBLE, held(1.0)),
+    "feasible with a bound": (FEASIBLE, bounded(1.0)),
+    "infeasible": (TerminationStatus.INFEASIBLE, {}),
+    "no solution with a bound": (TerminationStatus.NO_SOLUTION, bounded(2.0)),
+    "time limit with nothing": (TerminationStatus.TIME_LIMIT, {"limits": Limits(time_s=0)}),
+    "node limit with all": (TerminationStatus.NODE_LIMIT, held(2.0, limits=Limits(nodes=0)) | bounded(1.0)),
+    "interrupted": (TerminationStatus.INTERRUPTED, {}),
+    "solver error": (TerminationStatus.SOLVER_ERROR, held(1.0)),
+}
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_consistent_results_exist_and_are_json(name):
+    """What does not contradict itself can be built, written as JSON, and read back as written."""
+    status, facts = ALLOWED[name]
+    made = result(status, **facts)
+    data = made.as_data()
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["status"] == str(status)
+    assert data["format"] == "dlsched/result/1"
+
+
+def test_a_bound_a_rounding_error_too_high_becomes_the_objective():
+    """Within 1e-6 on the wrong side, the bound is set to the objective, so that it never exceeds it."""
+    made = result(OPTIMAL, **held(1.0), **bounded(1.0 + 5e-7))
+    assert made.bound == 1.0
+    assert made.gap == 0.0
+
+
+def test_optimal_when_bound_and_objective_meet():
+    """A bound 1e-7 below still proves the objective; the gap says how far it is."""
+    made = result(OPTIMAL, **held(2.0), **bounded(2.0 - 1e-7))
+    assert made.proven
+    assert made.gap == pytest.approx(5e-8)
+
+
+def test_unknown_is_none():
+    """Without objective and bound both are None in the data, and so is the gap; never 0."""
+    data = result(TerminationStatus.TIME_LIMIT, limits=Limits(time_s=1.0)).as_data()
+    assert [data[key] for key in ("objective", "bound", "gap", "solution", "solver", "seed", "certificate")] == [None] * 7
+    assert data["limits"] == {"time_s": 1.0}
+
+
+def test_with_bound_proves_a_plain_answer():
+    """A feasible answer whose new bound meets it becomes optimal; one stopped by a limit stays so."""
+    plain = result(FEASIBLE, **held(3.0)).with_bound(3.0, "other", None)
+    assert (plain.status, plain.bound_source) == (OPTIMAL, "other")
+    stopped = result(TerminationStatus.TIME_LIMIT, **held(3.0), limits=Limits(time_s=1)).with_bound(3.0, "other", None)
+    assert stopped.status is TerminationStatus.TIME_LIMIT
+    assert result(FEASIBLE, **held(3.0)).with_bound(2.0, "other", None).status is FEASIBLE
+
+
+def test_a_result_cannot_be_changed():
+    """Its fields are frozen, and so is the allocation it holds."""
+    made = result(FEASIBLE, **held(3.0))
+    with pytest.raises(FrozenInstanceError):
+        made.objective = 2.0
+    with pytest.raises(TypeError):
+        made.solution.gpus["a"] = 2

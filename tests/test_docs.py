@@ -1,0 +1,165 @@
+"""The documentation is true: its commands and Python blocks run and print what they show; its tables are complete."""
+
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import typer
+
+import dlsched
+from dlsched import cluster, ring_allocation
+from dlsched.cli import app
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+RUN = ("quickstart.md", "ring_allocation.md")
+FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
+VARYING = (  # what differs from run to run, or from version to version
+    (r"\d+\.\d{3} s\b", "TIME"),
+    (r"\b(knapsack|dp|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
+    (r"─+", "─"),
+    (r"\s+", " "),
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the file that its caption names, its text, and the line it begins at."""
+
+    language: str
+    file: str | None
+    text: str
+    line: int
+
+
+def blocks(page):
+    """Blocks of a page, in order."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return [Block(m[2], m[4], m[5], text.count("\n", 0, m.start()) + 1) for m in FENCE.finditer(text)]
+
+
+def commands(text):
+    """Triples of a console block: the command, the exit code stated, the output shown ('' where none is)."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        stated = re.search(r"# exit (\d)$", command)
+        yield command, int(stated[1]) if stated else 0, shown
+
+
+def settled(text):
+    """Output without what varies."""
+    for varying, word in VARYING:
+        text = re.sub(varying, word, text)
+    return text.strip()
+
+
+def run_console(text, folder, where):
+    """Run the commands in bash; compare exit codes, and the outputs that are shown (``...`` fits anything)."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for command, code, shown in commands(text):
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8"
+        )
+        assert done.returncode == code, f"{where}: {command}: {done.stdout}{done.stderr}"
+        got = settled(done.stdout + done.stderr)
+        fits = doctest.OutputChecker().check_output(settled(shown), got, doctest.ELLIPSIS)
+        assert not shown.strip() or fits, f"{where}: {command} shows\n{shown}\nbut prints\n{done.stdout}{done.stderr}"
+
+
+def run_python(block, names, where):
+    """Run a plain block, or the examples of one with prompts."""
+    if ">>> " not in block.text:
+        exec(compile("\n" * block.line + block.text, where, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(block.text, {}, where, where, block.line)
+    test.globs = names  # shared, so that later blocks know what earlier ones defined
+    said = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append, clear_globs=False)
+    assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_commands_and_examples_of_the_page_run(page, tmp_path, monkeypatch):
+    """From top to bottom in one folder and one namespace, as a reader would type them; the output is the one shown."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "instances").symlink_to(ROOT / "instances")
+    names = {"__name__": "__main__"}
+    kinds = set()
+    for block in blocks(page):
+        where = f"docs/{page}, line {block.line}"
+        kinds.add(block.language)
+        if block.file is not None:
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+        elif block.language == "console":
+            run_console(block.text, tmp_path, where)
+        elif block.language == "python":
+            run_python(block, names, where)
+    assert kinds >= {"console", "python"}
+
+
+def test_the_first_instance_of_the_quickstart_is_the_example():
+    """The file that a reader saves first is the example of the library."""
+    first = next(block for block in blocks("quickstart.md") if block.file == "two-jobs.json")
+    data = dlsched.families.instance_from(json.loads(first.text), first.file)
+    assert data == ring_allocation.example()
+
+
+def test_the_format_shown_is_one_that_is_read():
+    """The instance of formats.md is valid, and its table names every field and no other."""
+    shown = next(block for block in blocks("formats.md") if block.language == "json")
+    dlsched.families.instance_from(json.loads(shown.text), "formats.md")
+    section = (DOCS / "formats.md").read_text(encoding="utf-8").split("## Results")[0]
+    named = set(re.findall(r"^\| `([\w\[\].]+)` \|", section, re.MULTILINE))
+    fields = {"format", *ring_allocation.Instance.model_fields}
+    assert named == fields | {f"jobs[].{field}" for field in ring_allocation.Job.model_fields}
+
+
+def test_every_field_of_a_result_is_documented():
+    """The table of formats.md names the fields of a result file, in their order."""
+    section = (DOCS / "formats.md").read_text(encoding="utf-8").split("## Results")[1].split("| status |")[0]
+    named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert named == list(ring_allocation.solve(ring_allocation.example()).as_data())
+
+
+def test_every_command_and_option_is_documented():
+    """The table of formats.md names the commands of the program and their options."""
+    section = (DOCS / "formats.md").read_text(encoding="utf-8").split("## Commands")[1].split("## Exit codes")[0]
+    rows = re.findall(r"^\| `dlsched (\w+)[^`]*` \| (.*) \|$", section, re.MULTILINE)
+    documented = {name: set(re.findall(r"`(--?[\w-]+)`", words)) for name, words in rows}
+    program = typer.main.get_command(app)
+    options = {
+        name: {option for each in command.params for option in each.opts if option.startswith("-")} - {"--help"}
+        for name, command in program.commands.items()
+    }
+    assert documented == options
+
+
+@pytest.mark.parametrize("module", [dlsched, ring_allocation, cluster], ids=lambda module: module.__name__)
+def test_every_public_name_is_on_the_api_page(module):
+    """Names in ``__all__`` are documented."""
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    missing = [name for name in module.__all__ if not re.search(rf"\b{name}\b", text)]
+    assert not missing
+
+
+def test_every_method_is_on_the_page_of_the_family():
+    """The page names all methods that ``dlsched methods`` lists."""
+    text = (DOCS / "ring_allocation.md").read_text(encoding="utf-8")
+    missing = [name for name in ring_allocation.FAMILY.methods if not re.search(rf"[`*#]+ ?{name}\b", text)]
+    assert not missing
+
+
+def test_make_targets_are_documented():
+    """Targets that contributing.md names exist in the Makefile."""
+    makefile = ROOT / "Makefile"
+    if not makefile.exists():
+        pytest.skip("no Makefile here")
+    named = re.findall(r"`make ([\w-]+)`", (DOCS / "contributing.md").read_text(encoding="utf-8"))
+    targets = re.findall(r"^([\w-]+):", makefile.read_text(encoding="utf-8"), re.MULTILINE)
+    assert named and set(named) <= set(targets)

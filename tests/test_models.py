@@ -1,0 +1,104 @@
+"""The models folder: its LP file is the example's, other solvers find the optimum in it, and every row has its name."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dlsched import ring_allocation
+from dlsched.cli.export import model_text
+from dlsched.ring_allocation.formulations.milp import build_milp
+from dlsched.ring_allocation.formulations.minlp import build_minlp
+from dlsched.solvers.cbc import program
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*PuLP 4:DeprecationWarning")
+
+FOLDER = Path(__file__).parents[1] / "models" / "ring_allocation"
+LP = FOLDER / "milp.lp"
+OPTIMUM_S = 160 * 47.25 + 90.5 * (1e-3 * 50000 / 2 + 0.01 + 1e-9 * 1e8 / 2 + 0.2)  # a on 4 GPUs, b on 2, by hand
+WRITTEN = 1e-11  # relative; the LP file holds 12 significant digits
+
+
+def test_the_optimum_by_hand_is_the_checkers():
+    """Every allocation that fits, tried here: none is better than 4 and 2, and the checker gives its cost."""
+    instance = ring_allocation.example()
+    fitting = [{"a": a, "b": b} for a in (1, 2, 4, 8) for b in range(1, 17) if a + b <= instance.gpus]
+    costs = [ring_allocation.objective(instance, ring_allocation.Allocation(gpus)) for gpus in fitting]
+    assert fitting[costs.index(min(costs))] == {"a": 4, "b": 2}
+    assert min(costs) == pytest.approx(OPTIMUM_S, rel=1e-15)
+
+
+def test_the_lp_file_is_current():
+    """The file is, byte for byte, what an export of the example writes today."""
+    assert LP.read_text(encoding="utf-8") == model_text(build_milp(ring_allocation.example())[0], "lp")
+
+
+def test_scip_reads_the_file_and_finds_the_optimum():
+    """SCIP, which dlsched did not call, proves the optimum from the text alone."""
+    pyscipopt = pytest.importorskip("pyscipopt")
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(LP))
+    model.setParam("limits/gap", 0.0)
+    model.optimize()
+    assert model.getStatus() == "optimal"
+    assert model.getObjVal() == pytest.approx(OPTIMUM_S, rel=WRITTEN)
+    assert {variable.name for variable in model.getVars() if model.getVal(variable) > 0.5} == {"x_a_4", "x_b_2"}
+
+
+def test_cbc_reads_the_file_and_finds_the_optimum(tmp_path):
+    """The CBC program, started here, proves the optimum from the text alone."""
+    solution = tmp_path / "solution.txt"
+    said = subprocess.run(
+        [program(), str(LP), "-ratio", "0", "-branch", "-solution", str(solution)],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "Optimal solution found" in said
+    head, *lines = solution.read_text(encoding="utf-8").splitlines()
+    assert head.startswith("Optimal")
+    values = {fields[1]: float(fields[2]) for fields in map(str.split, lines)}
+    assert {name for name, value in values.items() if value > 0.5} == {"x_a_4", "x_b_2"}
+    assert float(head.split()[-1]) == pytest.approx(OPTIMUM_S, rel=1e-8)  # as many digits as CBC prints
+
+
+def documented(section, table):
+    """First column of a table of the README: the names, with <...> standing for a job, a position or a count."""
+    text = (FOLDER / "README.md").read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    lines = text.split(f"\n{table}\n\n")[1].split("\n\n")[0].splitlines()
+    return [re.fullmatch(r"\| `([^`]+)` \|.*", line)[1] for line in lines[2:]]
+
+
+def pattern(name):
+    """Regular expression of a documented name."""
+    return re.compile(
+        "".join(r"\w+" if part.startswith("<") else re.escape(part) for part in re.split(r"(<\w+>)", name))
+    )
+
+
+def assert_named(names, documents):
+    """Every name of a model fits one documented name, and every documented name is used."""
+    patterns = [pattern(name) for name in documents]
+    for name in names:
+        assert sum(bool(each.fullmatch(name)) for each in patterns) == 1, name
+    for document, each in zip(documents, patterns, strict=True):
+        assert any(map(each.fullmatch, names)), document
+
+
+def test_every_row_of_the_milp_is_documented_and_the_other_way_round():
+    """Rows and variables of the LP file are those of the README."""
+    text = LP.read_text(encoding="utf-8")
+    assert_named(re.findall(r"^(\w+):", text, re.MULTILINE), documented("milp", "Rows"))
+    assert_named(text.split("Binaries\n")[1].split("End")[0].split(), documented("milp", "Variables"))
+
+
+def test_every_row_of_the_minlp_is_documented_and_the_other_way_round():
+    """Constraints, objective and variables of the Pyomo model of the example are those of the README."""
+    pyo = pytest.importorskip("pyomo.environ")
+    model, _, _ = build_minlp(ring_allocation.example())
+    rows = [row.name for row in model.component_objects((pyo.Constraint, pyo.Objective))]
+    assert_named(rows, documented("minlp", "Rows"))
+    variables = [variable.name for variable in model.component_data_objects(pyo.Var)]
+    assert_named(variables, documented("minlp", "Variables"))
