@@ -23,6 +23,9 @@ from dlsched.cluster.published import published_speeds
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance, Job
 
+Drawn = tuple[str, dict[str, Any]]
+"""Where a job's figures come from (empty: the command says it all), and its fields."""
+
 PRESETS = {
     "mixed": "all-reduce costs with jumps off the powers of two",
     "table": "published measured speeds with random epochs",
@@ -89,17 +92,18 @@ def generate(
         raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
     generator = np.random.default_rng(seed)
     total = math.ceil(6.5 * jobs) if gpus is None else gpus
-    drawn = _DRAW[preset]
-    return Instance(
-        name=f"{preset}-{jobs}x{total}-seed{seed}",
-        source=f"dlsched generate ring_allocation --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
-        + (f" --max-gpus {max_gpus}" if max_gpus != 64 else ""),
-        gpus=total,
-        jobs=[Job(id=f"j{place}", **drawn(generator, max_gpus)) for place in range(jobs)],
-    )
+    command = f"dlsched generate ring_allocation --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
+    sources = [command if max_gpus == 64 else f"{command} --max-gpus {max_gpus}"]
+    drawn = []
+    for place in range(jobs):
+        words, job = _DRAW[preset](generator, max_gpus)
+        drawn.append(Job(id=f"j{place}", **job))
+        if words and words not in sources:
+            sources.append(words)
+    return Instance(name=f"{preset}-{jobs}x{total}-seed{seed}", source="\n".join(sources), gpus=total, jobs=drawn)
 
 
-def _mixed(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
+def _mixed(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """Steps per epoch x (compute / w + all-reduce of the gradients)."""
     compute_s = float(generator.lognormal(0.0, 1.0))
     gradient_bytes = 10 ** float(generator.uniform(7.0, 9.0))
@@ -108,11 +112,11 @@ def _mixed(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
         w: _rounded(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)))
         for w in range(1, max_gpus + 1)
     }
-    return {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
+    return "", {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
 
 
-def _table(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
-    """One of the published tables that start within ``max_gpus``; about half of the jobs run already."""
+def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
+    """One of the published tables that start within ``max_gpus``; about half of the jobs run already (restart 10 s)."""
     usable = [speed for speed in published_speeds() if speed.counts[0] <= max_gpus]
     speed = usable[int(generator.integers(len(usable)))]
     times = {count: time for count, time in zip(speed.counts, speed.epoch_time_s, strict=True) if count <= max_gpus}
@@ -120,10 +124,11 @@ def _table(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
     if generator.random() < 0.5:
         drawn["current_gpus"] = int(generator.choice(list(times)))
         drawn["restart_s"] = 10.0
-    return drawn
+    gpu = f" on {speed.gpu}" if speed.gpu else ""
+    return f"{speed.model}{gpu}, batch {speed.batch_samples}: {speed.source}", drawn
 
 
-def _concave(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
+def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """A speed law: compute, an overhead per GPU, and a constant."""
     samples = float(generator.integers(10_000, 1_300_000))
     compute = _rounded(10 ** float(generator.uniform(-4, -2)))
@@ -133,10 +138,10 @@ def _concave(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
         "samples": samples,
         "model_bytes": _rounded(10 ** float(generator.uniform(7, 9))),
     }
-    return {"epochs": _rounded(float(generator.uniform(5, 300))), "max_gpus": max_gpus, "speed_law": law}
+    return "", {"epochs": _rounded(float(generator.uniform(5, 300))), "max_gpus": max_gpus, "speed_law": law}
 
 
-def _adversarial(generator: np.random.Generator, max_gpus: int) -> dict[str, Any]:
+def _adversarial(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """Times that halve from one power of two to the next, and are a little above the lower one in between."""
     base = float(10 ** generator.uniform(1, 3))
     serial = float(generator.uniform(0, 0.05))
@@ -145,14 +150,14 @@ def _adversarial(generator: np.random.Generator, max_gpus: int) -> dict[str, Any
     for w in range(1, max_gpus + 1):
         power = 2 ** (w.bit_length() - 1)
         times[w] = _rounded(base * (serial + (1 - serial) / power) * (1.0 if w == power else hump))
-    return {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
+    return "", {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-_DRAW: dict[str, Callable[[np.random.Generator, int], dict[str, Any]]] = {
+_DRAW: dict[str, Callable[[np.random.Generator, int], Drawn]] = {
     "mixed": _mixed,
     "table": _table,
     "concave": _concave,

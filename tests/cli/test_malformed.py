@@ -1,8 +1,8 @@
-"""Malformed instance files: exit 3, one line that names file and field, nothing on standard output; odd ones are taken."""
+"""Malformed instance files: exit 3, one line that names file and field, nothing printed; odd ones are taken."""
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ import pytest
 
 Edit = Callable[[dict[str, Any]], Any]
 LARGE = 10**400  # no float is so large, but Python reads it
+NAN, INF = float("nan"), float("inf")
+KEYS = ("01", "+1", " 1", "1 ", "1.0", "0", "-1", "", "١", "1e2", "0x1", "1_0", "a", "²", "9" * 5000, str(2**53 + 1))
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
@@ -61,6 +63,16 @@ def known(**fields: Any) -> Edit:
     return put("known", fields)
 
 
+def law(*theta: float, samples: float = 1, model_bytes: float = 0) -> dict[str, Any]:
+    """Return a speed law; coefficients not given are 0."""
+    return {"theta": [*theta, 0, 0, 0, 0][:4], "samples": samples, "model_bytes": model_bytes}
+
+
+def each(what: str, where: str, values: Iterable[Any], *path: Any) -> list[tuple[str, Edit, str]]:
+    """Put each of several wrong values at a path."""
+    return [(f"{what} {json.dumps(value)[:9]}", put(*path, value), where) for value in values]
+
+
 A, B = ("jobs", 0), ("jobs", 1)
 TABLE, LAW = (*A, "epoch_time_s"), (*B, "speed_law")
 
@@ -101,7 +113,7 @@ FIELDS: list[tuple[str, Edit, str]] = [
     ("format with a line break", put("format", "a\nb"), "format"),
     *((f"no {field}", drop(field), field) for field in ("format", "name", "gpus", "jobs")),
     *((f"no {field} in a job", drop(*A, field), f"jobs[0].{field}") for field in ("id", "epochs")),
-    *((f"no {field} in a law", drop(*LAW, field), f"jobs[1].speed_law.{field}") for field in ("theta", "samples", "model_bytes")),
+    *((f"no {x} in a law", drop(*LAW, x), f"jobs[1].speed_law.{x}") for x in ("theta", "samples", "model_bytes")),
     ("unknown field on top", put("colour", 1), "colour"),
     ("unknown field named self", put("self", 1), "self"),
     ("unknown field named data", put("data", 1), "data"),
@@ -111,41 +123,31 @@ FIELDS: list[tuple[str, Edit, str]] = [
     ("unknown field in a law", put(*LAW, "colour", 1), "jobs[1].speed_law.colour"),
     ("unknown field in known", known(optimum=1.0, proof="p", colour=1), "known.colour"),
     ("field of the Python class", put("family", "ring_allocation"), "family"),
-    ("lone surrogate in a name", put("name", "\ud800"), "name"),
-    ("lone surrogate in an id", put(*A, "id", "\ud800"), "jobs[0].id"),
-    ("lone surrogate as a field", put("\ud800", 1), ""),
-    ("lone surrogate as a count", count("\ud800"), "jobs[0].epoch_time_s."),
     ("name empty", put("name", ""), "name"),
     ("name a number", put("name", 5), "name"),
     ("source a list", put("source", ["a"]), "source"),
-    *((f"gpus {json.dumps(x)[:9]}", put("gpus", x), "gpus") for x in ("6", 6.0, 6.5, True, None, [6], {}, 0, -6, LARGE)),
-    ("gpus NaN", put("gpus", float("nan")), "gpus"),
+    *each("gpus", "gpus", ("6", 6.0, 6.5, True, None, [6], {}, 0, -6, LARGE, NAN), "gpus"),
     ("jobs empty", put("jobs", []), "jobs"),
     ("jobs an object", put("jobs", {"a": {}}), "jobs"),
     ("jobs a string", put("jobs", "ab"), "jobs"),
     ("jobs null", put("jobs", None), "jobs"),
-    *((f"job {json.dumps(x)}", put(*B, x), "jobs[1]") for x in (None, 1, "b", [], True)),
+    *each("job", "jobs[1]", (None, 1, "b", [], True), *B),
     ("id empty", put(*A, "id", ""), "jobs[0].id"),
     ("id a number", put(*A, "id", 1), "jobs[0].id"),
     ("ids twice", put(*B, "id", "a"), "jobs[1].id"),
-    *((f"epochs {json.dumps(x)[:9]}", put(*A, "epochs", x), "jobs[0].epochs") for x in ("1", True, None, [], -1, -1e-300, LARGE)),
-    ("epochs NaN", put(*A, "epochs", float("nan")), "jobs[0].epochs"),
-    ("epochs Infinity", put(*A, "epochs", float("inf")), "jobs[0].epochs"),
-    ("epochs -Infinity", put(*A, "epochs", float("-inf")), "jobs[0].epochs"),
+    *each("epochs", "jobs[0].epochs", ("1", True, None, [], -1, -1e-300, LARGE, NAN, INF, -INF), *A, "epochs"),
     ("epochs 1e999", text('"epochs": 160', '"epochs": 1e999'), "jobs[0].epochs"),
-    *((f"weight {json.dumps(x)}", put(*A, "weight", x), "jobs[0].weight") for x in (0, -0.0, -1.0, "1", None)),
-    *((f"current_gpus {json.dumps(x)}", put(*A, "current_gpus", x), "jobs[0].current_gpus") for x in (0, -4, 4.0, "4", True)),
-    *((f"restart_s {json.dumps(x)}", put(*A, "restart_s", x), "jobs[0].restart_s") for x in (-1, "1", None)),
-    *((f"max_gpus {json.dumps(x)}", put(*B, "max_gpus", x), "jobs[1].max_gpus") for x in (0, 16.0, "16")),
-    ("both speeds", put(*A, "speed_law", {"theta": [1, 0, 0, 0], "samples": 1, "model_bytes": 0}), "jobs[0]"),
+    *each("weight", "jobs[0].weight", (0, -0.0, -1.0, "1", None, NAN, INF), *A, "weight"),
+    *each("current_gpus", "jobs[0].current_gpus", (0, -4, 4.0, "4", True), *A, "current_gpus"),
+    *each("restart_s", "jobs[0].restart_s", (-1, "1", None, INF), *A, "restart_s"),
+    *each("max_gpus", "jobs[1].max_gpus", (0, 16.0, "16"), *B, "max_gpus"),
+    ("both speeds", put(*A, "speed_law", law(1)), "jobs[0]"),
     ("neither speed", drop(*TABLE), "jobs[0]"),
     ("max_gpus beside a table", put(*A, "max_gpus", 8), "jobs[0].max_gpus"),
-    *((f"table {json.dumps(x)}", put(*TABLE, x), "jobs[0].epoch_time_s") for x in ({}, [], [138.0], "1", 1, True)),
-    *((f"count {key!r}"[:20], count(key), f"jobs[0].epoch_time_s.{key}"[:40]) for key in (
-        "01", "+1", " 1", "1 ", "1.0", "0", "-1", "", "١", "1e2", "0x1", "1_0", "a", "null", "²", "9" * 5000, str(2**53 + 1))),
+    *each("table", "jobs[0].epoch_time_s", ({}, [], [138.0], "1", 1, True), *TABLE),
+    *((f"count {key!r}"[:20], count(key), f"jobs[0].epoch_time_s.{key}"[:40]) for key in KEYS),
     ("count with a line break", count("1\n2"), "jobs[0].epoch_time_s.1"),
-    *((f"time {json.dumps(x)[:9]}", put(*TABLE, "2", x), "jobs[0].epoch_time_s.2") for x in (
-        0, -0.0, -1.0, "1", None, True, [], {}, float("nan"), float("inf"), LARGE)),
+    *each("time", "jobs[0].epoch_time_s.2", (0, -0.0, -1.0, "1", None, True, [], {}, NAN, INF, LARGE), *TABLE, "2"),
     ("time 1e999", text("81.9", "1e999"), "jobs[0].epoch_time_s.2"),
     ("law a list", put(*LAW, [1, 2]), "jobs[1].speed_law"),
     ("theta of 3", put(*LAW, "theta", [1, 0, 0]), "jobs[1].speed_law.theta"),
@@ -158,9 +160,8 @@ FIELDS: list[tuple[str, Edit, str]] = [
     ("theta large", put(*LAW, "theta", [LARGE, 0, 0, 0]), "jobs[1].speed_law.theta[0]"),
     ("samples 0", put(*LAW, "samples", 0), "jobs[1].speed_law.samples"),
     ("model_bytes negative", put(*LAW, "model_bytes", -1), "jobs[1].speed_law.model_bytes"),
-    ("law overflows on one GPU", put(*LAW, {"theta": [1e300, 0, 0, 0], "samples": 1e300, "model_bytes": 0}), "jobs[1].speed_law"),
-    ("law overflows on many GPUs", put(*LAW, {"theta": [1, 1e308, 0, 0], "samples": 1, "model_bytes": 0}), "jobs[1]"),
-    ("law is not a number on many GPUs", put(*LAW, {"theta": [1, 0, 0, 0], "samples": 1, "model_bytes": 1e308}), "jobs[1]"),
+    ("law overflows on one GPU", put(*LAW, law(1e300, 0, samples=1e300)), "jobs[1].speed_law"),
+    ("law overflows on many GPUs", put(*LAW, law(1, 1e308)), "jobs[1]"),
     ("table overflows", put(*A, {"id": "a", "epochs": 1e300, "epoch_time_s": {"1": 1e300}}), "jobs[0]"),
     ("known empty", known(), "known"),
     ("known a number", put("known", 5.0), "known"),
@@ -173,7 +174,7 @@ FIELDS: list[tuple[str, Edit, str]] = [
     ("known lower above upper", known(lower=2.0, upper=1.0, proof="p"), "known"),
     ("known NaN", known(optimum=float("nan"), proof="p"), "known.optimum"),
     ("known a string", known(optimum="1", proof="p"), "known.optimum"),
-]  # fmt: skip
+]
 
 
 def ids(cases: list[Any]) -> list[str]:
@@ -189,8 +190,11 @@ def refused(cli: Any, path: Path) -> str:
     return str(ended.line).removeprefix(f"dlsched: {path}: ")
 
 
-def write(tmp_path: Path, content: Any) -> Path:
+def write(tmp_path: Path, data: dict[str, Any], edit: Edit) -> Path:
+    """Write a file as edited: what the edit returns, or else the data that it changed."""
     path = tmp_path / "malformed.json"
+    content = edit(data)
+    content = data if content is None else content
     if isinstance(content, dict):
         content = json.dumps(content)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -202,7 +206,7 @@ def test_a_file_that_is_no_json_object_is_refused(
     what: str, edit: Edit, where: str | None, cli: Any, two_jobs: dict[str, Any], tmp_path: Path
 ) -> None:
     """What is no JSON, or no object, or repeats a key, is refused in one line that says where."""
-    line = refused(cli, write(tmp_path, edit(two_jobs) or two_jobs))
+    line = refused(cli, write(tmp_path, two_jobs, edit))
     assert "found" in line, what
     assert where is None or line.startswith(where), what
     assert len(line) < 500, "a message is no place for the file's content"
@@ -213,7 +217,7 @@ def test_a_wrong_field_is_refused(
     what: str, edit: Edit, where: str, cli: Any, two_jobs: dict[str, Any], tmp_path: Path
 ) -> None:
     """A field that is missing, unknown, of the wrong type or out of range is named with what is allowed."""
-    line = refused(cli, write(tmp_path, edit(two_jobs) or two_jobs))
+    line = refused(cli, write(tmp_path, two_jobs, edit))
     assert line.startswith(where), what
     assert ": found " in line, what
     assert ", allowed: " in line, what
@@ -238,9 +242,28 @@ def test_every_command_refuses_a_file_it_cannot_use(command: str, wrong: str, cl
     assert ended.line.startswith(f"dlsched: {path}: ")
 
 
-def test_an_unknown_field_of_a_megabyte_does_not_fill_the_screen(cli: Any, two_jobs: dict[str, Any], tmp_path: Path) -> None:
+SURROGATES: list[tuple[str, Edit, str]] = [
+    ("name", put("name", "\ud800"), "name"),
+    ("id", put(*A, "id", "\ud800"), "jobs[0].id"),
+    ("field", put("\ud800", 1), ""),
+    ("field of a job", put(*A, "\ud800", 1), "jobs[0]"),
+    ("count", count("\ud800"), "jobs[0].epoch_time_s."),
+]
+
+
+@pytest.mark.parametrize(("what", "edit", "where"), SURROGATES, ids=ids(SURROGATES))
+def test_half_a_character_is_refused(
+    what: str, edit: Edit, where: str, program: Any, two_jobs: dict[str, Any], tmp_path: Path
+) -> None:
+    """A lone surrogate is no text; as the real standard error writes it, the refusal is one line."""
+    line = refused(program, write(tmp_path, two_jobs, edit))
+    assert line.startswith(where), what
+    assert ": found " in line, what
+
+
+def test_a_field_of_a_megabyte_does_not_fill_the_screen(cli: Any, two_jobs: dict[str, Any], tmp_path: Path) -> None:
     """Names from the file are shortened in messages, as values are."""
-    assert len(refused(cli, write(tmp_path, two_jobs | {"x" * 10**6: 1}))) < 2000
+    assert len(refused(cli, write(tmp_path, two_jobs, put("x" * 10**6, 1)))) < 2000
 
 
 def test_standard_input_is_named_in_a_refusal(cli: Any) -> None:
@@ -250,11 +273,11 @@ def test_standard_input_is_named_in_a_refusal(cli: Any) -> None:
     assert ended.line.startswith("dlsched: standard input: format: found nothing")
 
 
-def test_a_thousand_distinct_keys_before_a_repeated_one_are_no_matter(cli: Any, two_jobs: dict[str, Any], tmp_path: Path) -> None:
-    """A repeated key is found among many."""
-    table = ",".join(f'"{n}": 1.0' for n in [*range(1, 1001), 1000])
-    content = json.dumps(two_jobs).replace('"1": 138.0, "2": 81.9, "4": 47.25, "8": 29.6', table)
-    assert refused(cli, write(tmp_path, content)).startswith("jobs[0].epoch_time_s.1000: ")
+def test_a_repeated_key_is_found_among_many(cli: Any, two_jobs: dict[str, Any], tmp_path: Path) -> None:
+    """The last of a thousand keys is named when it stands twice."""
+    table = ", ".join(f'"{n}": 1.0' for n in [*range(1, 1001), 1000])
+    edit = text('"1": 138.0, "2": 81.9, "4": 47.25, "8": 29.6', table)
+    assert refused(cli, write(tmp_path, two_jobs, edit)).startswith("jobs[0].epoch_time_s.1000: ")
 
 
 ODD: list[tuple[str, Edit, int]] = [
@@ -285,7 +308,7 @@ def test_a_valid_but_odd_file_is_taken(
     what: str, edit: Edit, code: int, cli: Any, two_jobs: dict[str, Any], tmp_path: Path
 ) -> None:
     """What the format allows is solved, or proven infeasible; the answer passes the checker."""
-    path = write(tmp_path, edit(two_jobs) or two_jobs)
+    path = write(tmp_path, two_jobs, edit)
     out = tmp_path / "result.json"
     ended = cli("solve", path, "-o", out)
     assert (ended.code, ended.err) == (code, ""), what
@@ -298,12 +321,25 @@ def test_minus_zero_and_zero_are_one_instance(cli: Any, two_jobs: dict[str, Any]
     other = json.loads(json.dumps(two_jobs))
     other["jobs"][0] |= {"epochs": -0.0, "restart_s": -0.0, "weight": 1}
     other["jobs"][1] |= {"weight": 1.0, "restart_s": 0}
-    hashes = {cli("solve", "-", "--json", stdin=json.dumps(data)).json["instance"]["sha256"] for data in (two_jobs, other)}
-    assert len(hashes) == 1
+    ended = [cli("solve", "-", "--json", stdin=json.dumps(data)) for data in (two_jobs, other)]
+    assert ended[0].json["instance"]["sha256"] == ended[1].json["instance"]["sha256"]
 
 
-def test_a_law_beyond_two_to_the_27_useful_counts_is_solved(cli: Any, two_jobs: dict[str, Any], tmp_path: Path) -> None:
-    """A valid instance is not wrong usage: sizes are limited only by memory, and a law needs no table."""
-    two_jobs["gpus"] = 10**12
-    two_jobs["jobs"] = [{"id": "a", "epochs": 1, "speed_law": {"theta": [1, 0, 0, 1], "samples": 1e6, "model_bytes": 0}}]
-    assert cli("solve", write(tmp_path, two_jobs)).code == 0
+def test_a_law_whose_terms_overflow_is_no_defect(cli: Any, two_jobs: dict[str, Any], tmp_path: Path) -> None:
+    """0 times an overflowing term: refused, or solved by the mathematics (1 / w), but never a traceback."""
+    edit = put(*LAW, law(1, model_bytes=1e308))
+    ended = cli("solve", write(tmp_path, two_jobs, edit))
+    assert ended.code in (0, 3)
+    assert "Traceback" not in ended.err
+
+
+def test_a_law_of_too_many_counts_is_refused_before_memory_is_taken(
+    cli: Any, two_jobs: dict[str, Any], tmp_path: Path
+) -> None:
+    """10**14 useful counts end in a sentence, whether or not there is a current count beyond them."""
+    two_jobs["gpus"] = 10**15
+    two_jobs["jobs"] = [{"id": "a", "epochs": 1, "speed_law": law(1, 1e-20, samples=1e8)}]
+    for edit in (put(*A, "weight", 1.0), put(*A, "current_gpus", 5 * 10**14)):
+        ended = cli("solve", write(tmp_path, two_jobs, edit))
+        assert ended.code in (0, 2)
+        assert "Traceback" not in ended.err

@@ -40,10 +40,11 @@ def test_scaled_costs_are_within_their_stated_error(seed):
     """Scaled integers fit in 61 bits together, and no 0-1 point is off by more than the error."""
     rng = np.random.default_rng(seed)
     costs = rng.lognormal(0, 8, size=50) * rng.choice([-1, 1], size=50)
-    scale, whole, error = _whole_costs(from_pulp(choice(costs.tolist())))
+    model = from_pulp(choice(costs.tolist()))
+    scale, whole, error = _whole_costs(model)
     assert math.log2(scale).is_integer()
     assert sum(map(abs, whole)) <= 2**60 + len(whole)
-    off = np.array(whole, dtype=float) / scale - costs
+    off = np.array(whole, dtype=float) / scale - model.costs
     assert np.abs(off[off > 0].sum()) <= error * (1 + 1e-12)
     assert np.abs(off[off < 0].sum()) <= error * (1 + 1e-12)
 

@@ -1,0 +1,67 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+DEMO = demo
+DEMO_FILES = $(addprefix instances/ring_allocation/, two-jobs.json eight-nine-sixteen.json resnet110-12x64.json \
+	vision-24x160.json language-32x128.json mixed-20x128-seed4.json adversarial-20x160-seed10.json)
+WORKERS ?= auto
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
+
+.PHONY: help demo test test-all test-lowest verify lint docs bench clean
+
+help:
+	@echo "make demo      compare heuristics with proven optima on shipped instances (own environment in $(VENV))"
+	@echo "make test      the whole test suite, in its own environment"
+	@echo "make test-all  the same with Python 3.11, 3.12 and 3.13"
+	@echo "make verify    the long agreement campaigns, and every shipped optimum proven again"
+	@echo "make lint      ruff and mypy --strict"
+	@echo "make docs      the documentation, warnings as errors"
+	@echo "make bench     the benchmark pages in benchmarks/results"
+
+$(VENV)/.plots: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+		{ echo "$(PYTHON) is no Python 3.11 to 3.13; say which: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.plots
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.plots
+	@mkdir -p $(DEMO)
+	$(BIN)/dlsched compare $(DEMO_FILES) --plot $(DEMO)/gaps.png
+	@echo "Gaps and performance profile are drawn in $(DEMO)/gaps.png"
+
+test: $(VENV)/.dev
+	$(PYTEST) -m "not long" --cov=dlsched --cov-report=term:skip-covered --cov-fail-under=95
+
+test-all:
+	for version in 3.11 3.12 3.13; do \
+		$(MAKE) test VENV=.venv-$$version PYTHON="$$(.ci/find-python $$version)" || exit 1; \
+	done
+
+test-lowest: $(VENV)/.plots
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint .ci/lowest.txt
+	$(PYTEST) -m "not long"
+
+verify: $(VENV)/.dev
+	$(PYTEST) -m long -s
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict dlsched
+
+docs: $(VENV)/.dev
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "The documentation is in docs/_build/html/index.html"
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/knapsack.py
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/shipped.py
+
+clean:
+	rm -rf .venv .venv-3.11 .venv-3.12 .venv-3.13 demo docs/_build .coverage* .hypothesis .mypy_cache .ruff_cache

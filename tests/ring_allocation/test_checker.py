@@ -1,0 +1,115 @@
+"""The checker by hand: what an allocation costs, and every rule by its name and amount."""
+
+import pytest
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.ring_allocation import Allocation, Instance, check, objective
+from dlsched.ring_allocation.checker import infeasible
+from dlsched.ring_allocation.solution import read_solution
+
+INSTANCE = Instance(
+    name="three",
+    gpus=6,
+    jobs=[
+        {"id": "a", "epochs": 10, "epoch_time_s": {"1": 9.0, "2": 5.0, "4": 3.0}, "current_gpus": 2, "restart_s": 7.0},
+        {"id": "b", "epochs": 2, "epoch_time_s": {"1": 8.0, "3": 4.0}, "weight": 3.0, "current_gpus": 9, "restart_s": 0.5},
+        {"id": "c", "epochs": 4, "speed_law": {"theta": [1, 2, 3, 4], "samples": 60, "model_bytes": 5}, "max_gpus": 3, "restart_s": 50},
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "expected"),
+    [
+        # a: 10 epochs, no restart on 2; b: weight 3, always a restart; c: tau(1) = 64, tau(3) = 20 + 4 + 10 + 4, none
+        (1, 1, 1, (90 + 7) + 3 * (16 + 0.5) + 256),
+        (2, 1, 1, 50 + 3 * (16 + 0.5) + 256),
+        (2, 3, 1, 50 + 3 * (8 + 0.5) + 256),
+        (2, 1, 3, 50 + 3 * (16 + 0.5) + 4 * 38),
+        (4, 1, 1, (30 + 7) + 3 * (16 + 0.5) + 256),
+    ],
+)
+def test_objective_by_hand(a, b, c, expected):
+    """Weight x (epochs x time + restart when the count changes), summed."""
+    allocation = Allocation({"a": a, "b": b, "c": c})
+    assert objective(INSTANCE, allocation) == expected
+    assert check(INSTANCE, allocation) == []
+
+
+def rules(gpus):
+    """Broken rules as (rule, where, amount)."""
+    return [(violation.rule, violation.where, violation.amount) for violation in check(INSTANCE, Allocation(gpus))]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "expected"),
+    [
+        ({"a": 4, "b": 3, "c": 1}, [("capacity", "", 2.0)]),
+        ({"a": 3, "b": 1, "c": 1}, [("choice", "a", None)]),
+        ({"a": 0, "b": 1, "c": 1}, [("choice", "a", None)]),
+        ({"a": -1, "b": 1, "c": 1}, [("choice", "a", None)]),
+        ({"a": 1, "b": 1, "c": 4}, [("choice", "c", None)]),
+        ({"a": 1, "b": 1, "c": 0}, [("choice", "c", None)]),
+        ({"a": 1, "c": 1}, [("choice", "b", None)]),
+        ({}, [("choice", "a", None), ("choice", "b", None), ("choice", "c", None)]),
+        ({"a": 1, "b": 1, "c": 1, "d": 1}, [("choice", "d", None)]),
+        ({"a": 8, "b": 1, "c": 1}, [("choice", "a", None), ("capacity", "", 4.0)]),
+    ],
+)
+def test_every_rule_by_name_and_amount(gpus, expected):
+    """Capacity by how much; choice by job: not allowed, missing, or of no such job."""
+    assert rules(gpus) == expected
+
+
+def test_violations_read_as_sentences():
+    """The rule, its place, and what was found."""
+    assert [str(violation) for violation in check(INSTANCE, Allocation({"a": 4, "b": 3, "c": 7}))] == [
+        "choice[c]: 7 GPUs is no allowed count",
+        "capacity: 14 GPUs are given, the cluster has 6",
+    ]
+
+
+@pytest.mark.parametrize("gpus", [{"a": 3, "b": 1, "c": 1}, {"a": 1, "b": 1}])
+def test_no_objective_without_times(gpus):
+    """A count that is not allowed has no time; that is misuse. Too many GPUs still have one."""
+    with pytest.raises(UsageError, match="no objective"):
+        objective(INSTANCE, Allocation(gpus))
+    assert objective(INSTANCE, Allocation({"a": 4, "b": 3, "c": 3})) == 37 + 25.5 + 152
+
+
+@pytest.mark.parametrize("value", [1.0, True, "1", None, 1.5])
+def test_counts_that_are_no_integers_break_a_rule(value):
+    """From someone else's heuristic anything may come: the answer is a violation, never a pass or a TypeError."""
+    assert rules({"a": value, "b": 1, "c": 1})[0][:2] == ("choice", "a")
+
+
+def test_infeasible_by_counting():
+    """Three jobs need 1 + 1 + 1: two GPUs are too few, three are enough."""
+    few = Instance(name="few", gpus=2, jobs=INSTANCE.jobs)
+    assert infeasible(few) == "the smallest counts add up to 3 GPUs, the cluster has 2"
+    assert infeasible(Instance(name="enough", gpus=3, jobs=INSTANCE.jobs)) is None
+
+
+def test_restart_only_for_running_jobs():
+    """Without a current count no restart is charged, whatever the restart would cost."""
+    job = {"id": "a", "epochs": 1, "epoch_time_s": {"1": 5.0}, "restart_s": 99.0}
+    assert objective(Instance(name="x", gpus=1, jobs=[job]), Allocation({"a": 1})) == 5.0
+    again = Instance(name="x", gpus=1, jobs=[job | {"current_gpus": 2}])
+    assert objective(again, Allocation({"a": 1})) == 104.0
+
+
+@pytest.mark.parametrize(
+    "data", [None, {}, {"gpus": []}, {"gpus": {"a": 1.0}}, {"gpus": {"a": True}}, {"gpus": {"a": "1"}}, {"gpus": {}, "x": 1}]
+)
+def test_malformed_solutions_are_refused(data):
+    """A result file's solution is an object of integers."""
+    with pytest.raises(InputError, match="allowed: "):
+        read_solution(data, INSTANCE)
+
+
+def test_solutions_read_back():
+    """What is written is read again, and is hashable and equal."""
+    allocation = Allocation({"a": 1, "b": 3, "c": 2})
+    again = read_solution(allocation.as_data(), INSTANCE)
+    assert again == allocation
+    assert hash(again) == hash(allocation)
