@@ -3,7 +3,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 DEMO = demo
 DEMO_FILES = $(addprefix instances/ring_allocation/, two-jobs.json eight-nine-sixteen.json resnet110-12x64.json \
-	vision-24x160.json language-32x128.json mixed-20x128-seed4.json adversarial-20x160-seed10.json)
+	adaptdl-6x96.json gavel-56x128.json \
+	vision-32x160.json language-34x128.json mixed-20x128-seed4.json adversarial-20x160-seed10.json)
 WORKERS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
 

@@ -35,7 +35,9 @@ def mixed_table(jobs: int, seed: int) -> tuple[CostTable, int]:
     tables = []
     for block in range(0, jobs, BLOCK):
         size = min(BLOCK, jobs - block)
-        instance = ring_allocation.generate(preset="mixed", jobs=size, gpus=64 * size, seed=1000 * seed + block // BLOCK)
+        instance = ring_allocation.generate(
+            preset="mixed", jobs=size, gpus=64 * size, seed=1000 * seed + block // BLOCK
+        )
         tables.append(cost_table(instance, fitting=False))
     starts = np.concatenate(([0], np.cumsum(np.concatenate([table.lengths for table in tables]))))
     counts = np.concatenate([table.counts for table in tables])
@@ -112,7 +114,15 @@ def growth(sizes: list[int], seeds: int = 5) -> list[list[str]]:
             pairs = table.pairs
         scaled = statistics.median(taken) / (pairs * math.log(pairs))
         first = first or scaled
-        rows.append([f"{jobs:,}", f"{pairs:,}", f"{statistics.median(taken):.4f}", f"{1e9 * scaled:.3f}", f"{scaled / first:.2f}"])
+        rows.append(
+            [
+                f"{jobs:,}",
+                f"{pairs:,}",
+                f"{statistics.median(taken):.4f}",
+                f"{1e9 * scaled:.3f}",
+                f"{scaled / first:.2f}",
+            ]
+        )
     return rows
 
 
@@ -132,9 +142,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
-    text = [f"# The exact method of ring_allocation\n\n`python benchmarks/knapsack.py`, {machine()}. Times in seconds.\n"]
-    columns = ["jobs x GPUs", "pairs", "undominated", "knapsack", "HiGHS", "HiGHS / knapsack", "knapsack / numpy.sort", "peak GiB"]
-    text.append("## Against HiGHS\n\n" + markdown(columns, [against_highs(jobs) for jobs in ([1000] if quick else [1000, 10_000])]))
+    text = [
+        f"# The exact method of ring_allocation\n\n`python benchmarks/knapsack.py`, {machine()}. Times in seconds.\n"
+    ]
+    columns = [
+        "jobs x GPUs",
+        "pairs",
+        "undominated",
+        "knapsack",
+        "HiGHS",
+        "HiGHS / knapsack",
+        "knapsack / numpy.sort",
+        "peak GiB",
+    ]
+    text.append(
+        "## Against HiGHS\n\n"
+        + markdown(columns, [against_highs(jobs) for jobs in ([1000] if quick else [1000, 10_000])])
+    )
     columns = ["jobs", "pairs n", "median of 5 seeds", "ns / (n log n)", "ratio to the first"]
     sizes = [1000] if quick else [1000, 10_000, 100_000]
     text.append("## Growth at 6.5536 GPUs a job\n\n" + markdown(columns, growth(sizes)))

@@ -20,6 +20,7 @@ myst_heading_anchors = 3
 
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {
     "exclude-members": "model_config, model_post_init, family, __init__, __new__",
@@ -28,4 +29,5 @@ python_maximum_signature_line_length = 100
 toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
+html_show_copyright = False
 html_title = f"dlsched {release}"

@@ -47,7 +47,7 @@ def blocks(page):
 def commands(text):
     """Triples of a console block: the command, the exit code stated, the output shown ('' where none is)."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-        command, _, shown = part.partition("\n")
+        command, shown = re.match(r"((?:.*\\\n)*.*)\n((?s:.*))", part).groups()
         stated = re.search(r"# exit (\d)$", command)
         yield command, int(stated[1]) if stated else 0, shown
 

@@ -89,7 +89,7 @@ class CostTable:
 
     @property
     def minimum_units(self) -> int:
-        """Units that the smallest counts need together: more than the capacity means infeasible."""
+        """Units that the smallest counts need together; when they exceed the capacity, no choice is feasible."""
         return int(self.counts[self.first].sum())
 
     def subset(self, keep: npt.NDArray[np.bool_]) -> Self:

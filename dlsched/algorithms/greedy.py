@@ -15,7 +15,7 @@ from dlsched.algorithms.dominance import hull
 def double_greedily(table: CostTable, capacity: int) -> IntArray | None:
     """Repeatedly double the job with the largest saving per added unit; see ``ring_allocation.doubling``.
 
-    A step is possible while 2w is an allowed count, fits, and saves. O(J + S log J) for S steps.
+    A step is possible while 2w is an allowed count, fits, and saves. O(P log P + S log J) for S steps.
     """
     counts = table.counts
     double = np.searchsorted(*_shifted(table, 2 * counts))
@@ -28,7 +28,7 @@ def double_greedily(table: CostTable, capacity: int) -> IntArray | None:
 def increase_greedily(table: CostTable, capacity: int) -> IntArray | None:
     """Repeatedly give the next larger allowed count to the job with the largest saving per added unit.
 
-    A job stops for good when its next count does not fit or does not save. O(J + S log J) for S steps.
+    A job stops for good when its next count does not fit or does not save. O(P + S log J) for S steps.
     """
     following = np.arange(1, table.pairs + 1)
     following[table.last] = -1

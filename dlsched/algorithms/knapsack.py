@@ -67,8 +67,11 @@ def solve_knapsack(
 
     Returns
     -------
-    The optimum (to 1e-13 of its size), or None when even the smallest counts exceed the capacity. Ties may go either way, but always the same.
+    The optimum (to 1e-13 of its size), or None when even the smallest counts exceed the capacity. Ties may go either way,
+    but always the same.
 
+    Notes
+    -----
     Cost: the price search plus the core; in the worst case the core holds as many states a job as dynamic programming.
     """
     frontier = best_price(table, capacity)

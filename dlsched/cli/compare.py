@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
 import typer
@@ -230,7 +231,30 @@ def _print(rows: list[Row], as_json: bool, as_csv: bool) -> None:
         writer.writerows(data)
     else:
         columns = ("instance", "method", "status", "objective", "bound", "gap", "ratio", "time")
-        print_table(columns, [_cells(row) for row in rows], right=columns[3:])
+        print_table(columns, [_cells(row) for row in rows], right=columns[3:], grouped=True)
+        if len({row.instance for row in rows}) > 1:
+            _print_summary(rows)
+
+
+def _print_summary(rows: list[Row]) -> None:
+    """One line a method: on how many instances it answered, and its gaps."""
+    columns = ("method", "answers", "at the optimum", "median gap", "worst gap", "total time")
+    table = []
+    for method in dict.fromkeys(row.method for row in rows):
+        of_method = [row for row in rows if row.method == method]
+        gaps = sorted(row.gap for row in of_method if row.gap is not None)
+        at_most = "<= " if any(row.ratio_is_at_most for row in of_method) else ""
+        table.append(
+            (
+                method,
+                f"{sum(row.objective is not None for row in of_method)} of {len(of_method)}",
+                str(sum(meets(row.ratio, 1.0) for row in of_method if row.ratio is not None)),
+                at_most + percent(median(gaps) if gaps else None),
+                at_most + percent(gaps[-1] if gaps else None),
+                seconds(sum(row.runtime_s or 0.0 for row in of_method)),
+            )
+        )
+    print_table(columns, table, right=columns[1:])
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -17,8 +17,10 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1))
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table; columns named in ``right`` are aligned to the right."""
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), grouped: bool = False
+) -> None:
+    """Print a table; columns named in ``right`` are aligned to the right; ``grouped``: a line between first entries."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -26,8 +28,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
-    for row in rows:
-        table.add_row(*row)
+    for row, following in zip(rows, [*rows[1:], None], strict=True):
+        table.add_row(*row, end_section=grouped and following is not None and following[0] != row[0])
     Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, markup=False, highlight=False).print(table)
 
 

@@ -13,7 +13,7 @@ class TerminationStatus(StrEnum):
     NO_SOLUTION = "no_solution"
     """A heuristic finished without a solution; there may be one."""
     INFEASIBLE = "infeasible"
-    """Proven: no solution exists."""
+    """No solution exists, and that is proven."""
     TIME_LIMIT = "time_limit"
     """The time limit stopped it."""
     NODE_LIMIT = "node_limit"

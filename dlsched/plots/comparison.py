@@ -200,15 +200,16 @@ def _draw_profiles(axes: "Axes", rows: Rows, instances: Sequence[str]) -> None:
 
 
 def _ticks(lowest: float, largest: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten within the limits; over many decades the powers alone, at most 8 of them."""
+    """Round factors of the powers of ten within the limits; over many decades the powers alone, at most 8 of them."""
     decades = range(round(math.log10(lowest)), math.floor(math.log10(largest)) + 1)
-    factors = (1, 2, 5) if len(decades) <= 2 else (1,)
+    factors: tuple[float, ...] = (1, 1.5, 2, 3, 5, 7) if len(decades) == 1 else (1, 2, 5) if len(decades) == 2 else (1,)
     every = math.ceil(len(decades) / 8)
     return [f * 10.0**d for d in decades[::every] for f in factors if f * 10.0**d <= largest]
 
 
 def _gap_percent(point: Point | None) -> float | None:
-    return None if point is None or point.ratio is None else 100 * max(point.ratio - 1, 0.0)
+    """|objective - optimum| over the larger of the two, which is 1 - 1 / ratio."""
+    return None if point is None or point.ratio is None else 100 * max(1 - 1 / point.ratio, 0.0)
 
 
 def _best_known_ratio(points: Sequence[Point]) -> float:

@@ -14,7 +14,7 @@ from dlsched.algorithms.dominance import hull
 from dlsched.algorithms.lagrange import best_price, dual_value
 from dlsched.core.certificate import DualsCertificate, PriceCertificate, rounded_down
 from dlsched.core.errors import UsageError
-from dlsched.ring_allocation.certificate import duals_bound
+from dlsched.ring_allocation.certificate import duals_bound, price_bound
 from dlsched.ring_allocation.costs import cost_table
 from dlsched.ring_allocation.instance import Instance
 
@@ -22,36 +22,32 @@ _ERROR = 64 * np.finfo(np.float64).eps  # relative, of float costs, their pairwi
 
 
 def lagrange(instance: Instance, *, price: float | None = None) -> PriceCertificate:
-    """Lagrangian bound at the best price, or at a given one.
+    """Lagrangian bound at the best price, or at a given one, computed in exact arithmetic and rounded down.
 
-    Cost: O(P) with a small factor. ``value`` is rounded down by more than the floating-point error.
+    Cost: O(P) with a small factor, and about 50 us a job for the exact sum.
 
     Raises
     ------
     UsageError
         The instance is infeasible (no finite bound is best), or the price is negative or not finite.
     """
-    table = cost_table(instance, fitting=False)
     if price is None:
-        frontier = best_price(table, instance.gpus)
+        frontier = best_price(cost_table(instance, fitting=False), instance.gpus)
         if frontier is None:
             raise UsageError("the instance is infeasible: every bound holds")
         price = frontier.price
-    return price_certificate(instance, table, price)
-
-
-def price_certificate(instance: Instance, table: CostTable, price: float) -> PriceCertificate:
-    """Certificate of a price over all allowed counts (``cost_table(instance, fitting=False)``).
-
-    Raises
-    ------
-    UsageError
-        The price is negative or not finite.
-    """
     if not (math.isfinite(price) and price >= 0):
         raise UsageError(f"price: found {price}, allowed: a number >= 0")
+    return PriceCertificate(price, rounded_down(price_bound(instance, price)))
+
+
+def quick_certificate(instance: Instance, table: CostTable, price: float) -> PriceCertificate:
+    """Certificate of the best price of ``cost_table(instance, fitting=False)``, its value by floats, rounded down by more.
+
+    The counts that a law's table leaves out minimise at no price from the best one up, so the minima are over all.
+    """
     value = dual_value(table, instance.gpus, price)
-    return PriceCertificate(price, value - _ERROR * (abs(value) + 2 * price * instance.gpus))
+    return PriceCertificate(price, float(value - _ERROR * (abs(value) + 2 * price * instance.gpus)))
 
 
 def relaxation(instance: Instance) -> DualsCertificate:

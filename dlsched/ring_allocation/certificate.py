@@ -65,12 +65,12 @@ def duals_bound(instance: Instance, certificate: DualsCertificate) -> Fraction:
 
 
 def _columns(instance: Instance, labels: Iterable[str]) -> Iterator[Column]:
-    """Columns of ``milp``; a law has none beyond twice its fastest count but the current one: those are dominated."""
+    """Columns of ``milp``; a law has none beyond its fastest count but the current one: those are dominated."""
     for place, (job, label) in enumerate(zip(instance.jobs, labels, strict=True)):
         counts: Iterable[int] = instance.counts(place)
         if job.speed_law is not None:
             most = instance.counts(place)[-1]
-            reach = min(most, 2 * job.speed_law.largest_useful_count(most))
+            reach = job.speed_law.largest_useful_count(most)
             current = job.current_gpus
             counts = [*range(1, reach + 1), *([current] if current is not None and reach < current <= most else [])]
         for gpus in counts:

@@ -1,7 +1,15 @@
 """The cost table of an instance: which counts each job may be given, and what each costs.
 
-A law is tabulated only as far as a count can matter: up to twice its fastest count (beyond that, no method doubles or
-adds), and the current count. Beyond the fastest count each further GPU costs time, so nothing of use is left out.
+A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``: tau is convex or increasing, so
+counts beyond the fastest, w*, are of no use, and two more facts cut what is left to about C pairs for all laws together.
+
+*Price.* Let F be the laws without a restart charge and w_j(p) the count that minimises cost_j + p w. If the w_j(p) of F
+and the smallest counts of all other jobs add up to more than C, some optimal allocation gives no law more than w_j(p),
+except its current count. *Proof.* If law j has more (and not its current count), some i in F has less than w_i(p). Move
+one GPU from j to i: j loses at most p (convexity), i gains at least p. The same holds along the way of the greedy
+methods: they exhaust the GPUs on savings above p.
+
+*Doubling* visits only powers of two of a law.
 """
 
 from collections.abc import Sequence
@@ -16,34 +24,29 @@ from dlsched.ring_allocation.solution import Allocation
 LARGEST_TABLE = 2**27
 """Pairs; a table of so many takes 2 GiB, and the algorithms some times that."""
 
+_HALVINGS = 60
+
 
 def cost_table(instance: Instance, *, fitting: bool = True) -> CostTable:
-    """Tabulate cost_j(w) = weight (epochs tau(w) + restart) for every job and useful count.
+    """Tabulate every count that some optimal allocation may need; see ``tabulate``.
 
-    Parameters
-    ----------
-    instance
-        Any valid instance, feasible or not.
-    fitting
-        Leave out counts that do not fit beside the smallest counts of the other jobs; every job keeps its smallest.
+    ``fitting`` leaves out counts that do not fit beside the smallest counts of the other jobs.
+    """
+    return tabulate(instance, useful_counts(instance, fitting=fitting))
+
+
+def tabulate(instance: Instance, counts: Sequence[Sequence[int]]) -> CostTable:
+    """Tabulate cost_j(w) = weight (epochs tau(w) + restart) at the given counts, ascending, of every job.
 
     Raises
     ------
     UsageError
         More than ``LARGEST_TABLE`` pairs, or counts whose sum exceeds 64-bit integers.
     """
-    spare = instance.gpus - instance.minimum_gpus
-    counts, lengths, total, largest = [], [], 0, 0
-    for place, job in enumerate(instance.jobs):
-        allowed = instance.counts(place)
-        most = max(allowed[0], allowed[0] + spare) if fitting else allowed[-1]
-        useful = _useful(job, allowed, most)
-        total += len(useful)
-        largest += useful[-1]
-        if total > LARGEST_TABLE:
-            raise UsageError(f"found more than {LARGEST_TABLE} pairs of job and count, allowed: fewer (limit max_gpus)")
-        counts.append(useful)
-        lengths.append(len(useful))
+    lengths = [len(useful) for useful in counts]
+    total, largest = sum(lengths), sum(useful[-1] for useful in counts)
+    if total > LARGEST_TABLE:
+        raise UsageError(f"found {total} pairs of job and count, allowed: up to {LARGEST_TABLE} (limit max_gpus)")
     if 2 * largest > np.iinfo(np.int64).max:
         raise UsageError(f"the largest counts add up to {largest} GPUs, allowed: up to 2**62")
     starts = np.concatenate(([0], np.cumsum(lengths)))
@@ -65,14 +68,94 @@ def allocation(instance: Instance, table: CostTable, chosen: IntArray) -> Alloca
     return Allocation({job.id: count for job, count in zip(instance.jobs, counts, strict=True)})
 
 
-def _useful(job: Job, allowed: Sequence[int], most: int) -> Sequence[int]:
-    if job.speed_law is None:
-        return allowed if allowed[-1] <= most else [count for count in allowed if count <= most]
-    most = min(most, allowed[-1])
-    reach = min(most, 2 * job.speed_law.largest_useful_count(most))
-    current = job.current_gpus
-    beyond = [current] if current is not None and reach < current <= most else []
-    return [*range(1, reach + 1), *beyond] if beyond else range(1, reach + 1)
+def useful_counts(instance: Instance, *, fitting: bool = True, current: bool = True) -> list[Sequence[int]]:
+    """Counts that an optimal allocation may need; every job keeps its smallest.
+
+    Parameters
+    ----------
+    instance
+        Any valid instance, feasible or not.
+    fitting
+        Leave out counts that do not fit beside the smallest counts of the other jobs.
+    current
+        Keep a law's current count even where all others of its size are left out.
+    """
+    most = _most(instance, fitting)
+    reach = _reach(instance, most)
+    counts: list[Sequence[int]] = []
+    for place, job in enumerate(instance.jobs):
+        if job.speed_law is None:
+            counts.append(_up_to(instance.counts(place), most[place]))
+        elif current and job.current_gpus is not None and reach[place] < job.current_gpus <= most[place]:
+            counts.append([*range(1, reach[place] + 1), job.current_gpus])
+        else:
+            counts.append(range(1, reach[place] + 1))
+    return counts
+
+
+def doubling_counts(instance: Instance) -> list[Sequence[int]]:
+    """Counts that doubling may visit: those of a table that fit, and of a law the powers of two that do."""
+    counts: list[Sequence[int]] = []
+    for place, (job, most) in enumerate(zip(instance.jobs, _most(instance, True), strict=True)):
+        if job.speed_law is None:
+            counts.append(_up_to(instance.counts(place), most))
+        else:
+            counts.append([2**power for power in range(most.bit_length())])
+    return counts
+
+
+def _most(instance: Instance, fitting: bool) -> list[int]:
+    """Largest count of every job worth a look: its largest, or what the others' smallest counts leave."""
+    spare = max(0, instance.gpus - instance.minimum_gpus)
+    most = []
+    for place in range(len(instance.jobs)):
+        allowed = instance.counts(place)
+        most.append(min(allowed[-1], allowed[0] + spare) if fitting else allowed[-1])
+    return most
+
+
+def _up_to(allowed: Sequence[int], most: int) -> Sequence[int]:
+    return allowed if allowed[-1] <= most else [count for count in allowed if count <= most]
+
+
+def _reach(instance: Instance, most: list[int]) -> list[int]:
+    """Largest useful count of every law (0 for tables): w_j(p) for a price p that makes demand exceed the GPUs."""
+    laws = [place for place, job in enumerate(instance.jobs) if job.speed_law is not None]
+    reach = [0] * len(instance.jobs)
+    if not laws:
+        return reach
+    scale = np.array([instance.jobs[place].weight * instance.jobs[place].epochs for place in laws])
+    laws_data = [instance.jobs[place].speed_law for place in laws]
+    hyperbolic = scale * np.array(
+        [law.theta[0] * law.samples - law.theta[2] * law.model_bytes for law in laws_data if law]
+    )
+    linear = scale * np.array([law.theta[1] for law in laws_data if law])
+    largest = np.array([most[place] for place in laws], dtype=np.float64)
+    free = np.array([not _charged(instance.jobs[place]) for place in laws])
+    needed = instance.gpus - instance.minimum_gpus + 3.0 * len(laws)  # beyond the smallest counts; 2 a law for rounding
+    low, high = 0.0, float(np.max(hyperbolic, initial=0.0))
+    if float(_demand(hyperbolic, linear, largest, low)[free].sum()) > needed:
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if float(_demand(hyperbolic, linear, largest, middle)[free].sum()) > needed:
+                low = middle
+            else:
+                high = middle
+    for place, demand in zip(laws, _demand(hyperbolic, linear, largest, low).tolist(), strict=True):
+        reach[place] = min(most[place], int(demand) + 2)
+    return reach
+
+
+def _demand(hyperbolic: FloatArray, linear: FloatArray, largest: FloatArray, price: float) -> FloatArray:
+    """Real count that minimises hyperbolic / w + (linear + price) w, from 1 to the largest; shape (laws,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = np.sqrt(np.maximum(hyperbolic, 0.0) / (linear + price))
+    best[np.maximum(hyperbolic, 0.0) == 0.0] = 1.0
+    return np.clip(best, 1.0, largest)
+
+
+def _charged(job: Job) -> bool:
+    return job.current_gpus is not None and job.restart_s > 0
 
 
 def _times(job: Job, counts: IntArray) -> FloatArray:
@@ -82,4 +165,4 @@ def _times(job: Job, counts: IntArray) -> FloatArray:
         theta0, theta1, theta2, theta3 = law.theta
         return theta0 * law.samples / w + theta1 * (w - 1) + theta2 * ((w - 1) * law.model_bytes / w) + theta3
     assert job.epoch_time_s is not None
-    return np.array(job.epoch_time_s.times_s[: len(counts)])
+    return np.array(job.epoch_time_s.times_s[: len(counts)])  # a table's counts are cut at its end only

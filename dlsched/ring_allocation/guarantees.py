@@ -57,7 +57,7 @@ MARGINAL = Guarantee(
     "convex costs on consecutive counts: optimal (Fox 1966)", convex, lambda instance, optimum: optimum
 )
 HULL = Guarantee(
-    "at most the linear programming bound plus the largest single hull step",
+    "at most the linear programming bound (over counts that can fit) plus the largest single hull step",
     lambda instance: True,
     lambda instance, optimum: optimum + largest_hull_step(instance),
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.greedy import climb_hulls, double_greedily, increase_greedily
 from dlsched.core.errors import UsageError
-from dlsched.ring_allocation.costs import allocation, cost_table
+from dlsched.ring_allocation.costs import allocation, cost_table, doubling_counts, tabulate, useful_counts
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
 
@@ -24,12 +24,12 @@ def doubling(instance: Instance) -> Allocation | None:
     3. Double it; go to 2.
 
     Guarantee: none in general. If every W_j is {1, 2, 4, ...} and each job's saving per added GPU falls along the
-    doublings, it loses at most the saving of the first doubling that did not fit (``bounds.doubling_loss``).
-    Cost: O(P + S log J) for S doublings.
+    doublings, it loses at most the saving of the first doubling that did not fit (``guarantees.doubling_loss``).
+    Cost: O(P log P + S log J) for S doublings.
 
     Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available; the steps are our reconstruction.
     """
-    return _on_table(instance, double_greedily)
+    return _on_table(instance, tabulate(instance, doubling_counts(instance)), double_greedily)
 
 
 def marginal(instance: Instance) -> Allocation | None:
@@ -42,18 +42,19 @@ def marginal(instance: Instance) -> Allocation | None:
 
     Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
     """
-    return _on_table(instance, increase_greedily)
+    return _on_table(instance, tabulate(instance, useful_counts(instance, current=False)), increase_greedily)
 
 
 def hull(instance: Instance) -> Allocation | None:
     """Take the steps of the jobs' lower convex hulls in order of saving per added GPU; a job whose step does not fit is closed.
 
-    Guarantee: at most the linear programming bound plus the largest single hull step (``bounds.largest_hull_step``): up
-    to the first step that does not fit it is the LP optimum, and later steps only save. Cost: O(P log P).
+    Guarantee: at most the linear programming bound over the counts that can fit plus the largest single hull step
+    (``bounds.largest_hull_step``): up to the first step that does not fit it is the LP optimum, and later steps only
+    save. Cost: O(P log P).
 
     Source: the greedy half of Sinha and Zoltners 1979 (Operations Research 27).
     """
-    return _on_table(instance, climb_hulls)
+    return _on_table(instance, cost_table(instance), climb_hulls)
 
 
 def fixed(instance: Instance, *, gpus_per_job: int = 8) -> Allocation | None:
@@ -83,7 +84,8 @@ def equal(instance: Instance) -> Allocation | None:
     return fixed(instance, gpus_per_job=max(1, instance.gpus // len(instance.jobs)))
 
 
-def _on_table(instance: Instance, algorithm: Callable[[CostTable, int], IntArray | None]) -> Allocation | None:
-    table = cost_table(instance)
+def _on_table(
+    instance: Instance, table: CostTable, algorithm: Callable[[CostTable, int], IntArray | None]
+) -> Allocation | None:
     chosen = algorithm(table, instance.gpus)
     return None if chosen is None else allocation(instance, table, chosen)

@@ -137,7 +137,7 @@ class Instance(InstanceFile):
 
     @property
     def minimum_gpus(self) -> int:
-        """Sum of the smallest allowed counts: more than ``gpus`` means infeasible."""
+        """Sum of the smallest allowed counts; when it exceeds ``gpus``, no allocation exists."""
         return sum(self.counts(job)[0] for job in range(len(self.jobs)))
 
     def as_data(self) -> dict[str, Any]:

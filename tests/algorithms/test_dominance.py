@@ -35,7 +35,11 @@ def on_hull(row, candidate):
 @given(cost_tables(max_jobs=4, max_pairs=10))
 def test_undominated_pairs_by_definition(table):
     """A pair stays if and only if it costs less than every smaller count of its job."""
-    expected = [all(cost < other for _, smaller, other in row if smaller < count) for row in rows(table) for _, count, cost in row]
+    expected = [
+        all(cost < other for _, smaller, other in row if smaller < count)
+        for row in rows(table)
+        for _, count, cost in row
+    ]
     assert undominated(table).tolist() == expected
 
 
@@ -58,7 +62,9 @@ def test_savings_fall_along_the_hull(table):
         vertices = [(count, cost) for pair, count, cost in row if marked[pair]]
         steps = [(c - d) / (w - v) for (v, c), (w, d) in zip(vertices, vertices[1:], strict=False)]
         assert all(step > 0 for step in steps)
-        assert all(later <= earlier * (1 + Fraction(1, 10**12)) for earlier, later in zip(steps, steps[1:], strict=False))
+        assert all(
+            later <= earlier * (1 + Fraction(1, 10**12)) for earlier, later in zip(steps, steps[1:], strict=False)
+        )
 
 
 def test_slopes_across_jobs_do_not_divide_by_zero():

@@ -109,7 +109,10 @@ def test_doubling_by_hand():
 
 def test_only_exact_doubles_count():
     """Counts 3 and 6 double, 3 and 5 do not; a double that belongs to the next job is not taken for one's own."""
-    without, with_double = CostTable.from_rows([{3: 9.0, 5: 1.0}, {6: 9.0}]), CostTable.from_rows([{3: 9.0, 6: 1.0}, {6: 9.0}])
+    without, with_double = (
+        CostTable.from_rows([{3: 9.0, 5: 1.0}, {6: 9.0}]),
+        CostTable.from_rows([{3: 9.0, 6: 1.0}, {6: 9.0}]),
+    )
     assert counts(without, double_greedily(without, 99)) == [3, 6]
     assert counts(with_double, double_greedily(with_double, 99)) == [6, 6]
 

@@ -105,7 +105,9 @@ def test_few_kinds_of_jobs(seed):
 def test_huge_counts(seed):
     """Counts and capacity times 10^12 leave the optimum where it was; 64-bit sums do not overflow."""
     rng = np.random.default_rng(seed)
-    rows = [{int(w): float(rng.integers(1, 99)) for w in rng.choice(np.arange(1, 20), 4, replace=False)} for _ in range(8)]
+    rows = [
+        {int(w): float(rng.integers(1, 99)) for w in rng.choice(np.arange(1, 20), 4, replace=False)} for _ in range(8)
+    ]
     capacity = int(rng.integers(8, 90))
     expected = by_states(CostTable.from_rows(rows), capacity)
     scaled = CostTable.from_rows([{w * 10**12: cost for w, cost in row.items()} for row in rows])
@@ -115,7 +117,10 @@ def test_huge_counts(seed):
 def test_many_rounds_of_the_core():
     """An instance whose optimum lies far from the LP: the core grows several times and ``found`` sees falling totals."""
     rng = np.random.default_rng(7)
-    rows = [{1: 500.0} | {int(w): 500.0 - int(w) - 10.0 for w in rng.choice(np.arange(30, 90), 5, replace=False)} for _ in range(80)]
+    rows = [
+        {1: 500.0} | {int(w): 500.0 - int(w) - 10.0 for w in rng.choice(np.arange(30, 90), 5, replace=False)}
+        for _ in range(80)
+    ]
     table = CostTable.from_rows(rows)
     capacity = table.minimum_units + 1777
     totals, steps = [], []

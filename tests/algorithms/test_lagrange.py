@@ -19,7 +19,9 @@ def exact_dual(table, capacity, price):
     """L(price) in rational arithmetic, pair by pair."""
     total = -Fraction(price) * capacity
     for begin, end in zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False):
-        total += min(Fraction(float(table.costs[p])) + Fraction(price) * int(table.counts[p]) for p in range(begin, end))
+        total += min(
+            Fraction(float(table.costs[p])) + Fraction(price) * int(table.counts[p]) for p in range(begin, end)
+        )
     return total
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,9 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     def call(*arguments: object, stdin: str = "") -> Ended:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
         capsys.readouterr()
-        code = run([str(argument) for argument in arguments])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*PuLP 4", DeprecationWarning)  # dlsched keeps to PuLP 3
+            code = run([str(argument) for argument in arguments])
         printed = capsys.readouterr()
         return Ended(code, printed.out, printed.err)
 

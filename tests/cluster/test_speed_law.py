@@ -4,8 +4,8 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, strategies as st
 from pydantic import ValidationError
 
 from dlsched.cluster import SpeedLaw
@@ -51,7 +51,7 @@ def test_largest_useful_count_is_the_first_of_the_fastest(law, most):
 
 
 @given(laws())
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_no_count_beyond_the_root_is_faster(law):
     """The documented end of the useful counts, sqrt(hyperbolic / linear) rounded up, holds."""
     hyperbolic = law.theta[0] * law.samples - law.theta[2] * law.model_bytes

@@ -101,7 +101,9 @@ def test_optimal_when_bound_and_objective_meet():
 def test_unknown_is_none():
     """Without objective and bound both are None in the data, and so is the gap; never 0."""
     data = result(TerminationStatus.TIME_LIMIT, limits=Limits(time_s=1.0)).as_data()
-    assert [data[key] for key in ("objective", "bound", "gap", "solution", "solver", "seed", "certificate")] == [None] * 7
+    assert [data[key] for key in ("objective", "bound", "gap", "solution", "solver", "seed", "certificate")] == [
+        None
+    ] * 7
     assert data["limits"] == {"time_s": 1.0}
 
 

@@ -91,9 +91,12 @@ def test_marks_in_the_figure(tmp_path, monkeypatch):
     draw_comparison(points, tmp_path / "figure.png")
     left, right = drawn[0].axes
     marks = [(line.get_xdata()[0], line.get_markerfacecolor()) for line in left.lines if line.get_marker() != "None"]
-    assert [gap for gap, _ in marks] == [0.0, 25.0, 0.0, 50.0, 150.0]
+    gaps = [0.0, 20.0, 0.0, 100 / 3, 60.0]  # 1 - 1 / ratio
+    assert [gap for gap, _ in marks] == pytest.approx(gaps)
     assert [face == "none" for _, face in marks] == [False, True, False, False, True]
-    assert [line.get_xdata()[0] for line in left.lines if line.get_marker() == "None"] == [0.0, 100.0]
+    assert [line.get_xdata()[0] for line in left.lines if line.get_marker() == "None"] == pytest.approx(
+        [0.0, (100 / 3 + 60) / 2]
+    )
     assert [label.get_text() for label in left.get_yticklabels()] == ["exact", "equal"]
     assert [text.get_text() for text in left.texts] == ["0", "1 of 3", "no answer"]
     exact, equal = right.lines

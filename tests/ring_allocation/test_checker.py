@@ -12,8 +12,21 @@ INSTANCE = Instance(
     gpus=6,
     jobs=[
         {"id": "a", "epochs": 10, "epoch_time_s": {"1": 9.0, "2": 5.0, "4": 3.0}, "current_gpus": 2, "restart_s": 7.0},
-        {"id": "b", "epochs": 2, "epoch_time_s": {"1": 8.0, "3": 4.0}, "weight": 3.0, "current_gpus": 9, "restart_s": 0.5},
-        {"id": "c", "epochs": 4, "speed_law": {"theta": [1, 2, 3, 4], "samples": 60, "model_bytes": 5}, "max_gpus": 3, "restart_s": 50},
+        {
+            "id": "b",
+            "epochs": 2,
+            "epoch_time_s": {"1": 8.0, "3": 4.0},
+            "weight": 3.0,
+            "current_gpus": 9,
+            "restart_s": 0.5,
+        },
+        {
+            "id": "c",
+            "epochs": 4,
+            "speed_law": {"theta": [1, 2, 3, 4], "samples": 60, "model_bytes": 5},
+            "max_gpus": 3,
+            "restart_s": 50,
+        },
     ],
 )
 
@@ -99,7 +112,8 @@ def test_restart_only_for_running_jobs():
 
 
 @pytest.mark.parametrize(
-    "data", [None, {}, {"gpus": []}, {"gpus": {"a": 1.0}}, {"gpus": {"a": True}}, {"gpus": {"a": "1"}}, {"gpus": {}, "x": 1}]
+    "data",
+    [None, {}, {"gpus": []}, {"gpus": {"a": 1.0}}, {"gpus": {"a": True}}, {"gpus": {"a": "1"}}, {"gpus": {}, "x": 1}],
 )
 def test_malformed_solutions_are_refused(data):
     """A result file's solution is an object of integers."""

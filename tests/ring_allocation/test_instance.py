@@ -106,7 +106,11 @@ def test_fewer_gpus_than_needed_is_a_valid_file():
         (lambda: with_job(speed_law=LAW), "jobs[0]", "found epoch_time_s and speed_law, allowed: one of the two"),
         (lambda: with_job(epoch_time_s=None), "jobs[0]", "found neither epoch_time_s nor speed_law"),
         (lambda: with_job(epoch_time_s=None, speed_law=LAW | {"theta": [1, 1, 1]}), "jobs[0].speed_law.theta", ""),
-        (lambda: with_job(epoch_time_s=None, speed_law=LAW | {"theta": [0, 1, 1, 0]}), "jobs[0].speed_law.theta", "tau(1) > 0"),
+        (
+            lambda: with_job(epoch_time_s=None, speed_law=LAW | {"theta": [0, 1, 1, 0]}),
+            "jobs[0].speed_law.theta",
+            "tau(1) > 0",
+        ),
         (lambda: with_job(epoch_time_s=None, speed_law=LAW | {"samples": 0}), "jobs[0].speed_law.samples", "found 0"),
         (lambda: with_job(epochs=1e300, epoch_time_s={"1": 1e300}), "jobs[0]", "found times that overflow"),
         (lambda: read(jobs=[FILE["jobs"][0]] * 2), "jobs[1].id", "found 'a', the id of jobs[0] too"),
@@ -191,7 +195,12 @@ def test_data_and_back(instance):
 
 def test_max_gpus_equal_to_gpus_reads_back_equal():
     """A default that was written out is the same instance after a round trip."""
-    job = {"id": "a", "epochs": 1.0, "max_gpus": 4, "speed_law": {"theta": [1, 0, 0, 0], "samples": 1, "model_bytes": 0}}
+    job = {
+        "id": "a",
+        "epochs": 1.0,
+        "max_gpus": 4,
+        "speed_law": {"theta": [1, 0, 0, 0], "samples": 1, "model_bytes": 0},
+    }
     instance = Instance(name="n", gpus=4, jobs=[job])
     assert instance_from(instance.as_data(), "f") == instance
 

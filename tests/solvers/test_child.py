@@ -70,7 +70,9 @@ def test_what_the_child_started_is_killed_too(tmp_path, monkeypatch):
     path = tmp_path / "pid"
     with pytest.raises(child.OutOfTime):
         call("spawn", str(path), time_s=1.0)
-    state = subprocess.run(["ps", "-o", "stat=", "-p", path.read_text()], capture_output=True, text=True, check=False).stdout
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", path.read_text()], capture_output=True, text=True, check=False
+    ).stdout
     assert state.strip() == "" or state.startswith("Z")
 
 
@@ -137,7 +139,9 @@ def test_the_child_dies_with_its_parent(tmp_path):
     parent = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     orphan = int(parent.stdout)
     for _ in range(100):
-        state = subprocess.run(["ps", "-o", "stat=", "-p", str(orphan)], capture_output=True, text=True, check=False).stdout
+        state = subprocess.run(
+            ["ps", "-o", "stat=", "-p", str(orphan)], capture_output=True, text=True, check=False
+        ).stdout
         if state.strip() == "" or state.startswith("Z"):
             return
         time.sleep(0.05)

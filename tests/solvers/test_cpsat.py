@@ -9,6 +9,8 @@ import pytest
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
+from dlsched.ring_allocation import generate
+from dlsched.ring_allocation.formulations.milp import build_milp
 from dlsched.solvers.cpsat import _whole_costs
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
@@ -25,7 +27,9 @@ def choice(costs, sense=pulp.LpMinimize):
 
 
 @pytest.mark.parametrize("sense", [pulp.LpMinimize, pulp.LpMaximize])
-@pytest.mark.parametrize("costs", [[math.pi, 1e-9, 7e15, 0.1], [1e-300, 3e-300], [1e300, 1.0], [-math.e, 1 / 3, 1e12 + 0.5]], ids=str)
+@pytest.mark.parametrize(
+    "costs", [[math.pi, 1e-9, 7e15, 0.1], [1e-300, 3e-300], [1e300, 1.0], [-math.e, 1 / 3, 1e12 + 0.5]], ids=str
+)
 def test_the_bound_stays_on_its_side(sense, costs):
     """For costs of any magnitude the bound is no better than the true optimum, and near it."""
     outcome = solve_milp(choice(costs, sense), solver="cpsat", isolated=False)
@@ -54,7 +58,9 @@ def test_rows_scale_exactly_or_are_refused():
     problem = pulp.LpProblem("rows", pulp.LpMaximize)
     x, y = (pulp.LpVariable(name, 0, 3, pulp.LpInteger) for name in "xy")
     problem.setObjective(pulp.LpAffineExpression([(x, 3), (y, 1)]))
-    problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression([(x, 0.5), (y, 0.25)]), pulp.LpConstraintLE, "r", 0.6))
+    problem.addConstraint(
+        pulp.LpConstraint(pulp.LpAffineExpression([(x, 0.5), (y, 0.25)]), pulp.LpConstraintLE, "r", 0.6)
+    )
     outcome = solve_milp(problem, solver="cpsat", isolated=False)
     assert (outcome.objective, outcome.values) == (3.0, {"x": 1.0, "y": 0.0})
     problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression([(x, 0.1)]), pulp.LpConstraintLE, "tenth", 1))
@@ -75,3 +81,11 @@ def test_which_limit_stopped_it():
     problem = choice([1.0, 2.0])
     outcome = solve_milp(problem, solver="cpsat", limits=Limits(nodes=0), isolated=False)
     assert outcome.status in (TerminationStatus.NODE_LIMIT, TerminationStatus.OPTIMAL)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_choices_of_many_counts_do_not_overflow(seed):
+    """Presolve adds up cost differences over all counts of a job: sums near 2**63 made half of these models invalid."""
+    problem, _ = build_milp(generate(preset="mixed", jobs=12, seed=seed), drop_dominated=True)
+    outcome = solve_milp(problem, solver="cpsat", limits=Limits(nodes=50), isolated=False)
+    assert outcome.status in (TerminationStatus.OPTIMAL, TerminationStatus.NODE_LIMIT), outcome.message

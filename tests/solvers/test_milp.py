@@ -34,14 +34,18 @@ def packing(items=24, seed=1, constant=0.0):
     """Maximise nearly proportional values within half of the weight: many nodes for a branch and bound."""
     weights = [random.Random(seed * 100 + place).randint(1000, 9999) for place in range(items)]
     values = [weight + 100 for weight in weights]
-    return model(pulp.LpMaximize, values, [([2 * w for w in weights], pulp.LpConstraintLE, sum(weights))], constant=constant)
+    return model(
+        pulp.LpMaximize, values, [([2 * w for w in weights], pulp.LpConstraintLE, sum(weights))], constant=constant
+    )
 
 
 def covering(items=24, seed=1, constant=0.0):
     """The mirror image: minimise, cover at least half."""
     weights = [random.Random(seed * 100 + place).randint(1000, 9999) for place in range(items)]
     values = [weight + 100 for weight in weights]
-    return model(pulp.LpMinimize, values, [([2 * w for w in weights], pulp.LpConstraintGE, sum(weights))], constant=constant)
+    return model(
+        pulp.LpMinimize, values, [([2 * w for w in weights], pulp.LpConstraintGE, sum(weights))], constant=constant
+    )
 
 
 def enumerate_best(problem):
@@ -190,7 +194,11 @@ def test_arrays_and_back():
     problem = model(
         pulp.LpMaximize,
         [1.5, -2.0, 0.0],
-        [([1, 0, 2], pulp.LpConstraintLE, 4), ([0, -1, 1], pulp.LpConstraintGE, -3), ([1, 1, 1], pulp.LpConstraintEQ, 2)],
+        [
+            ([1, 0, 2], pulp.LpConstraintLE, 4),
+            ([0, -1, 1], pulp.LpConstraintGE, -3),
+            ([1, 1, 1], pulp.LpConstraintEQ, 2),
+        ],
         constant=5.0,
         low=-1,
         high=None,

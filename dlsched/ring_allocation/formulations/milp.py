@@ -75,7 +75,8 @@ def build_milp(
         problem.addConstraint(row)
 
     def decode(values: Mapping[str, float]) -> Allocation:
-        return Allocation(dict(chosen[name] for name, value in values.items() if value > 0.5))
+        given = dict(chosen[name] for name, value in values.items() if value > 0.5)
+        return Allocation({job.id: given[job.id] for job in instance.jobs if job.id in given})
 
     return problem, decode
 

@@ -1,4 +1,4 @@
-"""ring_allocation as the paper writes it: a non-linear integer program in Pyomo.
+"""ring_allocation as a non-linear integer program in Pyomo: time left is epochs over speed, as in the paper.
 
 ====================  ===============================================================================================
 name                  mathematics
@@ -15,8 +15,8 @@ objective             minimise sum_j omega_j (Q_j / f_j(w_j) + rho_j (1 - kept_j
 ``kept_least/most``   w_j is the current count when kept_j = 1
 ====================  ===============================================================================================
 
-Source: the abstract of Capes et al. 2018 (arXiv 1908.08082), which states Q_j / f_j(w_j) and non-convexity; the way to
-write the allowed counts is our reconstruction. Times are divided by the largest cost at the smallest counts, which
+Source: Capes et al. 2018 (arXiv 1908.08082). Only the abstract was available, which calls the problem a non-convex,
+non-linear, NP-hard integer program; the program itself is our reconstruction. Times are divided by the largest cost at the smallest counts, which
 keeps SCIP's absolute tolerances meaningful.
 """
 

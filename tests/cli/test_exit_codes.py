@@ -1,0 +1,287 @@
+"""Every exit code of the contract, for every command that can end with it."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlsched.core.errors import SolverError
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers.availability import Solver
+from dlsched.solvers.outcome import Outcome
+
+from .conftest import PROGRAM
+
+Command = Callable[..., Any]
+WRONG_USAGE = [
+    "",
+    "nosuch",
+    "solve",
+    "solve FILE --method nosuch",
+    "solve FILE --method exact --solver highs",
+    "solve FILE --method doubling --solver highs",
+    "solve FILE --method milp --solver nosuch",
+    "solve FILE --method minlp --solver cbc",
+    "solve FILE --cross-check nosuch",
+    "solve FILE --method milp --cross-check highs",
+    "solve FILE --method milp --solver cbc --cross-check cbc",
+    "solve FILE --method minlp --cross-check scip",
+    "solve FILE --time-limit -1",
+    "solve FILE --time-limit nan",
+    "solve FILE --time-limit inf",
+    "solve FILE --time-limit soon",
+    "solve FILE --node-limit -1",
+    "solve FILE --node-limit 1.5",
+    "solve FILE --threads 0",
+    "solve FILE --seed -1",
+    "solve FILE --seed 0.5",
+    "solve FILE --nosuch",
+    "solve FILE FILE",
+    "compare",
+    "compare FILE --methods nosuch",
+    "compare FILE --methods exact,nosuch",
+    "compare FILE --methods exact --time-limit -1",
+    "compare FILE --methods exact --json --csv",
+    "bound",
+    "bound FILE --nosuch",
+    "check FILE",
+    "generate",
+    "generate nosuch",
+    "generate ring_allocation --preset nosuch",
+    "generate ring_allocation --jobs 0",
+    "generate ring_allocation --jobs 2.5",
+    "generate ring_allocation --gpus 0",
+    "generate ring_allocation --max-gpus 0",
+    "generate ring_allocation --seed -1",
+    "methods nosuch",
+    "doctor --nosuch",
+    "export FILE --formulation nosuch",
+    "export FILE --format nosuch",
+    "schema",
+    "schema nosuch",
+    "import nosuch FILE",
+    "import pcs",
+    "import pcs TRACE --gpus 0",
+    "import pcs TRACE --epochs -1",
+    "import pcs TRACE --epochs nan",
+]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "speedups.csv"
+    path.write_text("model,iters_expr,gpus,us_per_iter\nVggnetModel256,153740040 // 256,1,1000\n")
+    return path
+
+
+@pytest.mark.parametrize("line", WRONG_USAGE)
+def test_2_for_wrong_usage(line: str, cli: Command, example: Path, trace: Path) -> None:
+    """A command, option or name that does not exist or is out of range: exit 2, a message, no traceback."""
+    ended = cli(*({"FILE": example, "TRACE": trace}.get(word, word) for word in line.split()))
+    assert ended.code == 2, ended
+    assert "Traceback" not in ended.err
+    assert ended.err or not line
+
+
+@pytest.mark.parametrize("line", ["--help", "--version", "methods", "solve --help", "schema ring_allocation"])
+def test_0_for_what_only_tells(line: str, cli: Command) -> None:
+    """Help, version and lists go to standard output."""
+    ended = cli(*line.split())
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["solve OUT", "generate OUT", "export OUT", "import OUT"],
+)
+def test_3_for_an_output_that_cannot_be_written(
+    words: str, cli: Command, example: Path, trace: Path, tmp_path: Path
+) -> None:
+    """A folder that does not exist is named, and nothing appears."""
+    command = {
+        "solve": ["solve", example],
+        "generate": ["generate", "ring_allocation"],
+        "export": ["export", example],
+        "import": ["import", "pcs", trace],
+    }[words.split()[0]]
+    out = tmp_path / "nosuch" / "out"
+    ended = cli(*command, "-o", out)
+    assert (ended.code, ended.out) == (3, "")
+    assert f"{out}: cannot be written" in ended.err
+    assert not out.parent.exists()
+
+
+def test_3_for_a_missing_trace(cli: Command) -> None:
+    """The importer names the file."""
+    ended = cli("import", "pcs", "missing.csv")
+    assert (ended.code, ended.line) == (3, "dlsched: missing.csv: cannot be read: No such file or directory")
+
+
+@pytest.mark.parametrize("method", ["exact", "dp", "milp", "minlp", "doubling", "marginal", "hull", "fixed", "equal"])
+def test_4_where_a_count_proves_infeasibility(
+    method: str, cli: Command, two_jobs: dict[str, Any], save: Command
+) -> None:
+    """One GPU for two jobs: every method says infeasible, heuristics and a zero time limit too."""
+    path = save(two_jobs | {"gpus": 1})
+    for limit in ((), ("--time-limit", "0")):
+        ended = cli("solve", path, "--method", method, "--json", *limit)
+        assert (ended.code, ended.json["status"], ended.json["solution"]) == (4, "infeasible", None)
+    assert cli("bound", path).code == 4
+
+
+def test_5_where_a_heuristic_finds_nothing(cli: Command, example: Path) -> None:
+    """``fixed`` gives 8 GPUs to each of two jobs; there are 6."""
+    ended = cli("solve", example, "--method", "fixed", "--json")
+    assert (ended.code, ended.json["status"], ended.json["solution"]) == (5, "no_solution", None)
+
+
+@pytest.mark.parametrize("method", ["exact", "dp", "milp", "minlp"])
+def test_0_at_a_limit_with_a_solution_held(method: str, cli: Command, example: Path) -> None:
+    """A zero limit starts no search and still holds the start heuristic's answer."""
+    for option, status in (("--time-limit", "time_limit"), ("--node-limit", "node_limit")):
+        ended = cli("solve", example, "--method", method, option, "0", "--json")
+        assert (ended.code, ended.json["status"]) == (0, status)
+        assert sum(ended.json["solution"]["gpus"].values()) <= 6
+
+
+def test_a_limit_of_a_moment_holds_no_less_than_a_limit_of_zero(cli: Command, example: Path) -> None:
+    """1e-9 s end with the start heuristic's answer too, in every exact method."""
+    for method in ("exact", "dp", "milp", "minlp"):
+        ended = cli("solve", example, "--method", method, "--time-limit", "1e-9", "--json")
+        assert (ended.code, ended.json["status"]) == (0, "time_limit"), method
+
+
+def test_6_for_a_solver_that_is_not_installed(cli: Command, example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named with how to install it; ``compare`` makes it a row; what needs no solver goes on."""
+    monkeypatch.setattr(Solver, "available", property(lambda self: False))
+    for method, solver in (("milp", "highs"), ("milp", "cbc"), ("milp", "cpsat"), ("minlp", "scip")):
+        ended = cli("solve", example, "--method", method, "--solver", solver)
+        assert (ended.code, ended.out) == (6, "")
+        assert ended.line.startswith(f"dlsched: solver {solver} is not here; install ")
+    assert cli("solve", example, "--cross-check", "cbc").code == 6
+    assert cli("solve", example).code == 0
+    compared = cli("compare", example, "--methods", "milp,doubling", "--json")
+    assert compared.code == 0
+    assert "solver highs is not here" in compared.json[0]["status"]
+    assert {entry["name"]: entry["available"] for entry in cli("methods", "--json").json}["milp"] is False
+    examined = cli("doctor", "--json")
+    assert examined.code == 0
+    assert not any(row["available"] or row["works"] for row in examined.json)
+
+
+def liar(**facts: Any) -> Command:
+    """Return a solver that states what it is told to."""
+    return lambda *arguments, **named: Outcome(**facts)
+
+
+@pytest.mark.parametrize("lie", ["proves too much", "proves more than is held", "infeasible"])
+def test_7_when_two_solvers_disagree(
+    lie: str, cli: Command, save: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second solver that contradicts the first: exit 7, one line, and the first result is kept.
+
+    By hand: 1 + 3 GPUs cost 10 + 9 = 19, the optimum; ``hull``, where the second solver starts, ends with 2 + 1: 24.
+    """
+    jobs = [
+        {"id": "a", "epochs": 1, "epoch_time_s": {"1": 10.0, "2": 4.0}},
+        {"id": "b", "epochs": 1, "epoch_time_s": {"1": 20.0, "3": 9.0}},
+    ]
+    path = save({"format": "dlsched/ring_allocation/1", "name": "trap", "gpus": 4, "jobs": jobs})
+    facts: dict[str, Any] = {"status": TerminationStatus.INFEASIBLE, "solver": "liar 1"}
+    if lie != "infeasible":
+        bound = 24.0 if lie == "proves too much" else 25.0
+        values = {"x_a_2": 1.0, "x_b_1": 1.0}
+        facts |= {"status": TerminationStatus.OPTIMAL, "values": values, "objective": bound, "bound": bound}
+    monkeypatch.setattr("dlsched.solvers.milp.solve_milp", liar(**facts))
+    out = tmp_path / "result.json"
+    ended = cli("solve", path, "--cross-check", "cbc", "-o", out)
+    assert ended.code == 7, ended
+    assert "liar 1" in ended.line
+    assert "disagree" in ended.line
+    assert cli("check", path, out).out.startswith("feasible, objective 19.0 ")
+
+
+@pytest.mark.parametrize("failure", ["status", "error", "infeasible", "impossible answer", "wrong bound"])
+def test_1_when_a_solver_fails(failure: str, cli: Command, example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that breaks down or its promises: exit 1, what it said, no made-up answer, and no traceback."""
+    facts: dict[str, Any] = {"status": TerminationStatus.SOLVER_ERROR, "solver": "liar 1", "message": "it broke"}
+    if failure == "infeasible":
+        facts["status"] = TerminationStatus.INFEASIBLE
+    if failure == "impossible answer":
+        facts |= {"status": TerminationStatus.OPTIMAL, "values": {"x_a_4": 1.0, "x_b_5": 1.0}, "bound": 1.0}
+
+    if failure == "wrong bound":  # above the allocation that is held
+        facts |= {"status": TerminationStatus.TIME_LIMIT, "bound": 1e6}
+
+    def broken(*arguments: Any, **named: Any) -> Outcome:
+        raise SolverError("liar 1 broke")
+
+    monkeypatch.setattr("dlsched.solvers.milp.solve_milp", broken if failure == "error" else liar(**facts))
+    ended = cli("solve", example, "--method", "milp", "--time-limit", "60", "--json")
+    assert (ended.code, ended.err) == (1, "")
+    assert ended.json["status"] == "solver_error"
+    assert ended.json["message"]
+    assert ended.json["objective"] is None or ended.json["objective"] >= 927118.96 * (1 - 1e-9)
+
+
+def test_1_when_a_solver_that_is_here_fails_the_doctor(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``doctor`` tells a wrong answer from the right one."""
+    outcome = liar(status=TerminationStatus.OPTIMAL, solver="liar 1", values={}, objective=13.0, bound=13.0)
+    monkeypatch.setattr("dlsched.solvers.milp.solve_milp", outcome)
+    monkeypatch.setattr("dlsched.solvers.minlp.solve_minlp", outcome)
+    ended = cli("doctor", "--json")
+    assert ended.code == 1
+    assert not any(row["works"] for row in ended.json)
+
+
+def test_5_when_interrupted_before_there_is_an_answer(
+    cli: Command, example: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while a file is read ends with a code of the contract, in one line."""
+
+    def interrupt(path: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dlsched.cli.solve.read", interrupt)
+    ended = cli("solve", example)
+    assert (ended.code, ended.out) == (5, "")
+    assert ended.line == "dlsched: interrupted before there was an answer"
+
+
+@pytest.mark.parametrize("buffered", [True, False], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize(
+    "line",
+    ["generate ring_allocation", "generate ring_allocation --jobs 300", "methods", "schema ring_allocation", "--help"],
+)
+def test_a_pipe_that_is_closed_ends_quietly(line: str, buffered: bool) -> None:
+    """Nobody reads: no word on standard error, and no exit code that means something else."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    if not buffered:
+        environment["PYTHONUNBUFFERED"] = "1"
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run(
+        [*PROGRAM, *line.split()], stdout=writing, stderr=subprocess.PIPE, env=environment, timeout=60
+    )
+    os.close(writing)
+    assert (ended.stderr, ended.returncode) == (b"", 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize("reader", ["head -c 10", "true"])
+def test_a_reader_that_stops_early_ends_quietly(reader: str) -> None:
+    """The same through a shell."""
+    command = f"{' '.join(PROGRAM)} generate ring_allocation --jobs 300 | {reader}"
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60)
+    assert ended.stderr == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_no_standard_output_at_all_is_no_defect() -> None:
+    """``>&-`` closes it; whatever the exit code, there is no traceback."""
+    ended = subprocess.run(["sh", "-c", f"{' '.join(PROGRAM)} methods >&-"], capture_output=True, timeout=60)
+    assert b"Traceback" not in ended.stderr

@@ -1,0 +1,48 @@
+"""``dlsched generate``: the same arguments give the same bytes, and every instance is valid."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlsched.families import FAMILIES
+
+PRESETS = [(family.name, preset) for family in FAMILIES.values() for preset in family.presets]
+
+
+@pytest.mark.parametrize(("family", "preset"), PRESETS)
+def test_the_same_arguments_give_the_same_bytes(family: str, preset: str, cli: Any, tmp_path: Path) -> None:
+    """Twice the same on standard output and in a file; another seed, another instance; each can be solved."""
+    arguments = ("generate", family, "--preset", preset, "--jobs", 5, "--gpus", 24, "--seed")
+    printed = cli(*arguments, 3)
+    assert (printed.code, printed.err) == (0, "")
+    out = tmp_path / "instance.json"
+    written = cli(*arguments, 3, "-o", out)
+    assert (written.code, written.out, written.err) == (0, "", "")
+    assert out.read_bytes() == printed.out.encode()
+    assert cli(*arguments, 4).out != printed.out
+    data = json.loads(printed.out)
+    assert (data["format"], data["gpus"], len(data["jobs"])) == (f"dlsched/{family}/1", 24, 5)
+    assert cli("solve", out).code in (0, 4)
+
+
+def test_another_process_gives_the_same_bytes(cli: Any, program: Any) -> None:
+    """Nothing hangs on the process, its hash seed for one."""
+    arguments = ("generate", "ring_allocation", "--seed", 5)
+    assert program(*arguments, PYTHONHASHSEED="1").out == cli(*arguments).out
+
+
+def test_max_gpus_limits_the_counts(cli: Any) -> None:
+    """No job of any preset may have more."""
+    for preset in FAMILIES["ring_allocation"].presets:
+        data = cli("generate", "ring_allocation", "--preset", preset, "--max-gpus", 4).json
+        for job in data["jobs"]:
+            assert max(map(int, job.get("epoch_time_s", {job.get("max_gpus", 0): 0}))) <= 4
+
+
+def test_the_default_is_ten_jobs(cli: Any) -> None:
+    """Of the family's first preset, from seed 0."""
+    data = cli("generate", "ring_allocation").json
+    assert len(data["jobs"]) == 10
+    assert data == cli("generate", "ring_allocation", "--preset", "mixed", "--jobs", 10, "--seed", 0).json

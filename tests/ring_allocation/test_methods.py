@@ -1,0 +1,230 @@
+"""Every method's status: feasible, infeasible, no time, no nodes, misuse; and all exact routes agree."""
+
+import pytest
+
+import dlsched
+from dlsched import Limits, TerminationStatus, ring_allocation
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.gap import meets
+from dlsched.ring_allocation import Allocation, Instance, example, generate, solve
+from dlsched.ring_allocation.methods import METHODS
+from dlsched.testing import brute_force
+
+ROUTES = [(method.name, solver) for method in METHODS.values() for solver in method.solvers or (None,)]
+EXACT = [(name, solver) for name, solver in ROUTES if METHODS[name].kind == "exact"]
+every_route = pytest.mark.parametrize(("name", "solver"), ROUTES)
+every_exact_route = pytest.mark.parametrize(("name", "solver"), EXACT)
+
+INFEASIBLE = Instance(
+    name="tight",
+    gpus=3,
+    jobs=[{"id": name, "epochs": 1, "epoch_time_s": {"2": 3.0, "4": 1.0}} for name in "ab"],
+)
+
+
+def hard():
+    """An instance whose optimum is not the LP bound, with branching to do."""
+    return generate(preset="mixed", jobs=12, seed=1)
+
+
+@every_route
+def test_feasible(name, solver):
+    """Exact methods are optimal, bounds carry a certificate and no answer, heuristics an answer."""
+    result = solve(example(), method=name, solver=solver)
+    best = brute_force(example())[0]
+    kind = METHODS[name].kind
+    if kind == "exact":
+        assert result.status is TerminationStatus.OPTIMAL
+        assert meets(result.objective, best) and result.gap <= 1e-6
+        assert result.bound_source
+    elif kind == "bound":
+        assert result.status is TerminationStatus.FEASIBLE
+        assert (result.solution, result.objective) == (None, None)
+        assert result.bound <= best
+        assert result.certificate is not None and result.bound == result.certificate.value
+    else:
+        assert result.status is TerminationStatus.FEASIBLE
+        assert result.objective >= best
+        assert (result.bound, result.bound_source) == (None, None)
+    assert (result.solver is None) == (name not in ("milp", "minlp"))
+    assert result.seed is None
+    assert result.runtime_s >= 0
+
+
+@every_route
+def test_infeasible(name, solver):
+    """Counting proves it; no method holds anything, and limits make no difference."""
+    for limits in (None, Limits(time_s=0), Limits(nodes=0)):
+        result = solve(INFEASIBLE, method=name, solver=solver, limits=limits)
+        assert result.status is TerminationStatus.INFEASIBLE
+        assert (result.solution, result.bound, result.gap) == (None, None, None)
+
+
+@pytest.mark.parametrize("name", ["fixed", "equal"])
+def test_no_solution(name):
+    """Eight GPUs a job, or an equal share above the smallest, do not fit although others do."""
+    jobs = [
+        {"id": "a", "epochs": 1, "epoch_time_s": {"1": 3.0, "8": 1.0}},
+        {"id": "b", "epochs": 1, "epoch_time_s": {"9": 1.0}},
+    ]
+    instance = Instance(name="x", gpus=16, jobs=jobs)
+    result = solve(instance, method=name)
+    assert result.status is TerminationStatus.NO_SOLUTION
+    assert result.solution is None
+    assert solve(instance).status is TerminationStatus.OPTIMAL
+
+
+@every_exact_route
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        (Limits(time_s=0), TerminationStatus.TIME_LIMIT),
+        (Limits(nodes=0), TerminationStatus.NODE_LIMIT),
+        (Limits(time_s=0, nodes=50), TerminationStatus.TIME_LIMIT),
+    ],
+    ids=["no time", "no nodes", "no time, some nodes"],
+)
+def test_no_room_to_search(name, solver, limits, status):
+    """A zero limit starts no search: its status, with a heuristic's checked answer and no claim of optimality."""
+    result = solve(hard(), method=name, solver=solver, limits=limits)
+    assert result.status is status
+    assert result.solution is not None
+    assert not ring_allocation.check(hard(), result.solution)
+    assert result.limits == limits
+
+
+@pytest.mark.parametrize("name", ["exact", "dp"])
+def test_node_limit_of_our_own_algorithms(name):
+    """Two nodes are too few: what is held is checked, and a bound, if any, is true."""
+    full = solve(hard(), method=name)
+    result = solve(hard(), method=name, limits=Limits(nodes=2))
+    assert result.status is TerminationStatus.NODE_LIMIT
+    assert result.objective >= full.objective
+    if result.bound is not None:
+        assert result.bound <= full.objective
+    enough = solve(hard(), method=name, limits=Limits(nodes=10**6))
+    assert (enough.status, enough.objective) == (TerminationStatus.OPTIMAL, full.objective)
+
+
+@pytest.mark.parametrize("solver", METHODS["milp"].solvers)
+def test_node_limit_of_solvers(solver):
+    """One node: optimal all the same or stopped by it; bound and answer on their sides of the optimum."""
+    result = solve(hard(), method="milp", solver=solver, limits=Limits(nodes=1))
+    best = solve(hard()).objective
+    assert result.status in (TerminationStatus.NODE_LIMIT, TerminationStatus.OPTIMAL)
+    assert result.objective >= best * (1 - 1e-12)
+    if result.bound is not None:
+        assert result.bound <= best * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("preset", ["mixed", "table", "concave", "adversarial"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_all_exact_routes_agree(preset, seed):
+    """Knapsack, dynamic programming and four MILP solvers, objective by the checker."""
+    instance = generate(preset=preset, jobs=6, seed=seed, max_gpus=16)
+    found = {route: solve(instance, method=route[0], solver=route[1]) for route in EXACT if route[0] != "minlp"}
+    assert {result.status for result in found.values()} <= {TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE}
+    objectives = [result.objective for result in found.values()]
+    if objectives[0] is None:
+        assert set(objectives) == {None}
+    else:
+        assert max(objectives) - min(objectives) <= 1e-9 * objectives[0]
+
+
+@pytest.mark.parametrize("preset", ["table", "concave"])
+def test_minlp_agrees(preset):
+    """The non-linear program, as the paper writes it, has the same optimum within 1e-6."""
+    instance = generate(preset=preset, jobs=4, gpus=16, seed=2, max_gpus=8)
+    exact, minlp = solve(instance), solve(instance, method="minlp")
+    assert minlp.status is TerminationStatus.OPTIMAL, minlp.message
+    assert minlp.objective == pytest.approx(exact.objective, rel=1e-6)
+
+
+def test_names():
+    """``knapsack`` is ``exact``; other names are misuse, with the list of those there are."""
+    assert solve(example(), method="knapsack").method == "exact"
+    with pytest.raises(UsageError, match="found 'simplex', allowed: exact, dp, milp"):
+        solve(example(), method="simplex")
+
+
+@pytest.mark.parametrize(
+    ("name", "solver"), [("exact", "highs"), ("doubling", "cbc"), ("minlp", "highs"), ("milp", "gurobi")]
+)
+def test_solvers_that_a_method_cannot_use(name, solver):
+    """Misuse that says which it can."""
+    with pytest.raises(UsageError, match="solver"):
+        solve(example(), method=name, solver=solver)
+
+
+def test_a_negative_seed_is_misuse():
+    """As every other number out of range."""
+    with pytest.raises(UsageError, match="seed"):
+        solve(example(), seed=-1)
+
+
+@every_exact_route
+def test_a_start_is_kept_and_checked(name, solver):
+    """A feasible start is held when there is no time; one that breaks a rule is misuse."""
+    start = Allocation({"a": 1, "b": 1})
+    result = solve(example(), method=name, solver=solver, start=start, limits=Limits(time_s=0))
+    assert result.objective <= ring_allocation.objective(example(), start)
+    assert solve(example(), method=name, solver=solver, start=start).status is TerminationStatus.OPTIMAL
+    with pytest.raises(UsageError, match="start: found a solution that breaks capacity"):
+        solve(example(), method=name, solver=solver, start=Allocation({"a": 4, "b": 4}))
+
+
+@every_exact_route
+def test_progress_is_reported(name, solver):
+    """The callback sees rising times and objectives that only improve, ending at the result's."""
+    seen = []
+    result = solve(hard() if name != "minlp" else example(), method=name, solver=solver, progress=seen.append)
+    assert seen
+    assert [p.elapsed_s for p in seen] == sorted(p.elapsed_s for p in seen)
+    objectives = [p.objective for p in seen if p.objective is not None]
+    assert objectives == sorted(objectives, reverse=True)
+    assert objectives[-1] == result.objective
+
+
+@pytest.mark.parametrize("error", [UsageError, SolverError, ValueError])
+def test_a_progress_callback_that_raises_spoils_nothing(error):
+    """After it the next solve gets its own answer, whichever solver runs in the child process."""
+
+    def refuse(progress):
+        if progress.doing == "incumbent":
+            raise error("enough")
+
+    try:
+        solve(hard(), method="milp", solver="scip", progress=refuse)
+    except error:
+        pass
+    result = solve(example(), method="milp", solver="scip")
+    assert result.status is TerminationStatus.OPTIMAL
+    assert meets(result.objective, brute_force(example())[0])
+
+
+@pytest.mark.parametrize(("name", "solver"), [route for route in EXACT if route[0] != "minlp"])
+def test_interrupted(name, solver):
+    """Ctrl-C while it runs: status ``interrupted`` with the best checked answer so far."""
+
+    def interrupt(progress):
+        if progress.objective is not None:
+            raise KeyboardInterrupt
+
+    result = solve(hard(), method=name, solver=solver, progress=interrupt)
+    assert result.status is TerminationStatus.INTERRUPTED
+    assert result.solution is not None
+
+
+def test_dynamic_programming_says_what_it_would_need():
+    """A hundred jobs on 2**40 useful GPUs: refused before any memory is taken."""
+    jobs = [{"id": f"j{n}", "epochs": 1, "epoch_time_s": {"1": 2.0, str(2**40): 1.0}} for n in range(100)]
+    with pytest.raises(UsageError, match="GiB"):
+        solve(Instance(name="x", gpus=2**45, jobs=jobs), method="dp")
+    assert solve(Instance(name="x", gpus=2**45, jobs=jobs)).status is TerminationStatus.OPTIMAL
+
+
+def test_the_library_and_the_family_are_one():
+    """``dlsched.solve`` and ``ring_allocation.solve`` give the same answer; ``check`` too."""
+    first, second = dlsched.solve(example()), solve(example())
+    assert first.solution == second.solution
+    assert dlsched.check(example(), first.solution) == [] == ring_allocation.check(example(), first.solution)

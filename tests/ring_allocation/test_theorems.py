@@ -1,0 +1,139 @@
+"""The theorems of formulations.md, each as a property with its assumptions as the strategy."""
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dlsched import ring_allocation
+from dlsched.ring_allocation import Allocation, Instance, doubling, hull, lagrange, marginal, objective, solve
+from dlsched.ring_allocation.bounds import largest_hull_step
+from dlsched.ring_allocation.guarantees import DOUBLING, HULL, MARGINAL, convex, doubling_loss, falling_doublings
+from dlsched.testing import brute_force, convex_instances, doubling_instances, ring_allocation_instances
+
+SETTINGS = settings(max_examples=150, derandomize=True, deadline=None, database=None)
+HEURISTICS = ("doubling", "marginal", "fixed", "equal", "hull")
+
+
+def changed(instance, jobs=None, gpus=None):
+    """The instance with other jobs (as dictionaries) or another number of GPUs."""
+    data = instance.as_data()
+    del data["format"]
+    return Instance(**(data | ({} if jobs is None else {"jobs": jobs}) | ({} if gpus is None else {"gpus": gpus})))
+
+
+@SETTINGS
+@given(ring_allocation_instances(feasible=True))
+def test_t1_bound_optimum_heuristics(instance):
+    """T1: the Lagrangian bound <= the optimum <= every heuristic."""
+    optimum, _ = brute_force(instance)
+    assert lagrange(instance).value <= optimum * (1 + 1e-12)
+    for name in HEURISTICS:
+        found = getattr(ring_allocation, name)(instance)
+        if found is not None:
+            assert objective(instance, found) >= optimum
+
+
+@SETTINGS
+@given(ring_allocation_instances(feasible=True))
+def test_t2_hull_is_within_one_step(instance):
+    """T2: hull <= LP bound + the largest single hull step (LP: over the counts that fit)."""
+    value = objective(instance, hull(instance))
+    optimum, _ = brute_force(instance)
+    assert value <= optimum + largest_hull_step(instance) + 1e-9 * max(1.0, value)
+    assert HULL.holds_for(instance)
+
+
+@SETTINGS
+@given(convex_instances())
+def test_t3_marginal_is_optimal_on_convex_costs(instance):
+    """T3 (Fox 1966): convex costs on consecutive counts, whole numbers so that sums are exact."""
+    assert convex(instance)
+    assert objective(instance, marginal(instance)) == brute_force(instance)[0]
+    assert MARGINAL.holds_for(instance)
+
+
+@SETTINGS
+@given(doubling_instances())
+def test_t4_doubling_loses_at_most_one_step(instance):
+    """T4: falling savings per added GPU on powers of two: at most the first doubling that did not fit is lost."""
+    assert falling_doublings(instance)
+    value, (optimum, _) = objective(instance, doubling(instance)), brute_force(instance)
+    assert optimum <= value <= optimum + doubling_loss(instance)
+    assert DOUBLING.worst(instance, optimum) == optimum + doubling_loss(instance)
+
+
+@pytest.mark.parametrize("epochs", [1.0, 7.0])
+def test_t5_marginal_stops_at_eight(epochs):
+    """T5: where 9 is worse and 16 better, marginal stops at 8 and doubling does not."""
+    times = {w: 80.0 / w for w in range(1, 9)} | dict.fromkeys(range(9, 16), 12.0) | {16: 5.0}
+    instance = Instance(name="x", gpus=16, jobs=[{"id": "a", "epochs": epochs, "epoch_time_s": times}])
+    assert (marginal(instance).gpus["a"], doubling(instance).gpus["a"]) == (8, 16)
+
+
+@SETTINGS
+@given(ring_allocation_instances(laws=False), st.integers(1, 12))
+def test_t6_more_gpus_never_hurt(instance, more):
+    """T6: the optimum does not rise with C (tables: their counts do not depend on it)."""
+    before, after = brute_force(instance), brute_force(changed(instance, gpus=instance.gpus + more))
+    if before is not None:
+        assert after[0] <= before[0]
+        assert solve(changed(instance, gpus=instance.gpus + more)).objective <= before[0] * (1 + 1e-12)
+
+
+@SETTINGS
+@given(ring_allocation_instances(), st.randoms(use_true_random=False))
+def test_t6_the_order_of_jobs_does_not_matter(instance, random):
+    """Relabelling: shuffled jobs under other names have the same optimum and the same bound."""
+    jobs = list(instance.as_data()["jobs"])
+    random.shuffle(jobs)
+    shuffled = changed(instance, jobs=[job | {"id": f"other {place}"} for place, job in enumerate(jobs)])
+    first, second = solve(instance), solve(shuffled)
+    assert first.status == second.status
+    if first.objective is not None:
+        assert second.objective == pytest.approx(first.objective, rel=1e-12, abs=1e-12)
+        assert second.certificate.value == pytest.approx(first.certificate.value, rel=1e-9, abs=1e-9)
+
+
+@SETTINGS
+@given(ring_allocation_instances(laws=False), st.sampled_from([-20, -3, 1, 10]))
+def test_t6_the_unit_of_time_does_not_matter(instance, power):
+    """Times and restarts times a power of two: the same allocations, objectives and bounds times that power."""
+    unit = 2.0**power
+    jobs = [
+        job
+        | {"epoch_time_s": {w: t * unit for w, t in job["epoch_time_s"].items()}}
+        | ({"restart_s": job["restart_s"] * unit} if "restart_s" in job else {})
+        for job in instance.as_data()["jobs"]
+    ]
+    scaled = changed(instance, jobs=jobs)
+    for method in ("exact", *HEURISTICS):
+        first, second = solve(instance, method=method), solve(scaled, method=method)
+        assert first.status == second.status
+        if first.objective is not None:
+            assert second.objective == first.objective * unit
+            assert second.solution == first.solution
+
+
+@SETTINGS
+@given(ring_allocation_instances(laws=False, restarts=False), st.sampled_from([2, 4, 1024]))
+def test_t6_the_unit_of_gpus_does_not_matter(instance, factor):
+    """All counts and the capacity times a factor: the same choices, the same objective."""
+    jobs = [
+        job | {"epoch_time_s": {str(int(w) * factor): t for w, t in job["epoch_time_s"].items()}}
+        for job in instance.as_data()["jobs"]
+    ]
+    first, second = solve(instance), solve(changed(instance, jobs=jobs, gpus=instance.gpus * factor))
+    assert first.status == second.status
+    if first.objective is not None:
+        assert second.objective == pytest.approx(first.objective, rel=1e-12)
+
+
+@SETTINGS
+@given(ring_allocation_instances(feasible=True))
+def test_staying_put_never_restarts(instance):
+    """If every job's current count is given and they fit, the optimum is no more than to change nothing."""
+    assume(all(job.current_gpus is not None for job in instance.jobs))
+    stay = Allocation({job.id: job.current_gpus for job in instance.jobs})
+    assume(not ring_allocation.check(instance, stay))
+    expected = sum(job.weight * job.epochs * job.speed.epoch_time_s(job.current_gpus) for job in instance.jobs)
+    assert solve(instance).objective <= expected * (1 + 1e-12)

@@ -1,0 +1,68 @@
+"""The README says what is so: its commands and its code are run."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONSOLE, PYTHON = (re.findall(rf"```{kind}\n(.*?)```", README, re.DOTALL) for kind in ("console", "python"))
+COMMANDS = [line[2:] for block in CONSOLE for line in block.splitlines() if line.startswith("$ ")]
+MAKE = [command for command in COMMANDS if command.startswith("make ")]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A directory that looks like a clone, in which files may be written."""
+    (tmp_path / "instances").symlink_to(ROOT / "instances")
+    return tmp_path
+
+
+def test_first_screen_has_exactly_two_commands() -> None:
+    """A newcomer needs two commands: the demonstration and the tests."""
+    assert MAKE == ["make demo", "make test"]
+    first_screen = README.split("## ", 1)[0]
+    assert all(command in first_screen for command in MAKE)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
+def test_demo_prints_the_gaps_and_draws_them(tmp_path: Path) -> None:
+    """`make demo`, with this environment for its own, prints the table and says where the plot is."""
+    stamp = f"{sys.prefix}/.plots"
+    command = ["make", "-o", stamp, "demo", f"VENV={sys.prefix}", f"DEMO={tmp_path}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "doubling" in done.stdout and "gap" in done.stdout and f"{tmp_path}/gaps.png" in done.stdout
+    assert (tmp_path / "gaps.png").stat().st_size > 10_000
+
+
+def test_commands_run(tree: Path) -> None:
+    """Every dlsched command that the README shows ends with exit code 0."""
+    commands = [command for command in COMMANDS if command not in MAKE]
+    assert len(commands) >= 8
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "dlsched"
+        done = subprocess.run([sys.executable, "-m", "dlsched", *arguments], cwd=tree, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+
+
+def test_code_runs(tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The ten lines of library use run, and print the optimum of the hand-solvable instance and a ratio of 1."""
+    monkeypatch.chdir(tree)
+    for block in PYTHON:
+        exec(compile(block, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("optimal 9846.03 9846.03 {'a': 4, 'b': 2}")
+    assert printed.splitlines()[-1] == "1.0"
+
+
+def test_links_lead_somewhere() -> None:
+    """Every file that the README links to is there."""
+    for link in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / link).exists(), link
