@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from table import markdown, machine
+from table import machine, markdown
 
 from dlsched import ring_allocation
 from dlsched.algorithms.cost_table import CostTable

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from table import machine, markdown
 
+from dlsched.cli.output import percent
+
 ROOT = Path(__file__).parent.parent
 FILES = sorted(ROOT.glob("instances/*/*.json"), key=lambda path: (path.parent.name, path.stat().st_size))
 WARM = ROOT / "instances" / "ring_allocation" / "two-jobs.json"
@@ -30,7 +32,7 @@ def main() -> None:
             row["method"],
             row["status"],
             "-" if row["objective"] is None else f"{row['objective']:,.2f}",
-            "-" if row["gap"] is None else f"{'<= ' if row['ratio_is_at_most'] else ''}{100 * row['gap']:.4f} %",
+            ("<= " if row["ratio_is_at_most"] else "") + percent(row["gap"]),
             "-" if row["runtime_s"] is None else f"{row['runtime_s']:.3f}",
         ]
         for row in rows

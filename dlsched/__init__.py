@@ -22,7 +22,9 @@ from dlsched.core.result import Result
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
 from dlsched.families import FAMILIES, check, read, solve, write
-from dlsched.version import VERSION as __version__
+from dlsched.version import VERSION
+
+__version__ = VERSION
 
 __all__ = [
     "FAMILIES",

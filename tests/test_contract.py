@@ -154,7 +154,9 @@ def test_a_perturbed_allocation_breaks_the_expected_rule(instance, data):
     larger = [count for count in counts if count - gpus[victim] > free]
     if larger:
         violations = ring_allocation.check(instance, Allocation(gpus | {victim: larger[0]}))
-        assert [(v.rule, v.where, v.amount) for v in violations] == [("capacity", "", float(larger[0] - gpus[victim] - free))]
+        assert [(v.rule, v.where, v.amount) for v in violations] == [
+            ("capacity", "", float(larger[0] - gpus[victim] - free))
+        ]
 
 
 @profile(60)

@@ -49,7 +49,9 @@ def imported(path):
 
 
 MODULES = modules()
-FAMILY_NAMES = tuple(sorted({name.split(".")[0] for name in MODULES} & {*FAMILIES, "elastic_stream", "async_sgd"} | set(FAMILIES)))
+FAMILY_NAMES = tuple(
+    sorted({name.split(".")[0] for name in MODULES} & {*FAMILIES, "elastic_stream", "async_sgd"} | set(FAMILIES))
+)
 
 
 def room(name):
@@ -101,7 +103,9 @@ def test_no_family_imports_another(name):
     """Save the two that can hand a stream to elastic_stream."""
     for other in MODULES[name][0]:
         pair = room(name), room(other)
-        assert room(other) not in FAMILY_NAMES or pair[0] == pair[1] or pair in ALLOWED_ACROSS, f"{name} imports {other}"
+        assert room(other) not in FAMILY_NAMES or pair[0] == pair[1] or pair in ALLOWED_ACROSS, (
+            f"{name} imports {other}"
+        )
 
 
 def reached(name):
@@ -129,7 +133,7 @@ def test_the_checker_is_independent(family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rooms_of_a_family_are_in_order(family):
-    """instance <- solution <- checker <- formulations <- {bounds, heuristics} <- methods."""
+    """They import in this order: instance <- solution <- checker <- formulations <- {bounds, heuristics} <- methods."""
     order = ["instance", "solution", "checker", "formulations", "bounds", "methods"]
     same = {"heuristics": "bounds"}
     for name, (others, _) in MODULES.items():
@@ -151,7 +155,19 @@ def run(code):
     return done.stdout.strip()
 
 
-HEAVY = ("pulp", "ortools", "pyomo", "pyscipopt", "highspy", "scipy.optimize", "hypothesis", "matplotlib", "pandas", "rich", "typer")
+HEAVY = (
+    "pulp",
+    "ortools",
+    "pyomo",
+    "pyscipopt",
+    "highspy",
+    "scipy.optimize",
+    "hypothesis",
+    "matplotlib",
+    "pandas",
+    "rich",
+    "typer",
+)
 
 
 def test_importing_dlsched_loads_no_solver():

@@ -22,7 +22,7 @@ def run(
     instance: InstancePath,
     result: Annotated[str, typer.Argument(metavar="RESULT", help='A result file, or a bare {"solution": ...}.')],
 ) -> int:
-    """Check a result: feasible? objective true? certificate true?"""
+    """Check a result: is it feasible, is its objective true, does its certificate verify."""
     problem = read(instance)
     claim = read_claim(result, problem)
     family = family_of(problem)

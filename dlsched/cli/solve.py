@@ -96,11 +96,12 @@ def agreement(first: Result[Any], second: Result[Any]) -> str:
 
 
 def exit_code(result: Result[Any]) -> int:
-    """Exit code of a result: 0 when a solution is held, whatever stopped it."""
-    if result.solution is not None and result.status is not TerminationStatus.SOLVER_ERROR:
+    """Exit code of a result: 0 when a solution is held, whatever stopped it (or a bound, by a method that only bounds)."""
+    if result.status is TerminationStatus.SOLVER_ERROR:
+        return 1
+    if result.solution is not None or result.status is TerminationStatus.FEASIBLE:
         return 0
-    codes = {TerminationStatus.INFEASIBLE: 4, TerminationStatus.SOLVER_ERROR: 1}
-    return codes.get(result.status, 0 if result.solution is not None else 5)
+    return 4 if result.status is TerminationStatus.INFEASIBLE else 5
 
 
 def print_summary(result: Result[Any], unit: str) -> None:

@@ -1,4 +1,4 @@
-"""Reading and writing JSON: strict, with located messages; canonical bytes for the hash; files that appear whole or not at all."""
+"""Reading and writing JSON: strict, with located messages, canonical bytes for the hash, files that appear whole or not."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from dlsched.core.errors import InputError
 _FOUND = 60  # characters of a found value that a message shows
 
 
-class Refused(ValueError):
+class Refused(ValueError):  # noqa: N818  says what happened to the value
     """Raised by a validator: what was found and what is allowed, below the field that the validator belongs to."""
 
     def __init__(self, found: str, allowed: str, *where: str | int) -> None:

@@ -22,10 +22,14 @@ class Identified(Protocol):
     """What a result says of its instance: its name, and the SHA-256 of its canonical JSON (computed when asked for)."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the instance."""
+        ...
 
     @property
-    def sha256(self) -> str: ...
+    def sha256(self) -> str:
+        """Hash of its canonical JSON."""
+        ...
 
 
 S_co = TypeVar("S_co", bound=Solution, covariant=True)

@@ -1,5 +1,7 @@
 """What the heuristics promise, as data: for which instances, and how bad an objective keeps the promise."""
 
+from itertools import pairwise
+
 from dlsched.core.family import Guarantee
 from dlsched.ring_allocation.bounds import largest_hull_step
 from dlsched.ring_allocation.checker import job_cost
@@ -13,8 +15,8 @@ def convex(instance: Instance) -> bool:
         if counts[-1] - counts[0] + 1 != len(counts):
             return False
         costs = [job_cost(job, count) for count in counts]
-        savings = [first - second for first, second in zip(costs, costs[1:], strict=False)]
-        if any(later > earlier for earlier, later in zip(savings, savings[1:], strict=False)):
+        savings = [first - second for first, second in pairwise(costs)]
+        if any(later > earlier for earlier, later in pairwise(savings)):
             return False
     return True
 
@@ -26,7 +28,7 @@ def falling_doublings(instance: Instance) -> bool:
         if list(counts) != [2**power for power in range(len(counts))]:
             return False
         rates = [(job_cost(job, w) - job_cost(job, 2 * w)) / w for w in counts[:-1]]
-        if any(later >= earlier for earlier, later in zip(rates, rates[1:], strict=False)):
+        if any(later >= earlier for earlier, later in pairwise(rates)):
             return False
     return True
 

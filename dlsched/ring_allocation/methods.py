@@ -25,11 +25,13 @@ LARGEST_DP_BYTES = 2**31
 
 
 def run_knapsack(instance: Instance, search: Search) -> TerminationStatus:
-    """Our multiple-choice knapsack algorithm; a node is a job of the core that is combined."""
+    """Our multiple-choice knapsack algorithm; a node is a job of the core that is combined.
+
+    The price search is not interrupted by limits: it takes a fraction of the time of reading the file.
+    """
     if not _begin(instance, search):
         return TerminationStatus.INFEASIBLE
     table = cost_table(instance)
-    search.tick()
 
     def found(chosen: IntArray, price: float) -> None:
         if search.certificate is None:

@@ -1,5 +1,6 @@
 """Dominated pairs and hulls against their definitions, pair by pair."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -60,11 +61,9 @@ def test_savings_fall_along_the_hull(table):
     marked = hull(table)
     for row in rows(table):
         vertices = [(count, cost) for pair, count, cost in row if marked[pair]]
-        steps = [(c - d) / (w - v) for (v, c), (w, d) in zip(vertices, vertices[1:], strict=False)]
+        steps = [(c - d) / (w - v) for (v, c), (w, d) in itertools.pairwise(vertices)]
         assert all(step > 0 for step in steps)
-        assert all(
-            later <= earlier * (1 + Fraction(1, 10**12)) for earlier, later in zip(steps, steps[1:], strict=False)
-        )
+        assert all(later <= earlier * (1 + Fraction(1, 10**12)) for earlier, later in itertools.pairwise(steps))
 
 
 def test_slopes_across_jobs_do_not_divide_by_zero():

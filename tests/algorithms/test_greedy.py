@@ -1,5 +1,7 @@
 """The greedy algorithms against a naive retelling of their rules, and by hand."""
 
+import itertools
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,7 +84,7 @@ def test_hull_is_within_one_step_of_the_bound(table, capacity):
         return
     bound = dual_value(table, capacity, best_price(table, capacity).price)
     vertices = [list(row.values()) for row in as_rows(table.subset(hull(table)))]
-    largest = max((a - b for row in vertices for a, b in zip(row, row[1:], strict=False)), default=0.0)
+    largest = max((a - b for row in vertices for a, b in itertools.pairwise(row)), default=0.0)
     assert table.total_cost(chosen) <= bound + largest + 1e-9
 
 

@@ -139,15 +139,15 @@ def test_many_rounds_of_the_core():
 def test_step_that_raises_stops_the_search():
     """An exception of ``step`` passes through, after the first answer was handed to ``found``."""
 
-    class Enough(Exception):
+    class EnoughError(Exception):
         pass
 
     def step():
-        raise Enough
+        raise EnoughError
 
     table = CostTable.from_rows([{1: 10.0, 3: 5.0}, {1: 10.0, 4: 4.0}])
     answers = []
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         solve_knapsack(table, 6, found=lambda pairs, price: answers.append(pairs.tolist()), step=step)
     assert len(answers) == 1
 

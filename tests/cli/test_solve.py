@@ -148,13 +148,14 @@ def test_a_file_that_cannot_be_renamed_leaves_the_old_one(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files")
-@pytest.mark.parametrize("command", ["solve {example}", "export {example} --format mps", "generate ring_allocation --jobs 500"])
+@pytest.mark.parametrize("command", ["solve FILE", "export FILE --format mps", "generate ring_allocation --jobs 500"])
 def test_a_disk_that_is_full_leaves_the_old_file(command: str, example: Path, tmp_path: Path) -> None:
     """The program may write no more than 512 bytes (``ulimit``): the same."""
     out = tmp_path / "out" / "file"
     out.parent.mkdir()
     out.write_text("old")
-    line = f"ulimit -f 1; exec {' '.join(PROGRAM)} {command.format(example=example)} -o {out}"
+    words = command.replace("FILE", str(example))
+    line = f"ulimit -f 1; exec {' '.join(PROGRAM)} {words} -o {out}"
     ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (3, "")
     assert ended.stderr == f"dlsched: {out}: cannot be written: File too large\n"

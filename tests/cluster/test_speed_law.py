@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import HealthCheck, strategies as st
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from dlsched.cluster import SpeedLaw

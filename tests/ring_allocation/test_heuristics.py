@@ -50,7 +50,7 @@ def test_marginal_by_hand():
 
 
 def test_marginal_skips_a_job_whose_next_count_does_not_fit():
-    """a saves 9 a GPU but needs 3 more, two are left: b gets one instead."""
+    """Job a saves 9 a GPU but needs 3 more, two are left: b gets one instead."""
     assert counts(marginal, build(4, {1: 30.0, 4: 3.0}, [5.0, 4.0, 4.5])) == [1, 2]
 
 

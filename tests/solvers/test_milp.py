@@ -1,4 +1,4 @@
-"""Every MILP solver must pass these: optimal, infeasible, limits, unbounded, starts, incumbents, both senses, both ways to run."""
+"""What every MILP solver must pass: optimal, infeasible, limits, unbounded, starts, incumbents, both senses and modes."""
 
 import itertools
 import random

@@ -44,7 +44,7 @@ def test_isolated_is_the_same():
 
 
 def test_non_convex():
-    """max x y - x^2 / 4, x + y <= 7, integers in 0 .. 7: by enumeration."""
+    """Maximise x y - x^2 / 4, x + y <= 7, integers in 0 .. 7: by enumeration."""
     model = pyo.ConcreteModel()
     model.x = pyo.Var(domain=pyo.Integers, bounds=(0, 7))
     model.y = pyo.Var(domain=pyo.Integers, bounds=(0, 7))

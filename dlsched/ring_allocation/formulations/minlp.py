@@ -16,8 +16,8 @@ objective             minimise sum_j omega_j (Q_j / f_j(w_j) + rho_j (1 - kept_j
 ====================  ===============================================================================================
 
 Source: Capes et al. 2018 (arXiv 1908.08082). Only the abstract was available, which calls the problem a non-convex,
-non-linear, NP-hard integer program; the program itself is our reconstruction. Times are divided by the largest cost at the smallest counts, which
-keeps SCIP's absolute tolerances meaningful.
+non-linear, NP-hard integer program; the program itself is our reconstruction. Times are divided by the largest cost at
+the smallest counts, which keeps SCIP's absolute tolerances meaningful.
 """
 
 from collections.abc import Callable, Mapping
