@@ -6,7 +6,7 @@ from typing import Any
 from dlsched import ring_allocation
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import Family
-from dlsched.core.files import json_text, read_json, write_text
+from dlsched.core.files import field_path, json_text, read_json, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.result import Result
@@ -60,10 +60,22 @@ def instance_from(data: Any, path: str) -> Any:
     if not isinstance(found, str) or found not in formats:
         shown = "nothing" if "format" not in data else repr(found)[:60]
         raise InstanceError(f"{name}: format: found {shown}, allowed: {', '.join(formats)}")
+    _refuse_null(data, name, ())
     try:
         return formats[found].instance(**{key: value for key, value in data.items() if key != "format"})
     except InstanceError as error:
         raise InstanceError(f"{name}: {error}") from None
+
+
+def _refuse_null(data: Any, name: str, where: tuple[str | int, ...]) -> None:
+    """Refuse null: a field that does not apply is left out of a file."""
+    entries = data.items() if isinstance(data, dict) else enumerate(data)
+    if None in (data.values() if isinstance(data, dict) else data):
+        where = (*where, next(key for key, value in entries if value is None))
+        raise InstanceError(f"{name}: {field_path(where)}: found null, allowed: a value, or no such field")
+    for key, value in entries:
+        if isinstance(value, list | dict):
+            _refuse_null(value, name, (*where, key))
 
 
 def write(item: InstanceFile | Result[Any], path: str | os.PathLike[str]) -> None:

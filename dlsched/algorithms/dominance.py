@@ -8,7 +8,7 @@ unit strictly falls.
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.algorithms.cost_table import CostTable, FloatArray, IntArray
+from dlsched.algorithms.cost_table import CostTable
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -49,12 +49,3 @@ def hull(table: CostTable) -> BoolArray:
         hits = np.flatnonzero(slope == best)
         vertex[rows[hits]] = pairs[hits]  # ascending, so the farthest of equals stays
         marked[vertex[rows[starts]]] = True
-
-
-def slopes(table: CostTable, pairs: IntArray) -> FloatArray:
-    """Saving per added unit from each of ``pairs`` (ascending) to the next one given; the last entry is no step."""
-    steps = np.full(len(pairs), np.nan)
-    steps[:-1] = (table.costs[pairs[:-1]] - table.costs[pairs[1:]]) / (
-        table.counts[pairs[1:]] - table.counts[pairs[:-1]]
-    )
-    return steps

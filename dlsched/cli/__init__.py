@@ -1,8 +1,11 @@
 """The command line: one module a command; every error that is no defect becomes one line and an exit code."""
 
+import functools
+import io
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -47,8 +50,34 @@ def _top(
         raise typer.Exit(2)
 
 
-for command in (solve, compare, bound, check, generate, methods, doctor, export, schema, trace_import):
-    app.command(name=command.NAME)(command.run)
+def _guarded(command: Callable[..., int]) -> Callable[..., int]:
+    """Turn what a command raises on purpose into one line and its exit code, before Typer has ways of its own."""
+
+    @functools.wraps(command)
+    def call(*arguments: Any, **named: Any) -> int:
+        try:
+            code = command(*arguments, **named)
+            sys.stdout.flush()
+        except DlschedError as error:
+            print(f"dlsched: {error}", file=sys.stderr)
+            return error.exit_code
+        except KeyboardInterrupt:
+            print("dlsched: interrupted before there was an answer", file=sys.stderr)
+            return 5
+        except BrokenPipeError:
+            _silence_output()
+            return 0
+        except OSError as error:
+            _silence_output()
+            print(f"dlsched: {error}", file=sys.stderr)
+            return 1
+        return code
+
+    return call
+
+
+for module in (solve, compare, bound, check, generate, methods, doctor, export, schema, trace_import):
+    app.command(name=module.NAME)(_guarded(module.run))
 
 
 def run(arguments: list[str]) -> int:
@@ -59,17 +88,14 @@ def run(arguments: list[str]) -> int:
     except _USAGE as error:
         error.show()
         return 2
-    except DlschedError as error:
-        print(f"dlsched: {error}", file=sys.stderr)
-        return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         print("dlsched: interrupted before there was an answer", file=sys.stderr)
         return 5
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except typer.Exit as stop:
         return int(stop.exit_code)
+    except (BrokenPipeError, SystemExit):  # help into a closed pipe: Typer makes it an exit
+        _silence_output()
+        return 0
     except Exception:
         traceback.print_exc()
         print("dlsched: this is a defect of dlsched; please report it with the lines above", file=sys.stderr)
@@ -77,6 +103,16 @@ def run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _silence_output() -> None:
+    """Nobody reads standard output any more: let what is still buffered go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
-    """Entry point of the ``dlsched`` program."""
+    """Entry point of the ``dlsched`` program; output is UTF-8, and standard output may be closed."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     sys.exit(run(sys.argv[1:]))

@@ -1,6 +1,7 @@
 """``dlsched check``: the independent checker on a result, its objective and its certificate."""
 
 import sys
+from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
@@ -26,7 +27,7 @@ def run(
     problem = read(instance)
     claim = read_claim(result, problem)
     family = family_of(problem)
-    failures, lines = judge(family, problem, claim)
+    failures, lines = judge(family, problem, claim, result)
     sys.stdout.write("\n".join([*lines, *(f"FAILED  {failure}" for failure in failures)]) + "\n")
     return 7 if failures else 0
 
@@ -37,6 +38,9 @@ def read_claim(path: str, instance: Any) -> Claim:
     if claim.result is not None:
         if claim.result.family != instance.family:
             raise InputError(f"{path}: family: found {claim.result.family!r}, allowed: {instance.family!r}")
+        sense = family_of(instance).sense
+        if claim.result.sense is not sense:
+            raise InputError(f"{path}: sense: found {str(claim.result.sense)!r}, allowed: {str(sense)!r}")
         if claim.result.instance.sha256 != instance.sha256:
             raise InputError(
                 f"{path}: instance.sha256: found {claim.result.instance.sha256[:60]!r}, "
@@ -45,13 +49,21 @@ def read_claim(path: str, instance: Any) -> Claim:
     return claim
 
 
-def judge(family: Family, instance: Any, claim: Claim) -> tuple[list[str], list[str]]:
+def read_solution(family: Family, instance: Any, claim: Claim, path: str) -> Any:
+    """Read the claim's solution; errors name the file."""
+    try:
+        return family.read_solution(claim.solution, instance)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def judge(family: Family, instance: Any, claim: Claim, path: str) -> tuple[list[str], list[str]]:
     """Return what fails, and what holds, one sentence each."""
     failures: list[str] = []
     lines: list[str] = []
     objective = claim.objective
     if claim.solution is not None:
-        solution = family.read_solution(claim.solution, instance)
+        solution = read_solution(family, instance, claim, path)
         violations = family.check(instance, solution)
         failures += map(str, violations)
         if not violations:
@@ -81,15 +93,23 @@ def _judge_proof(
         except ValueError as error:
             failures.append(f"certificate: {error}")
         else:
-            beyond = exact - value if family.sense == "minimize" else value - exact
-            if beyond < 0:
-                failures.append(f"certificate: {value!r} is claimed, it proves {float(exact)!r}")
+            claimed = Fraction(value)
+            if exact < claimed if family.sense == "minimize" else exact > claimed:
+                failures.append(f"certificate: {value!r} is claimed, it proves {_said(exact)}")
             elif objective is not None and family.sense.better(objective, value) and not _same(objective, value):
                 failures.append(f"certificate: its {value!r} contradicts the objective {objective!r}")
             else:
                 lines.append(f"verified: {value!r} ({type(result.certificate).__name__}, exact arithmetic)")
     if result.bound is not None:
         lines.append(f"proven by {result.bound_source}: {result.bound!r}, gap {result.gap!r}")
+
+
+def _said(exact: Fraction) -> str:
+    """Write a rational as a float, or as what it is where it has no float."""
+    try:
+        return f"only {float(exact)!r}"
+    except OverflowError:
+        return "less than nothing" if exact < 0 else "more than any float holds"
 
 
 def _same(claimed: float, true: float) -> bool:

@@ -1,6 +1,7 @@
 """``dlsched compare``: every method on every file, and answers from elsewhere, against the best that is proven."""
 
 import csv
+import importlib.util
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from dlsched.cli.check import judge
+from dlsched.cli.check import judge, read_solution
 from dlsched.cli.options import AsJson, Threads
 from dlsched.cli.output import number, percent, print_json, print_table, progress_line, seconds
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.family import Family
-from dlsched.core.files import read_json
+from dlsched.core.files import read_json, require_writable
 from dlsched.core.gap import gap, meets, ratio
 from dlsched.core.limits import Limits
 from dlsched.core.result_file import Claim, claim_from
@@ -44,7 +45,7 @@ class Row:
 
 
 def run(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Instance files.")],
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="Instance files.")] = None,
     methods: Annotated[str | None, typer.Option(metavar="A,B,C", help="Methods; all but bounds by default.")] = None,
     solutions: Annotated[list[str] | None, typer.Option(metavar="FILE...", help="Answers from elsewhere.")] = None,
     time_limit: Annotated[
@@ -59,7 +60,9 @@ def run(
     if as_json and as_csv:
         raise UsageError("found --json and --csv, allowed: one of them")
     limits = Limits(time_s=time_limit, threads=threads)
-    instances, claims, errors = _read_all(files, solutions or [])
+    if plot is not None:
+        _require_plot(plot)
+    instances, claims, errors = _read_all(files or [], solutions or [])
     wanted = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     for instance in instances:
         for name in wanted or ():
@@ -71,6 +74,12 @@ def run(
         rows += of_instance
         if interrupted:
             break
+    strays = {
+        path: claim
+        for path, claim in claims.items()
+        if not any(_concerns(claim, instance, len(instances) == 1) for instance in instances)
+    }
+    rows += [_stray_row(path, claim) for path, claim in strays.items()]
     _print(rows, as_json, as_csv)
     if plot is not None and rows:
         _draw(rows, plot)
@@ -78,7 +87,7 @@ def run(
         print(f"dlsched: {error}", file=sys.stderr)
     if interrupted:
         print("dlsched: interrupted; the rows above are what was done", file=sys.stderr)
-    return 3 if errors else 5 if interrupted else 0
+    return 3 if errors else 0
 
 
 def spread(arguments: list[str]) -> list[str]:
@@ -159,17 +168,27 @@ def _concerns(claim: Claim, instance: Any, alone: bool) -> bool:
     return bool(claim.result.family == instance.family and claim.result.instance.sha256 == instance.sha256)
 
 
+def _stray_row(path: str, claim: Claim) -> Row:
+    """Say of an answer that it belongs to none of the instances, or that it does not say to which."""
+    label = claim.method or Path(path).stem
+    if claim.result is None:
+        return Row(
+            "-", label, "foreign", f"{path}: a bare solution does not say to which of several instances it belongs"
+        )
+    return Row(claim.result.instance.name, label, "foreign", f"{path}: belongs to no instance that was given")
+
+
 def _claim_row(family: Family, instance: Any, path: str, claim: Claim) -> Row:
     label = claim.method or Path(path).stem
     try:
-        failures, _ = judge(family, instance, replace(claim, result=None))
+        failures, _ = judge(family, instance, replace(claim, result=None), path)
     except DlschedError as error:
-        return Row(instance.name, label, "foreign", str(error))
+        return Row(instance.name, label, "foreign", f"rejected: {error}")
     if failures:
         return Row(instance.name, label, "foreign", f"rejected: {failures[0]}")
     if claim.solution is None:
         return Row(instance.name, label, "foreign", str(TerminationStatus.NO_SOLUTION))
-    objective = family.objective(instance, family.read_solution(claim.solution, instance))
+    objective = family.objective(instance, read_solution(family, instance, claim, path))
     return Row(instance.name, label, "foreign", str(TerminationStatus.FEASIBLE), objective)
 
 
@@ -271,13 +290,26 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
+def _require_plot(path: str) -> None:
+    """Refuse a plot that could not be drawn in the end."""
+    from dlsched.plots import require_format
+
+    try:
+        require_format(path)
+    except ValueError as error:
+        raise UsageError(f"plot: {error}") from None
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
+    require_writable(path)
+
+
 def _draw(rows: list[Row], path: str) -> None:
     from dlsched.plots import Point, draw_comparison
 
     points = {
-        (row.instance, row.method): Point(
+        (row.instance, row.method, row.kind): Point(
             instance=row.instance,
-            method=row.method,
+            method=row.method if row.kind != "foreign" else f"{row.method} *",
             kind="exact" if row.kind == "exact" else "foreign" if row.kind == "foreign" else "heuristic",
             ratio=row.ratio,
             ratio_is_upper_bound=row.ratio_is_at_most,
@@ -286,10 +318,5 @@ def _draw(rows: list[Row], path: str) -> None:
         for row in rows
         if row.kind != "bound"
     }
-    try:
-        written = draw_comparison(list(points.values()), path)
-    except ImportError as error:
-        raise UsageError(str(error)) from None
-    except (ValueError, OSError) as error:
-        raise UsageError(f"plot: {error}") from None
+    written = draw_comparison(list(points.values()), path)
     print(f"plot: {written}", file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dlsched.cli.options import InstancePath, OutPath
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import write_text
 from dlsched.families import family_of, read
 
@@ -38,7 +38,10 @@ def run(
 
 def model_text(problem: object, format_: str) -> str:
     """Write a PuLP model with its own names."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"model.{format_}")
-        getattr(problem, "writeLP" if format_ == "lp" else "writeMPS")(str(path))
-        return path.read_text(encoding="utf-8")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"model.{format_}")
+            getattr(problem, "writeLP" if format_ == "lp" else "writeMPS")(str(path))
+            return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"temporary folder: cannot be written: {error.strerror or error}") from None

@@ -28,7 +28,7 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
-    for row, following in zip(rows, [*rows[1:], None], strict=True):
+    for row, following in zip(rows, [*rows[1:], None][: len(rows)], strict=True):
         table.add_row(*row, end_section=grouped and following is not None and following[0] != row[0])
     Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, markup=False, highlight=False).print(table)
 

@@ -8,14 +8,17 @@ import typer
 
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
 from dlsched.cli.output import number, percent, print_json, progress_line, seconds
-from dlsched.core.errors import DisagreementError, UsageError
+from dlsched.core.errors import DisagreementError, SolverError, UsageError
 from dlsched.core.family import Family
+from dlsched.core.files import require_writable
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
 from dlsched.core.result import Result
 from dlsched.core.run import find_method
+from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve, write
+from dlsched.solvers.availability import require
 
 NAME = "solve"
 _SHOWN = 20  # entries of a solution that the summary prints
@@ -38,6 +41,8 @@ def run(
     family = family_of(instance)
     limits = Limits(time_s=time_limit, nodes=node_limit, threads=threads)
     _require_another(family, method, solver, cross_check)
+    if out is not None:
+        require_writable(out)
     with progress_line(f"{instance.name}, {method}") as progress:
         result = solve(instance, method=method, limits=limits, seed=seed, solver=solver, progress=progress)
     disagreement = None
@@ -47,11 +52,13 @@ def run(
                 instance, method=family.cross_check, limits=limits, seed=seed, solver=cross_check, progress=progress
             )
         disagreement = contradiction(result, second)
+        if second.status is TerminationStatus.SOLVER_ERROR and disagreement is None:
+            raise SolverError(f"cross-check: {second.message}")
         said = disagreement or agreement(result, second)
         result = replace(result, message="; ".join(filter(None, (result.message, said))))
     if out is not None:
         write(result, out)
-    if as_json:
+    if as_json and out != "-":
         print_json(result.as_data())
     elif out != "-":
         print_summary(result, family.unit)
@@ -67,13 +74,16 @@ def _require_another(family: Family, method: str, solver: str | None, cross_chec
     able = find_method(family, family.cross_check).solvers
     if cross_check not in able:
         raise UsageError(f"cross-check: found {cross_check!r}, allowed: {', '.join(able)}")
+    require(cross_check, "milp")
     solvers = find_method(family, method).solvers
     if solvers and cross_check == (solver or solvers[0]):
         raise UsageError(f"cross-check: found {cross_check!r}, the solver of method {method}, allowed: another one")
 
 
 def contradiction(first: Result[Any], second: Result[Any]) -> str | None:
-    """Return a sentence when two results cannot both be right."""
+    """Return a sentence when two results cannot both be right, or the second one contradicts itself."""
+    if second.message.startswith(CONTRADICTION):
+        return second.message
     for one, other in ((first, second), (second, first)):
         by = f"{one.solver or one.method} and {other.solver or other.method} disagree"
         if one.status is TerminationStatus.INFEASIBLE and other.solution is not None:

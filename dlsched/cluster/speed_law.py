@@ -63,7 +63,7 @@ class SpeedLaw(BaseModel):
     def epoch_time_s(self, gpus: int) -> float:
         """Seconds per epoch on ``gpus`` >= 1 GPUs, in floating point."""
         theta0, theta1, theta2, theta3 = self.theta
-        sent = (gpus - 1) * self.model_bytes / gpus
+        sent = (gpus - 1) / gpus * self.model_bytes
         return theta0 * self.samples / gpus + theta1 * (gpus - 1) + theta2 * sent + theta3
 
     def exact_epoch_time_s(self, gpus: int) -> Fraction:

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Integral, Real
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -34,15 +35,16 @@ class SpeedTable(Mapping[int, float]):
         keys, times = list(epoch_time_s), list(epoch_time_s.values())
         if not keys:
             raise Refused("an empty object", "at least one count of GPUs")
-        counts, order = _plain_counts(tuple(keys))
-        kinds = set(map(type, times))
-        if not kinds <= {float, int} or min(times) <= 0 or not all(map(math.isfinite, times)):
-            key, time = next((key, time) for key, time in zip(keys, times, strict=True) if not _positive(time))
-            raise Refused("null" if time is None else repr(time)[:40], "a number > 0", str(key))
+        counts, order = _plain_counts(tuple(keys) if set(map(type, keys)) == {str} else tuple(map(_count_text, keys)))
+        if set(map(type, times)) != {float}:
+            times = [_seconds(key, time) for key, time in zip(keys, times, strict=True)]
+        if not (min(times) > 0 and all(map(math.isfinite, times))):
+            key, time = next((key, time) for key, time in zip(keys, times, strict=True) if not 0 < time < math.inf)
+            raise Refused(repr(time), "a number > 0", str(key))
         if order is not None:
             times = [times[place] for place in order]
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "times_s", tuple(times) if kinds == {float} else tuple(map(float, times)))
+        object.__setattr__(self, "times_s", tuple(times))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a SpeedTable is immutable")
@@ -109,25 +111,44 @@ class SpeedTable(Mapping[int, float]):
 
 
 @lru_cache(maxsize=1024)
-def _plain_counts(keys: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+def _plain_counts(keys: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """Convert keys to ascending counts, and say how to reorder what belongs to them; remembered, since jobs repeat them."""
     try:
         counts = list(map(int, keys))
-    except (ValueError, TypeError):
+    except ValueError:
         counts = []
-    if list(map(str, counts)) != list(map(str, keys)) or min(counts) < 1 or max(counts) > LARGEST_COUNT:
-        wrong = str(next(key for key in keys if not _plain(key)))[:40]
-        raise Refused(f"the count {wrong!r}", "counts that are integers from 1 to 2**53, written plainly", wrong)
-    order = sorted(range(len(counts)), key=counts.__getitem__)
-    in_order = all(place == rank for place, rank in enumerate(order))
-    return tuple(sorted(counts)), None if in_order else tuple(order)
+    if list(map(str, counts)) != list(keys):
+        wrong = next(key for key in keys if not _plain(key))
+        raise Refused(f"the count {wrong[:40]!r}", "counts that are integers from 1 to 2**53, written plainly", wrong)
+    ascending = sorted(counts)
+    if ascending[0] < 1 or ascending[-1] > LARGEST_COUNT:
+        wrong = str(ascending[0] if ascending[0] < 1 else ascending[-1])
+        raise Refused(f"the count {wrong[:40]}", "counts that are integers from 1 to 2**53, written plainly", wrong)
+    if len(set(counts)) < len(counts):
+        twice = next(count for count in counts if counts.count(count) > 1)
+        raise Refused(f"the count {twice} twice", "every count once", str(twice))
+    order = None if ascending == counts else tuple(sorted(range(len(counts)), key=counts.__getitem__))
+    return tuple(ascending), order
 
 
-def _plain(key: Any) -> bool:
-    text = str(key)
-    plain = text.isascii() and text.isdigit() and not text.startswith("0") and len(text) <= 16
-    return plain and int(text) <= LARGEST_COUNT and not isinstance(key, bool)
+def _plain(key: str) -> bool:
+    return key.isascii() and key.isdigit() and not key.startswith("0") and len(key) <= 4000
 
 
-def _positive(time: Any) -> bool:
-    return isinstance(time, float | int) and not isinstance(time, bool) and 0 < time < math.inf
+def _count_text(key: Any) -> str:
+    """Write a key of a Python mapping as a file would: text as it is, integers (NumPy's too) in digits."""
+    if isinstance(key, str):
+        return key
+    if isinstance(key, Integral) and not isinstance(key, bool):
+        return str(int(key))
+    raise Refused(f"the count {key!r}"[:60], "counts that are integers from 1 to 2**53", str(key))
+
+
+def _seconds(key: Any, time: Any) -> float:
+    """Convert a time to a float where it is a real number."""
+    if isinstance(time, Real) and not isinstance(time, bool):
+        try:
+            return float(time)
+        except OverflowError:
+            raise Refused("a number too large for a float", "a number > 0", str(key)) from None
+    raise Refused("null" if time is None else repr(time)[:40], "a number > 0", str(key))

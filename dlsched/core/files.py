@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,8 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         if len(found) == len(pairs):
             return found
         marked = _RepeatedKey(found)
-        keys = [key for key, _ in pairs]
-        marked.key = next(key for key in found if keys.count(key) > 1)
+        times = Counter(key for key, _ in pairs)
+        marked.key = next(key for key in found if times[key] > 1)
         repeated.append(marked.key)
         return marked
 
@@ -95,7 +96,11 @@ def field_path(where: tuple[str | int, ...]) -> str:
     """
     path = ""
     for step in where:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
+        if isinstance(step, int):
+            path += f"[{step}]"
+        else:
+            name = step if step.isprintable() and len(step) <= _FOUND else f"{step[:_FOUND]!r}"
+            path += f".{name}" if path else name
     return path or "the file"
 
 
@@ -106,7 +111,7 @@ def located(error: ValidationError) -> str:
         each for each in errors if each["type"] != "too_short"
     ] or errors  # a list is also short of its bad entries
     first = errors[0]
-    where, found, allowed = first["loc"], _shown(first["input"]), _allowed(first)
+    where, found, allowed = first["loc"], shown(first["input"]), _allowed(first)
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, Refused):
         where, found, allowed = (*where, *cause.where), cause.found, cause.allowed
@@ -118,7 +123,8 @@ def located(error: ValidationError) -> str:
     return f"{field_path(where)}: found {found}, allowed: {allowed}{more}"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Write a found value for a message: short, on one line."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list | tuple):
@@ -189,8 +195,29 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a place that cannot be written before long work is done for it.
+
+    Raises
+    ------
+    InputError
+        Its folder does not exist or may not be written, or it is a folder itself.
+    """
+    if os.fspath(path) == "-":
+        return
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError(f"{path}: cannot be written: it is a folder")
+    if not target.parent.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {target.parent}")
+    if not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written: no permission")
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file by way of a temporary one beside it, so that a reader never sees half of it (``-``: standard output).
+
+    A link is followed; a device or pipe is written to as it is.
 
     Raises
     ------
@@ -200,9 +227,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     if os.fspath(path) == "-":
         sys.stdout.write(text)
         return
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     temporary: str | None = None
     try:
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
@@ -212,7 +242,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror or error}") from None
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

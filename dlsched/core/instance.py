@@ -62,7 +62,7 @@ class InstanceFile(BaseModel):
     source: str | None = None
     known: Known | None = None
 
-    def __init__(self, **data: Any) -> None:
+    def __init__(self, /, **data: Any) -> None:
         try:
             super().__init__(**data)
         except ValidationError as error:

@@ -1,5 +1,6 @@
 """Reading result files: complete ones (``dlsched/result/1``), and bare ``{"solution": ...}`` from anyone's heuristic."""
 
+import json
 import os
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +14,8 @@ from dlsched.core.instance import STRICT, Finite, Name, NonNegative
 from dlsched.core.limits import Limits
 from dlsched.core.result import InstanceId, Result
 from dlsched.core.status import Sense, TerminationStatus
+
+_GAP_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,10 @@ def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
         It is neither a complete result nor a bare solution, or it contradicts itself.
     """
     name = os.fspath(path)
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(f"{name}: found half a character (a lone surrogate), allowed: valid Unicode") from None
     if not isinstance(data, dict):
         raise InputError(f"{name}: the file: found no object, allowed: a result")
     try:
@@ -109,6 +116,8 @@ def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
             return Claim(bare.solution, bare.objective, bare.method, None)
         complete = _Complete(**data)
         result = _result(complete)
+        if complete.gap is not None and (result.gap is None or abs(complete.gap - result.gap) > _GAP_TOLERANCE):
+            raise ValueError(f"gap {complete.gap!r}, which does not follow from objective and bound")
     except ValidationError as error:
         raise InputError(f"{name}: {located(error)}") from None
     except InputError as error:

@@ -37,6 +37,8 @@ def run_method(
         allowed = ", ".join(chosen.solvers) or "none, it needs no solver"
         raise UsageError(f"solver of method {chosen.name}: found {solver!r}, allowed: {allowed}")
     limits = limits or Limits()
+    if seed < 0:
+        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
     search = Search(
         objective=partial(family.objective, instance),
         check=partial(family.check, instance),

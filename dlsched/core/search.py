@@ -8,9 +8,13 @@ import numpy as np
 
 from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError
+from dlsched.core.gap import meets
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
+
+CONTRADICTION = "contradiction"
+"""First word of the message of an error in which two proofs, or a proof and a checked solution, exclude each other."""
 
 
 class Stopped(Exception):  # noqa: N818  a signal, not an error
@@ -88,6 +92,7 @@ class Search:
         if violations:
             raise SolverError(f"{source} returned an answer that the checker rejects: {violations[0]}")
         objective = self._objective(solution)
+        self._require_consistent(objective, self.bound, f"{source} and {self.bound_source}")
         if self.objective is not None and not self._sense.better(objective, self.objective):
             return False
         self.solution, self.objective = solution, objective
@@ -95,12 +100,24 @@ class Search:
         return True
 
     def prove(self, bound: float, *, source: str, certificate: Certificate | None = None) -> None:
-        """Record a bound when it is tighter than the one held, and a certificate when there is one."""
+        """Record a bound when it is tighter than the one held, and a certificate when there is one.
+
+        Raises
+        ------
+        SolverError
+            A solution is held that is better than the bound allows: ``source`` broke its promise.
+        """
+        self._require_consistent(self.objective, bound, f"{source} and the checker")
         if certificate is not None:
             self.certificate = certificate
         if self.bound is None or self._sense.better(self.bound, bound):
             self.bound, self.bound_source = bound, source
             self.report(source)
+
+    def _require_consistent(self, objective: float | None, bound: float | None, who: str) -> None:
+        if objective is None or bound is None or meets(objective, bound) or not self._sense.better(objective, bound):
+            return
+        raise SolverError(f"{CONTRADICTION}: {who} disagree: bound {bound!r}, but a solution of {objective!r} is held")
 
     def tick(self, nodes: int = 0) -> None:
         """Count nodes and stop at a limit.

@@ -77,6 +77,12 @@ def performance_profile(ratios: Sequence[float | None]) -> tuple[tuple[float, ..
     return taus, tuple(bisect_right(answered, tau) / len(ratios) for tau in taus)
 
 
+def require_format(path: Path | str) -> None:
+    """Refuse a file name whose suffix is no format of figures (ValueError)."""
+    if Path(path).suffix.lower() not in UNDATED:
+        raise ValueError(f"plot file: found {Path(path).name!r}, allowed suffixes: {', '.join(UNDATED)}")
+
+
 def draw_comparison(points: Sequence[Point], path: Path | str, *, title: str | None = None) -> Path:
     """Draw the gaps (left) and the performance profiles (right) of all methods to `path`, and return it.
 
@@ -91,8 +97,7 @@ def draw_comparison(points: Sequence[Point], path: Path | str, *, title: str | N
         Matplotlib is not installed.
     """
     path = Path(path)
-    if path.suffix.lower() not in UNDATED:
-        raise ValueError(f"plot file: found {path.name!r}, allowed suffixes: {', '.join(UNDATED)}")
+    require_format(path)
     rows: dict[str, dict[str, Point]] = {}
     for point in points:
         if point.instance in rows.setdefault(point.method, {}):

@@ -66,7 +66,7 @@ def relaxation(instance: Instance) -> DualsCertificate:
 
     if instance.minimum_gpus > instance.gpus:
         raise UsageError("the instance is infeasible: every bound holds")
-    problem, _ = build_milp(instance)
+    problem, _ = build_milp(instance, fitting=False)
     rows = {name: value for name, value in duals(from_pulp(problem)).items() if value != 0.0}
     return DualsCertificate("milp", rows, rounded_down(duals_bound(instance, DualsCertificate("milp", rows, 0.0))))
 

@@ -37,11 +37,15 @@ def job_cost(job: Job, gpus: int) -> float:
 def check(instance: Instance, allocation: Allocation) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
     violations = _broken_choices(instance, allocation)
-    used = sum(allocation.gpus.values())
+    used = sum(count for count in allocation.gpus.values() if _whole(count))
     if used > instance.gpus:
         message = f"{used} GPUs are given, the cluster has {instance.gpus}"
         violations.append(Violation("capacity", amount=float(used - instance.gpus), message=message))
     return violations
+
+
+def _whole(count: object) -> bool:
+    return isinstance(count, int) and not isinstance(count, bool)
 
 
 def _broken_choices(instance: Instance, allocation: Allocation) -> list[Violation]:
@@ -50,8 +54,10 @@ def _broken_choices(instance: Instance, allocation: Allocation) -> list[Violatio
         count = allocation.gpus.get(job.id)
         if count is None:
             violations.append(Violation("choice", job.id, message="the job has no count"))
-        elif count not in (instance.counts(place) if job.epoch_time_s is None else job.epoch_time_s):
-            violations.append(Violation("choice", job.id, message=f"{count} GPUs is no allowed count"))
+        elif not _whole(count) or count not in (
+            instance.counts(place) if job.epoch_time_s is None else job.epoch_time_s
+        ):
+            violations.append(Violation("choice", job.id, message=f"{count!r} GPUs is no allowed count"))
     for name in allocation.gpus:
         if name not in instance.index:
             violations.append(Violation("choice", name, message="there is no such job"))

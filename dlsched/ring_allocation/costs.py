@@ -45,8 +45,7 @@ def tabulate(instance: Instance, counts: Sequence[Sequence[int]]) -> CostTable:
     """
     lengths = [len(useful) for useful in counts]
     total, largest = sum(lengths), sum(useful[-1] for useful in counts)
-    if total > LARGEST_TABLE:
-        raise UsageError(f"found {total} pairs of job and count, allowed: up to {LARGEST_TABLE} (limit max_gpus)")
+    _require_size(total)
     if 2 * largest > np.iinfo(np.int64).max:
         raise UsageError(f"the largest counts add up to {largest} GPUs, allowed: up to 2**62")
     starts = np.concatenate(([0], np.cumsum(lengths)))
@@ -68,6 +67,11 @@ def allocation(instance: Instance, table: CostTable, chosen: IntArray) -> Alloca
     return Allocation({job.id: count for job, count in zip(instance.jobs, counts, strict=True)})
 
 
+def _require_size(pairs: int) -> None:
+    if pairs > LARGEST_TABLE:
+        raise UsageError(f"found {pairs} pairs of job and count, allowed: up to {LARGEST_TABLE} (limit max_gpus)")
+
+
 def useful_counts(instance: Instance, *, fitting: bool = True, current: bool = True) -> list[Sequence[int]]:
     """Counts that an optimal allocation may need; every job keeps its smallest.
 
@@ -82,6 +86,7 @@ def useful_counts(instance: Instance, *, fitting: bool = True, current: bool = T
     """
     most = _most(instance, fitting)
     reach = _reach(instance, most)
+    _require_size(sum(reach))
     counts: list[Sequence[int]] = []
     for place, job in enumerate(instance.jobs):
         if job.speed_law is None:
@@ -163,6 +168,6 @@ def _times(job: Job, counts: IntArray) -> FloatArray:
         w = counts.astype(np.float64)
         law = job.speed_law
         theta0, theta1, theta2, theta3 = law.theta
-        return theta0 * law.samples / w + theta1 * (w - 1) + theta2 * ((w - 1) * law.model_bytes / w) + theta3
+        return theta0 * law.samples / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * law.model_bytes) + theta3
     assert job.epoch_time_s is not None
     return np.array(job.epoch_time_s.times_s[: len(counts)])  # a table's counts are cut at its end only

@@ -132,7 +132,7 @@ def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """A speed law: compute, an overhead per GPU, and a constant."""
     samples = float(generator.integers(10_000, 1_300_000))
     compute = _rounded(10 ** float(generator.uniform(-4, -2)))
-    fastest = float(generator.uniform(4, 2 * max_gpus))
+    fastest = float(generator.uniform(4, max(5, 2 * max_gpus)))
     law = {
         "theta": [compute, _rounded(compute * samples / fastest**2), 0.0, _rounded(float(generator.uniform(0, 2)))],
         "samples": samples,

@@ -7,12 +7,17 @@ from dlsched.ring_allocation.bounds import largest_hull_step
 from dlsched.ring_allocation.checker import job_cost
 from dlsched.ring_allocation.instance import Instance
 
+_LONGEST = 10**6
+
 
 def convex(instance: Instance) -> bool:
-    """Whether every job's allowed counts are consecutive and its cost is convex on them (Fox 1966)."""
+    """Whether every job's allowed counts are consecutive and its cost is convex on them (Fox 1966).
+
+    Laws on more than a million counts are not examined, and answered with False.
+    """
     for place, job in enumerate(instance.jobs):
         counts = instance.counts(place)
-        if counts[-1] - counts[0] + 1 != len(counts):
+        if counts[-1] - counts[0] + 1 != len(counts) or len(counts) > _LONGEST:
             return False
         costs = [job_cost(job, count) for count in counts]
         savings = [first - second for first, second in pairwise(costs)]

@@ -102,26 +102,22 @@ class Instance(InstanceFile):
             first: dict[str, int] = {}
             for place, job in enumerate(self.jobs):
                 if first.setdefault(job.id, place) != place:
-                    raise Refused(f"{job.id!r}, the id of jobs[{first[job.id]}] too", "unique ids", "jobs", place, "id")
+                    raise Refused(
+                        f"{job.id[:60]!r}, the id of jobs[{first[job.id]}] too", "unique ids", "jobs", place, "id"
+                    )
         total = 0.0
         for place, job in enumerate(self.jobs):
-            total += self._largest_cost(place, job)
+            total += sum(job.weight * (job.epochs * time + job.restart_s) for time in self._slowest_s(place, job))
             if not math.isfinite(total):
-                raise Refused(
-                    "times that overflow",
-                    "weight (epochs time + restart) that adds up to a finite number",
-                    "jobs",
-                    place,
-                )
+                allowed = "weight (epochs time + restart) that adds up to a finite number"
+                raise Refused("times that overflow", allowed, "jobs", place)
         return self
 
-    def _largest_cost(self, place: int, job: Job) -> float:
-        """Upper end of the costs: a table's slowest count; a law's ends, between which it is convex or monotone."""
+    def _slowest_s(self, place: int, job: Job) -> tuple[float, ...]:
+        """Slowest time of a table; of a law its ends, between which it is convex or monotone."""
         if job.epoch_time_s is not None:
-            slowest = max(job.epoch_time_s.times_s)
-        else:
-            slowest = max(job.speed.epoch_time_s(1), job.speed.epoch_time_s(self.counts(place)[-1]))
-        return job.weight * (job.epochs * slowest + job.restart_s)
+            return (max(job.epoch_time_s.times_s),)
+        return job.speed.epoch_time_s(1), job.speed.epoch_time_s(self.counts(place)[-1])
 
     def counts(self, job: int) -> Sequence[int]:
         """Allowed counts of GPUs of the job at that position, ascending."""

@@ -6,10 +6,10 @@ from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.dynamic_program import solve_by_states, state_bytes
 from dlsched.algorithms.knapsack import solve_knapsack
 from dlsched.algorithms.lagrange import best_price
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.family import Method
 from dlsched.core.gap import meets
-from dlsched.core.search import Search
+from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import bounds, guarantees, heuristics
 from dlsched.ring_allocation.checker import infeasible
@@ -168,8 +168,9 @@ def _conclude(search: Search, outcome: Outcome, found: Allocation | None, unit: 
     search.nodes += outcome.nodes or 0
     search.message = outcome.message
     if outcome.status is TerminationStatus.INFEASIBLE:
-        search.message = f"{outcome.solver} calls an instance infeasible for which an allocation is held"
-        return TerminationStatus.SOLVER_ERROR
+        raise SolverError(
+            f"{CONTRADICTION}: {outcome.solver} and the checker disagree: infeasible, but a solution is held"
+        )
     if found is not None:
         search.offer(found, source=outcome.solver)
     if outcome.bound is not None:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlsched.core.errors import InputError
+from dlsched.core.files import field_path, shown
 from dlsched.core.frozen import FrozenMapping
+from dlsched.core.instance import LARGEST_COUNT
 from dlsched.ring_allocation.instance import Instance
 
 
@@ -36,9 +38,13 @@ def read_solution(data: Any, instance: Instance) -> Allocation:
         It is not ``{"gpus": {job: integer}}``.
     """
     del instance
-    if not isinstance(data, dict) or set(data) != {"gpus"} or not isinstance(data["gpus"], dict):
-        raise InputError('solution: found something else, allowed: {"gpus": {job: number of GPUs}}')
+    if not isinstance(data, dict) or not isinstance(data.get("gpus"), dict):
+        raise InputError("solution.gpus: found no object, allowed: {job: number of GPUs}")
+    if set(data) != {"gpus"}:
+        other = next(key for key in data if key != "gpus")
+        raise InputError(f"{field_path(('solution', other))}: found an unknown field, allowed: only gpus")
     for job, count in data["gpus"].items():
-        if not isinstance(count, int) or isinstance(count, bool):
-            raise InputError(f"solution.gpus.{job}: found {count!r}, allowed: an integer")
+        if not isinstance(count, int) or isinstance(count, bool) or abs(count) > LARGEST_COUNT:
+            where = field_path(("solution", "gpus", job))
+            raise InputError(f"{where}: found {shown(count)}, allowed: an integer up to 2**53")
     return Allocation(data["gpus"])

@@ -4,6 +4,8 @@ import re
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel, to_pulp
@@ -75,7 +77,9 @@ def solve(
         command.tmpDir = folder
         problem.solve(command)
         text = log.read_text(encoding="utf-8", errors="replace")
-    status, message = _status(problem, text)
+    status, message = _status(
+        problem, text, bounded=bool(np.isfinite(model.lower).all() and np.isfinite(model.upper).all())
+    )
     values = objective = None
     if problem.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
         values = {name: float(v.varValue or 0.0) for name, v in zip(model.names, variables, strict=True)}
@@ -93,7 +97,7 @@ def solve(
     )
 
 
-def _status(problem: "object", text: str) -> tuple[TerminationStatus, str]:
+def _status(problem: "object", text: str, *, bounded: bool) -> tuple[TerminationStatus, str]:
     """CBC's own words, since PuLP's status calls a time limit optimal; pure linear programs print no ``Result``."""
     import pulp
 
@@ -101,6 +105,8 @@ def _status(problem: "object", text: str) -> tuple[TerminationStatus, str]:
     if said is not None:
         word = said.group(1).strip()
         return _WORDS.get(word, TerminationStatus.SOLVER_ERROR), "" if word in _WORDS else word
+    if bounded and "Pre-processing says infeasible or unbounded" in text:
+        return TerminationStatus.INFEASIBLE, ""
     sol_status = getattr(problem, "sol_status", None)
     if sol_status == pulp.LpSolutionOptimal:
         return TerminationStatus.OPTIMAL, ""

@@ -55,27 +55,26 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
         _running = _start()
     process, pipe = _running
     ends = None if time_s is None else time.monotonic() + time_s + GRACE_S
+    kind, content = "", None
     try:
         pipe.send((function, arguments, heard is not None))
-        while True:
+        while kind not in ("done", "failed"):
             if not pipe.poll(None if ends is None else max(0.0, ends - time.monotonic())):
-                stop()
                 raise OutOfTime
             kind, content = pipe.recv()
-            if kind == "heard":
-                if heard is not None:
-                    heard(content)
-            elif kind == "failed":
-                raise content if isinstance(content, DlschedError) else SolverError(content)
-            else:
-                return content
+            if kind == "heard" and heard is not None:
+                heard(content)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         stop()
         raise SolverError(f"the solver process ended with code {process.returncode}") from None
-    except BaseException as error:
-        if not isinstance(error, DlschedError):
-            stop()
+    except (
+        BaseException
+    ):  # out of time, Ctrl-C, or an error of the listener: the child's answer would go to the next call
+        stop()
         raise
+    if kind == "failed":
+        raise content if isinstance(content, DlschedError) else SolverError(content)
+    return content
 
 
 def stop() -> None:

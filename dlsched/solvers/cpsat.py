@@ -11,7 +11,7 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
 
-_LARGEST_OBJECTIVE = 2.0**60  # CP-SAT adds in 64 bits
+_LARGEST_OBJECTIVE = 2.0**53  # CP-SAT adds in 64 bits, and its presolve adds up differences of costs
 _LARGEST_SCALE = 2**20
 
 
@@ -113,7 +113,8 @@ def _whole_costs(model: LinearModel) -> tuple[float, list[int], float]:
     """Scale costs by the largest power of two that CP-SAT can add up; return it, the integers, and the error of rounding."""
     reach = np.maximum(np.abs(model.lower), np.abs(model.upper))
     most = float(np.abs(model.costs) @ reach)
-    scale = 2.0 ** math.floor(math.log2(_LARGEST_OBJECTIVE / most)) if most > 0 else 1.0
+    power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most)) if most > 0 else 0
+    scale = 2.0 ** min(power, 1000)
     whole = [round(cost * scale) for cost in model.costs.tolist()]
     off = np.abs(np.array(whole, dtype=np.float64) / scale - model.costs)
     return scale, whole, float(off @ reach)

@@ -55,7 +55,12 @@ def solve(model: Any, limits: Limits) -> Outcome:
         TerminationCondition.iterationLimit: TerminationStatus.NODE_LIMIT,
         TerminationCondition.interrupted: TerminationStatus.INTERRUPTED,
     }
-    options: dict[str, float | int] = {"parallel/maxnthreads": limits.threads, "numerics/feastol": FEASIBILITY}
+    # SCIP 10.0's symmetry detection takes 1/v and 3/w for each other and "proves" wrong optima: it stays off
+    options: dict[str, float | int] = {
+        "parallel/maxnthreads": limits.threads,
+        "numerics/feastol": FEASIBILITY,
+        "misc/usesymmetry": 0,
+    }
     if limits.nodes is not None:
         options["limits/nodes"] = limits.nodes
     answer = SolverFactory("scip_direct").solve(

@@ -1,5 +1,6 @@
 """Instances from public measurements: one job a published table, with the audit in ``source``."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kind of public file that ``dlsched import`` reads: what it is, its reader, and the reading in of an instance."""
+    """A kind of public file that ``dlsched import`` reads: what it is, and its reader."""
 
     words: str
     read: Callable[[str], tuple[list[PublishedSpeed], list[str]]]
@@ -42,12 +43,16 @@ def import_instance(source: str, path: str, *, gpus: int | None = None, epochs: 
     Raises
     ------
     UsageError
-        An unknown source.
+        An unknown source, or a number out of range.
     InputError
         The file cannot be read, is malformed, or holds no table.
     """
     if source not in SOURCES:
         raise UsageError(f"source: found {source!r}, allowed: {', '.join(SOURCES)}")
+    if gpus is not None and gpus < 1:
+        raise UsageError(f"gpus: found {gpus}, allowed: an integer >= 1")
+    if not 0 <= epochs < math.inf:
+        raise UsageError(f"epochs: found {epochs}, allowed: a number >= 0")
     try:
         speeds, audit = SOURCES[source].read(path)
     except OSError as error:

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from dlsched.algorithms.cost_table import CostTable
-from dlsched.algorithms.dominance import hull, slopes, undominated
+from dlsched.algorithms.dominance import hull, undominated
 from dlsched.testing import cost_tables
 
 SETTINGS = settings(max_examples=200, derandomize=True, deadline=None, database=None)
@@ -64,12 +64,6 @@ def test_savings_fall_along_the_hull(table):
         steps = [(c - d) / (w - v) for (v, c), (w, d) in itertools.pairwise(vertices)]
         assert all(step > 0 for step in steps)
         assert all(later <= earlier * (1 + Fraction(1, 10**12)) for earlier, later in itertools.pairwise(steps))
-
-
-def test_slopes_across_jobs_do_not_divide_by_zero():
-    """The step from one job's pair to the next job's is meaningless, but no warning: both jobs have 1 unit."""
-    steps = slopes(CostTable.from_rows([{1: -6.0}, {1: -6.0}]), np.array([0, 1]))
-    assert len(steps) == 2
 
 
 def test_hull_by_hand():

@@ -54,9 +54,7 @@ def test_the_fields_are_the_documented_ones(schema: dict[str, Any]) -> None:
     assert (law["properties"]["theta"]["minItems"], law["properties"]["theta"]["maxItems"]) == (4, 4)
 
 
-def test_instances_pass_and_malformed_ones_do_not(
-    schema: dict[str, Any], two_jobs: dict[str, Any], cli: Any
-) -> None:
+def test_instances_pass_and_malformed_ones_do_not(schema: dict[str, Any], two_jobs: dict[str, Any], cli: Any) -> None:
     """By an independent validator, where it is installed."""
     jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(schema)

@@ -13,8 +13,6 @@ objective           minimise sum_jn cost_j(n) x_jn
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dlsched.algorithms.dominance import undominated
 from dlsched.core.labels import plain_labels
 from dlsched.ring_allocation.costs import cost_table
@@ -28,7 +26,11 @@ Decode = Callable[[Mapping[str, float]], Allocation]
 
 
 def build_milp(
-    instance: Instance, *, drop_dominated: bool = False, tick: Callable[[], None] | None = None
+    instance: Instance,
+    *,
+    fitting: bool = True,
+    drop_dominated: bool = False,
+    tick: Callable[[], None] | None = None,
 ) -> tuple["pulp.LpProblem", Decode]:
     """Build the model and the function that reads an allocation from values of its variables.
 
@@ -36,6 +38,8 @@ def build_milp(
     ----------
     instance
         Any valid instance.
+    fitting
+        Leave out counts that do not fit beside the smallest counts of the other jobs.
     drop_dominated
         Leave out counts that cost no less than a smaller count of the same job; the optimum stays.
     tick
@@ -48,7 +52,7 @@ def build_milp(
     """
     import pulp
 
-    table = cost_table(instance)
+    table = cost_table(instance, fitting=fitting)
     if drop_dominated:
         table = table.subset(undominated(table))
     labels = plain_labels([job.id for job in instance.jobs], "j")
@@ -85,8 +89,3 @@ def start_values(instance: Instance, allocation: Allocation) -> dict[str, float]
     """Return an allocation as values of the model's variables; those not named are 0."""
     labels = plain_labels([job.id for job in instance.jobs], "j")
     return {f"x_{label}_{allocation.gpus[job.id]}": 1.0 for job, label in zip(instance.jobs, labels, strict=True)}
-
-
-def size(instance: Instance) -> int:
-    """Variables of the model without dominated counts."""
-    return int(np.count_nonzero(undominated(cost_table(instance))))
