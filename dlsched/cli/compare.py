@@ -296,11 +296,11 @@ def _require_plot(path: str) -> None:
 
     try:
         require_format(path)
+        require_writable(path)
     except ValueError as error:
         raise UsageError(f"plot: {error}") from None
     if importlib.util.find_spec("matplotlib") is None:
         raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
-    require_writable(path)
 
 
 def _draw(rows: list[Row], path: str) -> None:

@@ -28,7 +28,10 @@ def run(
         raise UsageError(f"formulation: found {formulation!r}, allowed: {', '.join(formulations)}")
     if format_ not in ("lp", "mps"):
         raise UsageError(f"format: found {format_!r}, allowed: lp, mps")
-    text = model_text(formulations[formulation](instance), format_)
+    try:
+        text = model_text(formulations[formulation](instance), format_)
+    except OSError as error:
+        raise InputError(f"{out or 'temporary file'}: cannot be written: {error.strerror or error}") from None
     if out is None:
         sys.stdout.write(text)
     else:
@@ -38,10 +41,7 @@ def run(
 
 def model_text(problem: object, format_: str) -> str:
     """Write a PuLP model with its own names."""
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, f"model.{format_}")
-            getattr(problem, "writeLP" if format_ == "lp" else "writeMPS")(str(path))
-            return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"temporary folder: cannot be written: {error.strerror or error}") from None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"model.{format_}")
+        getattr(problem, "writeLP" if format_ == "lp" else "writeMPS")(str(path))
+        return path.read_text(encoding="utf-8")

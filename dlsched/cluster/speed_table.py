@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from dlsched.core.files import Refused
+from dlsched.core.files import Refused, shown
 from dlsched.core.instance import LARGEST_COUNT
 
 
@@ -31,7 +31,7 @@ class SpeedTable(Mapping[int, float]):
     counts: tuple[int, ...]
     times_s: tuple[float, ...]
 
-    def __init__(self, epoch_time_s: Mapping[int, float] | Mapping[str, float]) -> None:
+    def __init__(self, epoch_time_s: Mapping[Any, float]) -> None:
         keys, times = list(epoch_time_s), list(epoch_time_s.values())
         if not keys:
             raise Refused("an empty object", "at least one count of GPUs")
@@ -39,8 +39,8 @@ class SpeedTable(Mapping[int, float]):
         if set(map(type, times)) != {float}:
             times = [_seconds(key, time) for key, time in zip(keys, times, strict=True)]
         if not (min(times) > 0 and all(map(math.isfinite, times))):
-            key, time = next((key, time) for key, time in zip(keys, times, strict=True) if not 0 < time < math.inf)
-            raise Refused(repr(time), "a number > 0", str(key))
+            key = next(key for key, time in zip(keys, times, strict=True) if not 0 < time < math.inf)
+            raise Refused(repr(epoch_time_s[key]), "a number > 0", str(key))
         if order is not None:
             times = [times[place] for place in order]
         object.__setattr__(self, "counts", counts)
@@ -123,7 +123,7 @@ def _plain_counts(keys: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ..
     ascending = sorted(counts)
     if ascending[0] < 1 or ascending[-1] > LARGEST_COUNT:
         wrong = str(ascending[0] if ascending[0] < 1 else ascending[-1])
-        raise Refused(f"the count {wrong[:40]}", "counts that are integers from 1 to 2**53, written plainly", wrong)
+        raise Refused(f"the count {wrong[:40]!r}", "counts that are integers from 1 to 2**53, written plainly", wrong)
     if len(set(counts)) < len(counts):
         twice = next(count for count in counts if counts.count(count) > 1)
         raise Refused(f"the count {twice} twice", "every count once", str(twice))
@@ -150,5 +150,5 @@ def _seconds(key: Any, time: Any) -> float:
         try:
             return float(time)
         except OverflowError:
-            raise Refused("a number too large for a float", "a number > 0", str(key)) from None
-    raise Refused("null" if time is None else repr(time)[:40], "a number > 0", str(key))
+            raise Refused(shown(time), "a number > 0 that a float can hold", str(key)) from None
+    raise Refused(shown(time), "a number > 0", str(key))

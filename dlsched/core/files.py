@@ -99,9 +99,13 @@ def field_path(where: tuple[str | int, ...]) -> str:
         if isinstance(step, int):
             path += f"[{step}]"
         else:
-            name = step if step.isprintable() and len(step) <= _FOUND else f"{step[:_FOUND]!r}"
-            path += f".{name}" if path else name
+            path += f".{printable(step[:_FOUND])}" if path else printable(step[:_FOUND])
     return path or "the file"
+
+
+def printable(text: str) -> str:
+    """Write text on one line, with what no terminal shows escaped."""
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def located(error: ValidationError) -> str:
@@ -131,7 +135,7 @@ def shown(value: Any) -> str:
         return "an empty list" if not value else "a list"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _number_text(value)
+    text = json.dumps(printable(value), ensure_ascii=False) if isinstance(value, str) else _number_text(value)
     return text if len(text) <= _FOUND else text[: _FOUND - 3] + "..."
 
 

@@ -70,7 +70,7 @@ class InstanceFile(BaseModel):
 
     def as_data(self) -> dict[str, Any]:
         """Return the instance as its file holds it; fields at their default are left out."""
-        return {"format": f"dlsched/{self.family}/1"} | self.model_dump(mode="python", exclude_defaults=True)
+        return {"format": f"dlsched/{self.family}/1"} | self.model_dump(mode="json", exclude_defaults=True)
 
     def canonical_data(self) -> dict[str, Any]:
         """Return what the hash covers: ``as_data`` without ``known`` and ``source``."""

@@ -1,6 +1,5 @@
 """Reading result files: complete ones (``dlsched/result/1``), and bare ``{"solution": ...}`` from anyone's heuristic."""
 
-import json
 import os
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -104,10 +103,6 @@ def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
         It is neither a complete result nor a bare solution, or it contradicts itself.
     """
     name = os.fspath(path)
-    try:
-        json.dumps(data, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise InputError(f"{name}: found half a character (a lone surrogate), allowed: valid Unicode") from None
     if not isinstance(data, dict):
         raise InputError(f"{name}: the file: found no object, allowed: a result")
     try:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from dlsched.core.files import printable
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -25,5 +27,5 @@ class Violation:
     message: str = ""
 
     def __str__(self) -> str:
-        place = f"[{self.where}]" if self.where else ""
+        place = f"[{printable(self.where)}]" if self.where else ""
         return f"{self.rule}{place}: {self.message}"

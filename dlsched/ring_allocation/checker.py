@@ -9,9 +9,12 @@ minimise sum_j cost_j(w_j),  cost_j(w) = omega_j (Q_j tau_j(w) + rho_j [current_
 import math
 
 from dlsched.core.errors import UsageError
+from dlsched.core.files import shown
 from dlsched.core.violation import Violation
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation
+
+_LARGEST = 2**1000  # a larger excess has no float
 
 
 def objective(instance: Instance, allocation: Allocation) -> float:
@@ -39,8 +42,8 @@ def check(instance: Instance, allocation: Allocation) -> list[Violation]:
     violations = _broken_choices(instance, allocation)
     used = sum(count for count in allocation.gpus.values() if _whole(count))
     if used > instance.gpus:
-        message = f"{used} GPUs are given, the cluster has {instance.gpus}"
-        violations.append(Violation("capacity", amount=float(used - instance.gpus), message=message))
+        message = f"{shown(used)} GPUs are given, the cluster has {instance.gpus}"
+        violations.append(Violation("capacity", amount=float(min(used - instance.gpus, _LARGEST)), message=message))
     return violations
 
 
@@ -57,7 +60,7 @@ def _broken_choices(instance: Instance, allocation: Allocation) -> list[Violatio
         elif not _whole(count) or count not in (
             instance.counts(place) if job.epoch_time_s is None else job.epoch_time_s
         ):
-            violations.append(Violation("choice", job.id, message=f"{count!r} GPUs is no allowed count"))
+            violations.append(Violation("choice", job.id, message=f"{shown(count)} GPUs is no allowed count"))
     for name in allocation.gpus:
         if name not in instance.index:
             violations.append(Violation("choice", name, message="there is no such job"))

@@ -136,10 +136,10 @@ class Instance(InstanceFile):
         """Sum of the smallest allowed counts; when it exceeds ``gpus``, no allocation exists."""
         return sum(self.counts(job)[0] for job in range(len(self.jobs)))
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the instance as its file holds it; a ``max_gpus`` equal to ``gpus`` is the default and left out."""
-        data = super().as_data()
+    def canonical_data(self) -> dict[str, Any]:
+        """Return what the hash covers; a ``max_gpus`` equal to ``gpus`` is the default and left out."""
+        data = super().canonical_data()
         for job in data["jobs"]:
             if job.get("max_gpus") == self.gpus:
                 del job["max_gpus"]
-        return data | {"jobs": list(data["jobs"])}
+        return data

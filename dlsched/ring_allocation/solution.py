@@ -7,7 +7,6 @@ from typing import Any
 from dlsched.core.errors import InputError
 from dlsched.core.files import field_path, shown
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import LARGEST_COUNT
 from dlsched.ring_allocation.instance import Instance
 
 
@@ -44,7 +43,7 @@ def read_solution(data: Any, instance: Instance) -> Allocation:
         other = next(key for key in data if key != "gpus")
         raise InputError(f"{field_path(('solution', other))}: found an unknown field, allowed: only gpus")
     for job, count in data["gpus"].items():
-        if not isinstance(count, int) or isinstance(count, bool) or abs(count) > LARGEST_COUNT:
+        if not isinstance(count, int) or isinstance(count, bool):
             where = field_path(("solution", "gpus", job))
-            raise InputError(f"{where}: found {shown(count)}, allowed: an integer up to 2**53")
+            raise InputError(f"{where}: found {shown(count)}, allowed: an integer")
     return Allocation(data["gpus"])

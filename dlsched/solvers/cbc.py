@@ -105,7 +105,7 @@ def _status(problem: "object", text: str, *, bounded: bool) -> tuple[Termination
     if said is not None:
         word = said.group(1).strip()
         return _WORDS.get(word, TerminationStatus.SOLVER_ERROR), "" if word in _WORDS else word
-    if bounded and "Pre-processing says infeasible or unbounded" in text:
+    if "Problem is infeasible" in text or (bounded and "Pre-processing says infeasible or unbounded" in text):
         return TerminationStatus.INFEASIBLE, ""
     sol_status = getattr(problem, "sol_status", None)
     if sol_status == pulp.LpSolutionOptimal:

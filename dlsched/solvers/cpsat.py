@@ -50,7 +50,7 @@ def solve(
             _end(low * factor, math.ceil, cp_model.INT_MIN), _end(high * factor, math.floor, cp_model.INT_MAX)
         )
         cp.add_linear_expression_in_domain(row, domain)
-    scale, whole_costs, error = _whole_costs(model)
+    power, whole_costs, error = _whole_costs(model)
     total = cp_model.LinearExpr.weighted_sum(variables, whole_costs)
     cp.minimize(total) if model.sense is Sense.MINIMIZE else cp.maximize(total)
     for name, variable in zip(model.names, variables, strict=True):
@@ -71,7 +71,7 @@ def solve(
     point = np.array([values[name] for name in model.names]) if values is not None else None
     bound = None
     if held or code == cp_model.UNKNOWN:
-        bound = solver.best_objective_bound / scale - model.sign * error + model.constant
+        bound = math.ldexp(solver.best_objective_bound, -power) - model.sign * error + model.constant
     status = _status(code, cp_model, limits, solver.wall_time)
     return Outcome(
         status=status,
@@ -109,15 +109,14 @@ def _whole(coefficients: list[float], name: str) -> tuple[int, list[int]]:
     raise UsageError(f"solver cpsat: row {name!r} has coefficients that are no integers even times {_LARGEST_SCALE}")
 
 
-def _whole_costs(model: LinearModel) -> tuple[float, list[int], float]:
-    """Scale costs by the largest power of two that CP-SAT can add up; return it, the integers, and the error of rounding."""
+def _whole_costs(model: LinearModel) -> tuple[int, list[int], float]:
+    """Scale costs by the largest power of two that CP-SAT can add up; return its exponent, the integers, and the error."""
     reach = np.maximum(np.abs(model.lower), np.abs(model.upper))
     most = float(np.abs(model.costs) @ reach)
     power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most)) if most > 0 else 0
-    scale = 2.0 ** min(power, 1000)
-    whole = [round(cost * scale) for cost in model.costs.tolist()]
-    off = np.abs(np.array(whole, dtype=np.float64) / scale - model.costs)
-    return scale, whole, float(off @ reach)
+    whole = [round(math.ldexp(cost, power)) for cost in model.costs.tolist()]
+    off = np.abs(np.array([math.ldexp(cost, -power) for cost in whole]) - model.costs)
+    return power, whole, float(off @ reach)
 
 
 def _end(value: float, rounding: Any, infinite: int) -> int:

@@ -3,7 +3,6 @@
 import itertools
 from fractions import Fraction
 
-import numpy as np
 from hypothesis import given, settings
 
 from dlsched.algorithms.cost_table import CostTable
@@ -71,7 +70,6 @@ def test_hull_by_hand():
     table = CostTable.from_rows([{1: 10.0, 2: 8.0, 3: 3.0, 5: 2.0, 9: 5.0}])
     assert undominated(table).tolist() == [True, True, True, True, False]
     assert hull(table).tolist() == [True, False, True, True, False]
-    assert slopes(table, np.array([0, 2, 3])).tolist()[:2] == [3.5, 0.5]
 
 
 def test_collinear_pairs_are_stepped_over():

@@ -149,10 +149,11 @@ def test_0_at_a_limit_with_a_solution_held(method: str, cli: Command, example: P
 
 
 def test_a_limit_of_a_moment_holds_no_less_than_a_limit_of_zero(cli: Command, example: Path) -> None:
-    """1e-9 s end with the start heuristic's answer too, in every exact method."""
+    """1e-9 s end with the start heuristic's answer too; only the price search, which no limit cuts, may prove the optimum."""
     for method in ("exact", "dp", "milp", "minlp"):
         ended = cli("solve", example, "--method", method, "--time-limit", "1e-9", "--json")
-        assert (ended.code, ended.json["status"]) == (0, "time_limit"), method
+        allowed = {"time_limit", "optimal"} if method == "exact" else {"time_limit"}
+        assert ended.code == 0 and ended.json["status"] in allowed, method
 
 
 def test_6_for_a_solver_that_is_not_installed(cli: Command, example: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,9 +41,7 @@ def build_minlp(instance: Instance, *, tick: Callable[[], None] | None = None) -
     unit_s = _unit_s(instance)
     model.w = pyo.Var(jobs, domain=pyo.Integers)
     model.speed = pyo.Var([j for j in jobs if instance.jobs[j].epoch_time_s is not None])
-    model.x = pyo.Var(
-        [(j, n) for j in jobs for n in (instance.jobs[j].epoch_time_s or ()) if n <= instance.gpus], domain=pyo.Binary
-    )
+    model.x = pyo.Var([(j, n) for j in jobs for n in _table_counts(instance, instance.jobs[j])], domain=pyo.Binary)
     model.kept = pyo.Var([j for j in jobs if _may_restart(instance.jobs[j])], domain=pyo.Binary)
     model.capacity = pyo.Constraint(expr=sum(model.w[j] for j in jobs) <= instance.gpus)
     for rows in ("choice", "count", "table", "kept_least", "kept_most"):
@@ -66,17 +64,15 @@ def _time_left(model: Any, instance: Instance, place: int, job: Job) -> Any:
     counts = instance.counts(place)
     w = model.w[place]
     w.setlb(counts[0])
-    w.setub(min(counts[-1], instance.gpus))
+    w.setub(max(counts[0], min(counts[-1], instance.gpus)))
     if job.epoch_time_s is not None:
-        fitting = [n for n in job.epoch_time_s if n <= instance.gpus]
-        speeds = {n: 1.0 / job.epoch_time_s[n] for n in fitting}
+        speeds = {n: 1.0 / job.epoch_time_s[n] for n in _table_counts(instance, job)}
         speed = model.speed[place]
-        if speeds:
-            speed.setlb(min(speeds.values()))
-            speed.setub(max(speeds.values()))
-        model.choice.add(sum(model.x[place, n] for n in fitting) == 1)
-        model.count.add(w == sum(n * model.x[place, n] for n in fitting))
-        model.table.add(speed == sum(speeds[n] * model.x[place, n] for n in fitting))
+        speed.setlb(min(speeds.values()))
+        speed.setub(max(speeds.values()))
+        model.choice.add(sum(model.x[place, n] for n in speeds) == 1)
+        model.count.add(w == sum(n * model.x[place, n] for n in speeds))
+        model.table.add(speed == sum(speeds[n] * model.x[place, n] for n in speeds))
         time = job.epochs / speed
     else:
         assert job.speed_law is not None
@@ -93,6 +89,14 @@ def _time_left(model: Any, instance: Instance, place: int, job: Job) -> Any:
     model.kept_least.add(w >= current * kept + counts[0] * (1 - kept))
     model.kept_most.add(w <= current * kept + min(counts[-1], instance.gpus) * (1 - kept))
     return time + job.restart_s * (1 - kept)
+
+
+def _table_counts(instance: Instance, job: Job) -> list[int]:
+    """Counts of a table that the cluster has GPUs for, and in any case the smallest; none for a law."""
+    if job.epoch_time_s is None:
+        return []
+    counts = job.epoch_time_s.counts
+    return [n for n in counts if n <= instance.gpus or n == counts[0]]
 
 
 def _may_restart(job: Job) -> bool:
