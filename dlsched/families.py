@@ -6,9 +6,10 @@ from typing import Any
 from dlsched import ring_allocation
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import Family
-from dlsched.core.files import field_path, json_text, read_json, write_text
+from dlsched.core.files import json_text, read_json, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.messages import field_path
 from dlsched.core.result import Result
 from dlsched.core.run import run_method
 from dlsched.core.violation import Violation

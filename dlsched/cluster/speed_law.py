@@ -20,8 +20,8 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from dlsched.core.files import Refused
 from dlsched.core.instance import STRICT, NonNegative, Positive
+from dlsched.core.messages import Refused
 
 
 class SpeedLaw(BaseModel):

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from dlsched.core.files import Refused, shown
 from dlsched.core.instance import LARGEST_COUNT
+from dlsched.core.messages import Refused, shown
 
 
 class SpeedTable(Mapping[int, float]):

@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dlsched.core.errors import InstanceError
-from dlsched.core.files import Refused, canonical_sha256, located
+from dlsched.core.files import canonical_sha256
+from dlsched.core.messages import Refused, located
 
 LARGEST_COUNT = 2**53
 """Counts up to here are exact in every JSON reader and in double precision."""

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ValidationError
 
 from dlsched.core.certificate import Certificate, DualsCertificate, PriceCertificate
 from dlsched.core.errors import InputError
-from dlsched.core.files import field_path, located
 from dlsched.core.instance import STRICT, Finite, Name, NonNegative
 from dlsched.core.limits import Limits
+from dlsched.core.messages import field_path, located
 from dlsched.core.result import InstanceId, Result
 from dlsched.core.status import Sense, TerminationStatus
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dlsched.core.files import printable
+from dlsched.core.messages import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ minimise sum_j cost_j(w_j),  cost_j(w) = omega_j (Q_j tau_j(w) + rho_j [current_
 import math
 
 from dlsched.core.errors import UsageError
-from dlsched.core.files import shown
+from dlsched.core.messages import shown
 from dlsched.core.violation import Violation
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation

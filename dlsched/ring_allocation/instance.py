@@ -23,8 +23,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from dlsched.cluster.speed_law import SpeedLaw
 from dlsched.cluster.speed_table import SpeedTable
-from dlsched.core.files import Refused
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive
+from dlsched.core.messages import Refused
 
 
 class Job(BaseModel):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlsched.core.errors import InputError
-from dlsched.core.files import field_path, shown
 from dlsched.core.frozen import FrozenMapping
+from dlsched.core.messages import field_path, shown
 from dlsched.ring_allocation.instance import Instance
 
 

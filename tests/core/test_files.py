@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.core.files import canonical_sha256, field_path, json_text, read_json, write_text
+from dlsched.core.files import canonical_sha256, json_text, read_json, write_text
+from dlsched.core.messages import field_path
 
 
 def refused(tmp_path, content):

@@ -1,0 +1,106 @@
+"""What messages say of bad input: the path of the field, what was found, what is allowed; always on one line."""
+
+import json
+from typing import Any
+
+from pydantic import ValidationError
+
+FOUND = 60
+"""Characters of a name or a found value that a message shows."""
+
+
+class Refused(ValueError):  # noqa: N818  says what happened to the value
+    """Raised by a validator: what was found and what is allowed, below the field that the validator belongs to."""
+
+    def __init__(self, found: str, allowed: str, *where: str | int) -> None:
+        super().__init__(f"found {found}, allowed: {allowed}")
+        self.found, self.allowed, self.where = found, allowed, where
+
+
+def field_path(where: tuple[str | int, ...]) -> str:
+    """Write a path as a person would.
+
+    >>> field_path(("jobs", 3, "epochs"))
+    'jobs[3].epochs'
+    """
+    path = ""
+    for step in where:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        else:
+            path += f".{printable(step[:FOUND])}" if path else printable(step[:FOUND])
+    return path or "the file"
+
+
+def printable(text: str) -> str:
+    """Write text on one line, with what no terminal shows escaped."""
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def located(error: ValidationError) -> str:
+    """One sentence of a Pydantic error: the path of the first field, what was found, what is allowed; and how many more."""
+    errors = error.errors(include_url=False)
+    errors = [
+        each for each in errors if each["type"] != "too_short"
+    ] or errors  # a list is also short of its bad entries
+    first = errors[0]
+    where, found, allowed = first["loc"], shown(first["input"]), _allowed(first)
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, Refused):
+        where, found, allowed = (*where, *cause.where), cause.found, cause.allowed
+    if first["type"] == "missing":
+        found = "nothing"
+    if first["type"] == "extra_forbidden":
+        found = "an unknown field"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{field_path(where)}: found {found}, allowed: {allowed}{more}"
+
+
+def shown(value: Any) -> str:
+    """Write a found value for a message: short, on one line."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "an empty list" if not value else "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = json.dumps(printable(value), ensure_ascii=False) if isinstance(value, str) else _number_text(value)
+    return text if len(text) <= FOUND else text[: FOUND - 3] + "..."
+
+
+def _number_text(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # an integer of too many digits to print
+        return "an integer of thousands of digits"
+
+
+_ALLOWED = {
+    "missing": "this field is required",
+    "extra_forbidden": "only the fields of the format",
+    "greater_than": "a number > {gt:g}",
+    "greater_than_equal": "a number >= {ge:g}",
+    "less_than_equal": "a number <= {le:g}",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "int_type": "an integer",
+    "int_from_float": "an integer",
+    "string_type": "a string",
+    "string_too_short": "a non-empty string",
+    "string_unicode": "a string of valid Unicode",
+    "too_short": "a list with at least {min_length} entries",
+    "too_long": "a list with at most {max_length} entries",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "mapping_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "literal_error": "{expected}",
+    "bool_type": "true or false",
+}
+
+
+def _allowed(error: Any) -> str:
+    pattern = _ALLOWED.get(error["type"])
+    return str(error["msg"]) if pattern is None else pattern.format(**error.get("ctx", {}))
