@@ -1,7 +1,8 @@
 """Solvers run in a child process, so that a time limit holds and Ctrl-C answers at once, whatever the solver does.
 
 HiGHS in SciPy, CBC and SCIP do not stop for Ctrl-C in process, and CBC can overrun its limit; all print on standard
-output at times. The child has a session of its own, no standard output, and is reused until it has to be killed.
+output at times. The child has a process group of its own, no standard output, and is reused by its thread until it has
+to be killed.
 """
 
 import atexit
@@ -11,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -27,7 +29,15 @@ class OutOfTime(Exception):  # noqa: N818  a signal, not an error
     """The child overran its time and was killed."""
 
 
-_running: tuple["subprocess.Popen[bytes]", Connection] | None = None
+class _Children(threading.local):
+    """The child of this thread, and the process that started it: after a fork it is another's."""
+
+    owner = 0
+    process: "subprocess.Popen[bytes] | None" = None
+    pipe: Connection | None = None
+
+
+_children = _Children()
 
 
 def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[Any], None] | None = None) -> Any:
@@ -50,10 +60,11 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
     KeyboardInterrupt
         The user stopped it; the child is killed first.
     """
-    global _running
-    if _running is None or _running[0].poll() is not None:
-        _running = _start()
-    process, pipe = _running
+    if _children.process is None or _children.owner != os.getpid() or _children.process.poll() is not None:
+        _children.owner = os.getpid()
+        _children.process, _children.pipe = _start()
+    process, pipe = _children.process, _children.pipe
+    assert pipe is not None
     ends = None if time_s is None else time.monotonic() + time_s + GRACE_S
     kind, content = "", None
     try:
@@ -78,12 +89,11 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
 
 
 def stop() -> None:
-    """Kill the child and everything it started; the next call starts another."""
-    global _running
-    if _running is None:
+    """Kill this thread's child and everything it started; the next call starts another."""
+    process, pipe = _children.process, _children.pipe
+    _children.process = _children.pipe = None
+    if process is None or pipe is None or _children.owner != os.getpid():
         return
-    process, pipe = _running
-    _running = None
     pipe.close()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
