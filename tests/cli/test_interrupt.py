@@ -129,12 +129,19 @@ def test_a_time_limit_holds(hard: dict[str, Path], start: Any, cli: Any, tmp_pat
     wait_until(lambda: not any(map(alive, solvers)))
 
 
+def runs_scip(process: int) -> bool:
+    """Whether a process has loaded SCIP; one that has ended in the meantime has not."""
+    try:
+        return "pyscipopt" in Path(f"/proc/{process}/maps").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_killing_the_program_ends_its_solver(hard: dict[str, Path], start: Any) -> None:
     """Even a kill that no program can answer leaves no SCIP behind."""
     process = start("solve", hard["minlp"], "--method", "minlp")
-    (solver,) = wait_until(lambda: children(process.pid))
-    wait_until(lambda: "pyscipopt" in Path(f"/proc/{solver}/maps").read_text())
+    (solver,) = wait_until(lambda: list(filter(runs_scip, children(process.pid))))
     process.kill()
     process.wait()
     wait_until(lambda: not alive(solver))
