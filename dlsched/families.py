@@ -21,7 +21,9 @@ FAMILIES = {family.name: family for family in (ring_allocation.FAMILY,)}
 
 
 def family_of(instance: InstanceFile) -> Family:
-    """Return the record of an instance's family."""
+    """Return the record of an instance's family; UsageError for what is no instance."""
+    if not isinstance(instance, InstanceFile):
+        raise UsageError(f"instance: found {type(instance).__name__}, allowed: an instance, as dlsched.read returns it")
     return FAMILIES[instance.family]
 
 

@@ -187,7 +187,7 @@ def test_importing_dlsched_is_silent_and_logs_nothing():
         "import logging; before = list(logging.getLogger().handlers)\n"
         "import dlsched\n"
         "from dlsched.solvers import child\n"
-        "print(before == logging.getLogger().handlers, child._children.process)"
+        "print(before == logging.getLogger().handlers, child._local.child)"
     )
     assert run(code) == "True None"
 

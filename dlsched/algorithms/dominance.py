@@ -29,23 +29,22 @@ def undominated(table: CostTable) -> BoolArray:
 def hull(table: CostTable) -> BoolArray:
     """Mark the pairs on the lower convex hull of their job, from its smallest count down to its least cost; shape (P,).
 
-    Gift wrapping, all jobs at a time: from each job's last vertex go to the pair with the largest saving per added
-    unit, the farthest among equals. Cost O(P) a vertex of the longest hull, over pairs still ahead.
+    Starting from the undominated pairs, all that lie on or above the line through their two neighbours are dropped, in
+    all jobs at a time, until none does: such a pair is no vertex whatever becomes of its neighbours. Cost O(P) a round,
+    over the pairs still there; tables need a few rounds, convex costs one.
     """
-    marked = np.zeros(table.pairs, dtype=bool)
-    marked[table.first] = True
     pairs = np.flatnonzero(undominated(table))
-    rows = np.searchsorted(table.starts, pairs, side="right") - 1
-    vertex = table.first.copy()
     while True:
-        ahead = pairs > vertex[rows]
-        pairs, rows = pairs[ahead], rows[ahead]
-        if not len(pairs):
-            return marked
-        here = vertex[rows]
-        slope = (table.costs[here] - table.costs[pairs]) / (table.counts[pairs] - table.counts[here])
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        best = np.repeat(np.maximum.reduceat(slope, starts), np.diff(np.append(starts, len(rows))))
-        hits = np.flatnonzero(slope == best)
-        vertex[rows[hits]] = pairs[hits]  # ascending, so the farthest of equals stays
-        marked[vertex[rows[starts]]] = True
+        rows = np.searchsorted(table.starts, pairs, side="right") - 1
+        same = rows[:-1] == rows[1:]
+        saved = table.costs[pairs[:-1]] - table.costs[pairs[1:]]
+        added = np.where(same, table.counts[pairs[1:]] - table.counts[pairs[:-1]], 1)
+        slope = saved / added
+        keep = np.ones(len(pairs), dtype=bool)
+        keep[1:-1] = ~(same[:-1] & same[1:] & (slope[:-1] <= slope[1:]))
+        if keep.all():
+            break
+        pairs = pairs[keep]
+    marked = np.zeros(table.pairs, dtype=bool)
+    marked[pairs] = True
+    return marked

@@ -36,7 +36,7 @@ from dlsched.algorithms.lagrange import Frontier, best_price
 
 _FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
 _GROWTH = 4
-_ROUNDING = 1e-13  # relative; a choice better by less than this is not looked for
+_ROUNDING = 1e-13  # of the largest term of a regret; a choice better by less than this is not looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ def solve_knapsack(
 
     Returns
     -------
-    The optimum (to 1e-13 of its size), or None when even the smallest counts exceed the capacity. Ties may go either way,
+    The optimum (up to rounding), or None when even the smallest counts exceed the capacity. Ties may go either way,
     but always the same.
 
     Notes
@@ -129,12 +129,13 @@ class _Core:
     @classmethod
     def around(cls, table: CostTable, capacity: int, price: float, base: IntArray) -> "_Core":
         """Keep the pairs other than the base whose regret is below the excess of the base."""
-        values = table.costs + price * table.counts
-        values -= np.repeat(values[base], table.lengths)
+        dearer = table.costs - np.repeat(table.costs[base], table.lengths)
+        larger = price * (table.counts - np.repeat(table.counts[base], table.lengths))
+        values = dearer + larger
         slack = capacity - int(table.counts[base].sum())
         best = price * slack
-        noise = _ROUNDING * (float(np.abs(table.costs[base]).sum()) + price * capacity)
         pairs = np.flatnonzero(values < best)
+        noise = _ROUNDING * float((np.abs(dearer[pairs]) + np.abs(larger[pairs])).max(initial=0.0))
         jobs = np.searchsorted(table.starts, pairs, side="right") - 1
         other = pairs != base[jobs]
         pairs, jobs = pairs[other], jobs[other]

@@ -102,6 +102,8 @@ def agreement(first: Result[Any], second: Result[Any]) -> str:
         return f"cross-check: {by} also proves infeasibility"
     if first.proven and second.proven:
         return f"cross-check: {by} proves the same optimum, {second.objective!r}"
+    if second.proven:
+        return f"cross-check: {by} proves the optimum {second.objective!r}"
     return f"cross-check: {by} stopped with {second.status}, objective {second.objective!r}, bound {second.bound!r}"
 
 

@@ -1,5 +1,6 @@
 """The head that every instance file shares, and how an instance is validated, written and hashed."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
@@ -68,6 +69,12 @@ class InstanceFile(BaseModel):
             super().__init__(**data)
         except ValidationError as error:
             raise InstanceError(located(error)) from None
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with fields replaced, validated like any other instance."""
+        del deep  # nothing in it can change
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**(fields | dict(update or {})))
 
     def as_data(self) -> dict[str, Any]:
         """Return the instance as its file holds it; fields at their default are left out."""

@@ -99,6 +99,8 @@ class Result(Generic[S_co]):
     message: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "status", TerminationStatus(self.status))
+        object.__setattr__(self, "sense", Sense(self.sense))
         objective, bound, status = self.objective, self.bound, self.status
         for name, value in (("objective", objective), ("bound", bound), ("runtime_s", self.runtime_s)):
             if value is not None and not math.isfinite(value):

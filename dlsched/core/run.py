@@ -37,8 +37,14 @@ def run_method(
         allowed = ", ".join(chosen.solvers) or "none, it needs no solver"
         raise UsageError(f"solver of method {chosen.name}: found {solver!r}, allowed: {allowed}")
     limits = limits or Limits()
-    if seed < 0:
-        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+    if not isinstance(limits, Limits):
+        raise UsageError(f"limits: found {limits!r}, allowed: Limits(time_s=...)")
+    if not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed: found {seed!r}, allowed: an integer >= 0")
+    if isinstance(start, Result):
+        start = start.solution
+    if start is not None and not hasattr(start, "as_data"):
+        raise UsageError(f"start: found {type(start).__name__}, allowed: a solution or a result of the family")
     search = Search(
         objective=partial(family.objective, instance),
         check=partial(family.check, instance),
@@ -61,6 +67,8 @@ def run_method(
         status = TerminationStatus.INTERRUPTED
     except SolverError as error:
         status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
+    except MemoryError:
+        status, search.message = TerminationStatus.SOLVER_ERROR, "out of memory"
     result: Result[Any] = Result(
         family=family.name,
         instance=instance,

@@ -18,7 +18,7 @@ CONTRADICTION = "contradiction"
 
 
 class Stopped(Exception):  # noqa: N818  a signal, not an error
-    """A limit was reached; raised by ``Search.tick`` and caught by ``families.solve``."""
+    """A limit was reached; raised by ``Search.tick`` and caught by ``run.run_method``."""
 
     def __init__(self, status: TerminationStatus) -> None:
         super().__init__(str(status))

@@ -9,16 +9,13 @@ import math
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import CostTable
 from dlsched.algorithms.dominance import hull
-from dlsched.algorithms.lagrange import best_price, dual_value
+from dlsched.algorithms.lagrange import best_price
 from dlsched.core.certificate import DualsCertificate, PriceCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.certificate import duals_bound, price_bound
 from dlsched.ring_allocation.costs import cost_table
 from dlsched.ring_allocation.instance import Instance
-
-_ERROR = 64 * np.finfo(np.float64).eps  # relative, of float costs, their pairwise sums and the product with C
 
 
 def lagrange(instance: Instance, *, price: float | None = None) -> PriceCertificate:
@@ -41,33 +38,25 @@ def lagrange(instance: Instance, *, price: float | None = None) -> PriceCertific
     return PriceCertificate(price, rounded_down(price_bound(instance, price)))
 
 
-def quick_certificate(instance: Instance, table: CostTable, price: float) -> PriceCertificate:
-    """Certificate of the best price of ``cost_table(instance, fitting=False)``, its value by floats, rounded down by more.
-
-    The counts that a law's table leaves out minimise at no price from the best one up, so the minima are over all.
-    """
-    value = dual_value(table, instance.gpus, price)
-    return PriceCertificate(price, float(value - _ERROR * (abs(value) + 2 * price * instance.gpus)))
-
-
-def relaxation(instance: Instance) -> DualsCertificate:
+def relaxation(instance: Instance, *, time_s: float | None = None) -> DualsCertificate:
     """Linear programming bound of the formulation ``milp``, by HiGHS; its duals are the certificate.
 
     Raises
     ------
     UsageError
         The instance is infeasible.
-    SolverMissingError
-        SciPy is not installed.
+    OutOfTime
+        HiGHS overran ``time_s`` seconds.
     """
     from dlsched.ring_allocation.formulations.milp import build_milp
-    from dlsched.solvers.highs import duals
+    from dlsched.solvers import child
     from dlsched.solvers.linear import from_pulp
 
     if instance.minimum_gpus > instance.gpus:
         raise UsageError("the instance is infeasible: every bound holds")
-    problem, _ = build_milp(instance, fitting=False)
-    rows = {name: value for name, value in duals(from_pulp(problem)).items() if value != 0.0}
+    problem, _ = build_milp(instance)
+    duals = child.call("dlsched.solvers.highs:duals", from_pulp(problem), time_s=time_s)
+    rows = {name: value for name, value in duals.items() if value != 0.0}
     return DualsCertificate("milp", rows, rounded_down(duals_bound(instance, DualsCertificate("milp", rows, 0.0))))
 
 

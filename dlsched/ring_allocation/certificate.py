@@ -1,7 +1,7 @@
 """What a certificate of ring_allocation proves, in exact arithmetic on the instance's own numbers, without a solver.
 
 A price certificate proves sum_j min over w in W_j of (cost_j(w) + price w) - price C; duals do the same for the rows of
-the formulation ``milp``, whose columns 0 <= x_j_n <= 1 stand for every allowed count n. Floating point only sorts out
+the formulation ``milp``, whose columns 0 <= x_j_n <= 1 stand for the counts n that can fit. Floating point only sorts out
 which counts can be minimal: each float cost is off by at most ``_ERROR`` times itself, since all its terms are
 positive, so a count that is more than twice that above the least cannot be.
 """
@@ -65,14 +65,17 @@ def duals_bound(instance: Instance, certificate: DualsCertificate) -> Fraction:
 
 
 def _columns(instance: Instance, labels: Iterable[str]) -> Iterator[Column]:
-    """Columns of ``milp``; a law has none beyond its fastest count but the current one: those are dominated."""
+    """Columns of ``milp``: counts that fit beside the others' smallest; of a law none above its fastest but the current."""
+    spare = max(0, instance.gpus - instance.minimum_gpus)
     for place, (job, label) in enumerate(zip(instance.jobs, labels, strict=True)):
-        counts: Iterable[int] = instance.counts(place)
+        allowed = instance.counts(place)
+        most = min(allowed[-1], allowed[0] + spare)
+        counts: Iterable[int] = (count for count in allowed if count <= most)
         if job.speed_law is not None:
-            most = instance.counts(place)[-1]
-            reach = job.speed_law.largest_useful_count(most)
+            fastest = job.speed_law.largest_useful_count(most)
             current = job.current_gpus
-            counts = [*range(1, reach + 1), *([current] if current is not None and reach < current <= most else [])]
+            kept = [current] if current is not None and fastest < current <= most else []
+            counts = [*range(1, fastest + 1), *kept]
         for gpus in counts:
             yield Column(exact_cost(job, gpus), 0, 1, {f"choice_{label}": 1, "capacity": gpus})
 

@@ -30,7 +30,9 @@ _HALVINGS = 60
 def cost_table(instance: Instance, *, fitting: bool = True) -> CostTable:
     """Tabulate every count that some optimal allocation may need; see ``tabulate``.
 
-    ``fitting`` leaves out counts that do not fit beside the smallest counts of the other jobs.
+    ``fitting`` leaves out counts that do not fit beside the smallest counts of the other jobs. Without it the table is for
+    finding a price that proves much over all allowed counts, of which it has those up to twice the GPUs there are; what
+    such a price proves, ``certificate.price_bound`` says.
     """
     return tabulate(instance, useful_counts(instance, fitting=fitting))
 
@@ -110,12 +112,12 @@ def doubling_counts(instance: Instance) -> list[Sequence[int]]:
 
 
 def _most(instance: Instance, fitting: bool) -> list[int]:
-    """Largest count of every job worth a look: its largest, or what the others' smallest counts leave."""
+    """Largest count of every job worth a look: what the others' smallest counts leave, or twice all GPUs."""
     spare = max(0, instance.gpus - instance.minimum_gpus)
     most = []
     for place in range(len(instance.jobs)):
         allowed = instance.counts(place)
-        most.append(min(allowed[-1], allowed[0] + spare) if fitting else allowed[-1])
+        most.append(min(allowed[-1], allowed[0] + spare if fitting else max(allowed[0], 2 * instance.gpus)))
     return most
 
 

@@ -30,7 +30,7 @@ def falling_doublings(instance: Instance) -> bool:
     """Whether every W_j is {1, 2, 4, ...} and each job's saving per added GPU falls along the doublings."""
     for place, job in enumerate(instance.jobs):
         counts = instance.counts(place)
-        if list(counts) != [2**power for power in range(len(counts))]:
+        if any(count != 2**power for power, count in enumerate(counts)):
             return False
         rates = [(job_cost(job, w) - job_cost(job, 2 * w)) / w for w in counts[:-1]]
         if any(later >= earlier for earlier, later in pairwise(rates)):

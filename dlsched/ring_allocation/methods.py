@@ -34,9 +34,9 @@ def run_knapsack(instance: Instance, search: Search) -> TerminationStatus:
     table = cost_table(instance)
 
     def found(chosen: IntArray, price: float) -> None:
+        search.offer(allocation(instance, table, chosen), source=KNAPSACK)
         if search.certificate is None:
             _certify(instance, search, table, price)
-        search.offer(allocation(instance, table, chosen), source=KNAPSACK)
 
     choice = solve_knapsack(table, instance.gpus, found=found, step=lambda: search.tick(1))
     assert choice is not None and search.objective is not None
@@ -106,7 +106,14 @@ def run_lp(instance: Instance, search: Search) -> TerminationStatus:
     """The linear programming bound by HiGHS, with its duals."""
     if infeasible(instance) is not None:
         return TerminationStatus.INFEASIBLE
-    certificate = bounds.relaxation(instance)
+    from dlsched.solvers import availability, child
+
+    search.tick()
+    search.solver_version = availability.require("highs", "milp").version()
+    try:
+        certificate = bounds.relaxation(instance, time_s=search.left.time_s)
+    except child.OutOfTime:
+        return TerminationStatus.TIME_LIMIT
     search.prove(certificate.value, source="certificate", certificate=certificate)
     return TerminationStatus.FEASIBLE
 
@@ -146,13 +153,13 @@ def _warm(instance: Instance, search: Search) -> None:
 
 
 def _certify(instance: Instance, search: Search, table: CostTable, price: float) -> None:
-    """Record the bound of the price; where counts that cannot fit were left out of the table, of their own best price."""
+    """Record what the price proves; where counts that cannot fit were left out, a price that reckons with them."""
     everything = cost_table(instance, fitting=False)
     if everything.pairs != table.pairs:
         frontier = best_price(everything, instance.gpus)
         assert frontier is not None
         price = frontier.price
-    certificate = bounds.quick_certificate(instance, everything, price)
+    certificate = bounds.lagrange(instance, price=price)
     search.prove(certificate.value, source="certificate", certificate=certificate)
 
 

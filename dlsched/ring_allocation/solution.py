@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from dlsched.core.errors import InputError
@@ -12,7 +13,7 @@ from dlsched.ring_allocation.instance import Instance
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """GPUs by job id; immutable.
+    """GPUs by job id; immutable. NumPy's integers become Python's.
 
     >>> Allocation({"a": 4, "b": 2}).gpus["a"]
     4
@@ -21,7 +22,10 @@ class Allocation:
     gpus: Mapping[str, int] = field()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gpus", FrozenMapping(self.gpus))
+        plain = {
+            job: int(n) if isinstance(n, Integral) and not isinstance(n, bool) else n for job, n in self.gpus.items()
+        }
+        object.__setattr__(self, "gpus", FrozenMapping(plain))
 
     def as_data(self) -> dict[str, Any]:
         """Return the allocation as result files hold it."""

@@ -5,7 +5,6 @@ output at times. The child has a process group of its own, no standard output, a
 to be killed.
 """
 
-import atexit
 import contextlib
 import importlib
 import os
@@ -15,6 +14,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
@@ -29,15 +29,36 @@ class OutOfTime(Exception):  # noqa: N818  a signal, not an error
     """The child overran its time and was killed."""
 
 
-class _Children(threading.local):
-    """The child of this thread, and the process that started it: after a fork it is another's."""
+class _Child:
+    """A running child and the pipe to it; ended when its thread or the program ends."""
 
-    owner = 0
-    process: "subprocess.Popen[bytes] | None" = None
-    pipe: Connection | None = None
+    def __init__(self) -> None:
+        mine, its = Pipe()
+        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        self.owner = os.getpid()  # after a fork it is another process's child
+        self.pipe = mine
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", "from dlsched.solvers import child; child.serve()", str(its.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[its.fileno()],
+            start_new_session=True,
+            env=os.environ | {"PYTHONPATH": paths},
+        )
+        its.close()
+        self.farewell = weakref.finalize(self, _farewell, self.process, mine, self.owner)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is this process's child and alive."""
+        return self.owner == os.getpid() and self.process.poll() is None
 
 
-_children = _Children()
+class _Local(threading.local):
+    child: _Child | None = None
+
+
+_local = _Local()
 
 
 def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[Any], None] | None = None) -> Any:
@@ -60,11 +81,9 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
     KeyboardInterrupt
         The user stopped it; the child is killed first.
     """
-    if _children.process is None or _children.owner != os.getpid() or _children.process.poll() is not None:
-        _children.owner = os.getpid()
-        _children.process, _children.pipe = _start()
-    process, pipe = _children.process, _children.pipe
-    assert pipe is not None
+    if _local.child is None or not _local.child.usable:
+        _local.child = _Child()
+    process, pipe = _local.child.process, _local.child.pipe
     ends = None if time_s is None else time.monotonic() + time_s + GRACE_S
     kind, content = "", None
     try:
@@ -90,34 +109,20 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
 
 def stop() -> None:
     """Kill this thread's child and everything it started; the next call starts another."""
-    process, pipe = _children.process, _children.pipe
-    _children.process = _children.pipe = None
-    if process is None or pipe is None or _children.owner != os.getpid():
+    child, _local.child = _local.child, None
+    if child is None or child.owner != os.getpid():
         return
-    pipe.close()
+    child.farewell.detach()
+    child.pipe.close()
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        os.killpg(child.process.pid, signal.SIGKILL)
+    child.process.wait()
 
 
-def _start() -> tuple["subprocess.Popen[bytes]", Connection]:
-    mine, its = Pipe()
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from dlsched.solvers import child; child.serve()", str(its.fileno())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        pass_fds=[its.fileno()],
-        start_new_session=True,
-        env=environment,
-    )
-    its.close()
-    atexit.register(_farewell, process, mine)
-    return process, mine
-
-
-def _farewell(process: "subprocess.Popen[bytes]", pipe: Connection) -> None:
-    """Let an idle child end by itself (it sees the pipe close)."""
+def _farewell(process: "subprocess.Popen[bytes]", pipe: Connection, owner: int) -> None:
+    """Let an idle child end by itself: it sees the pipe close."""
+    if owner != os.getpid():
+        return
     pipe.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(5)

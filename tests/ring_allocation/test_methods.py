@@ -52,7 +52,7 @@ def test_feasible(name, solver):
         assert result.status is TerminationStatus.FEASIBLE
         assert result.objective >= best
         assert (result.bound, result.bound_source) == (None, None)
-    assert (result.solver is None) == (name not in ("milp", "minlp"))
+    assert (result.solver is None) == (name not in ("lp", "milp", "minlp"))
     assert result.seed is None
     assert result.runtime_s >= 0
 

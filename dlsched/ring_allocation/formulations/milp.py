@@ -28,7 +28,6 @@ Decode = Callable[[Mapping[str, float]], Allocation]
 def build_milp(
     instance: Instance,
     *,
-    fitting: bool = True,
     drop_dominated: bool = False,
     tick: Callable[[], None] | None = None,
 ) -> tuple["pulp.LpProblem", Decode]:
@@ -38,8 +37,6 @@ def build_milp(
     ----------
     instance
         Any valid instance.
-    fitting
-        Leave out counts that do not fit beside the smallest counts of the other jobs.
     drop_dominated
         Leave out counts that cost no less than a smaller count of the same job; the optimum stays.
     tick
@@ -52,7 +49,7 @@ def build_milp(
     """
     import pulp
 
-    table = cost_table(instance, fitting=fitting)
+    table = cost_table(instance)
     if drop_dominated:
         table = table.subset(undominated(table))
     labels = plain_labels([job.id for job in instance.jobs], "j")
