@@ -31,8 +31,8 @@ def cost_table(instance: Instance, *, fitting: bool = True) -> CostTable:
     """Tabulate every count that some optimal allocation may need; see ``tabulate``.
 
     ``fitting`` leaves out counts that do not fit beside the smallest counts of the other jobs. Without it the table is for
-    finding a price that proves much over all allowed counts, of which it has those up to twice the GPUs there are; what
-    such a price proves, ``certificate.price_bound`` says.
+    finding a price that proves much over all allowed counts, and has these as far as memory allows; what such a price
+    proves, ``certificate.price_bound`` says.
     """
     return tabulate(instance, useful_counts(instance, fitting=fitting))
 
@@ -112,12 +112,14 @@ def doubling_counts(instance: Instance) -> list[Sequence[int]]:
 
 
 def _most(instance: Instance, fitting: bool) -> list[int]:
-    """Largest count of every job worth a look: what the others' smallest counts leave, or twice all GPUs."""
+    """Largest count of every job worth a look: what the others' smallest counts leave, or as many as memory is kind to."""
     spare = max(0, instance.gpus - instance.minimum_gpus)
+    jobs = len(instance.jobs)
     most = []
-    for place in range(len(instance.jobs)):
+    for place, job in enumerate(instance.jobs):
         allowed = instance.counts(place)
-        most.append(min(allowed[-1], allowed[0] + spare if fitting else max(allowed[0], 2 * instance.gpus)))
+        kind = 2**61 // jobs if job.speed_law is None else max(2 * instance.gpus, 2**20 // jobs)
+        most.append(min(allowed[-1], allowed[0] + spare if fitting else max(allowed[0], kind)))
     return most
 
 

@@ -51,12 +51,14 @@ def naive_price(instance, price):
 
 
 def naive_duals(instance, rows):
-    """The product y b + the negative part of every reduced cost, columns of all allowed counts."""
+    """The product y b + the negative part of every reduced cost, columns of the counts that can fit."""
+    spare = max(0, instance.gpus - instance.minimum_gpus)
     capacity = Fraction(rows.get("capacity", 0.0))
     total = capacity * instance.gpus
     for job, costs in zip(instance.jobs, exact_costs(instance), strict=True):
         choice = Fraction(rows.get(f"choice_{job.id}", 0.0))
-        total += choice + sum(min(Fraction(0), c - choice - capacity * w) for w, c in costs.items())
+        fitting = {w: c for w, c in costs.items() if w <= min(costs) + spare}
+        total += choice + sum(min(Fraction(0), c - choice - capacity * w) for w, c in fitting.items())
     return total
 
 

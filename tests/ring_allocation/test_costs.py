@@ -157,4 +157,4 @@ def test_huge_counts_are_exact_or_refused():
     assert counts(big, 2**53) == [1, 2**53]
     many = [big | {"id": f"j{place}"} for place in range(600)]
     with pytest.raises(UsageError, match="2\\*\\*62"):
-        cost_table(Instance(name="x", gpus=2**53, jobs=many), fitting=False)
+        cost_table(Instance(name="x", gpus=2**53, jobs=many))
