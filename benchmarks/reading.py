@@ -5,7 +5,7 @@ Each repetition reads with ``json.load`` and then with ``dlsched.read`` (which p
 and freezes); the garbage collector is as Python leaves it. Medians of the repetitions; the ratio is that of medians,
 with the least and the largest ratio of single repetitions. The bar: below 3.
 
-    python benchmarks/reading.py            # five repetitions
+    python benchmarks/reading.py            # five repetitions; writes benchmarks/results/reading.md
     python benchmarks/reading.py --quick    # 5 MB, three repetitions
 """
 
@@ -71,7 +71,7 @@ def measure(what: str, path: Path, jobs: int, repetitions: int) -> list[str]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print; write the page unless ``--quick``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
@@ -82,7 +82,10 @@ def main() -> None:
             jobs = write_instance(path, 5 if quick else 50, same_counts=same_counts)
             rows.append(measure(what, path, jobs, 3 if quick else 5))
     columns = ["instance", "MB", "jobs", "json.load, s", "dlsched.read, s", "ratio", "single ratios", f"< {BAR:g}"]
-    print(f"`python benchmarks/reading.py`, {machine()}.\n\n{markdown(columns, rows)}", end="")
+    page = f"# Reading an instance\n\n`python benchmarks/reading.py`, {machine()}.\n\n{markdown(columns, rows)}"
+    print(page, end="")
+    if not quick:
+        Path(__file__).parent.joinpath("results", "reading.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -155,6 +155,7 @@ def test_huge_counts_are_exact_or_refused():
     """Counts of 2**53 are integers in the table; 600 of them add up to more than 2**62 and are refused."""
     big = {"id": "a", "epochs": 1.0, "epoch_time_s": {"1": 2.0, str(2**53): 1.0}}
     assert counts(big, 2**53) == [1, 2**53]
-    many = [big | {"id": f"j{place}"} for place in range(600)]
+    large = {"1": 2.0, str(2**53 - 1000): 1.0}
+    many = [big | {"id": f"j{place}", "epoch_time_s": large} for place in range(600)]
     with pytest.raises(UsageError, match="2\\*\\*62"):
         cost_table(Instance(name="x", gpus=2**53, jobs=many))
