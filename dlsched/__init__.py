@@ -6,12 +6,13 @@
 'optimal'
 """
 
-from dlsched import ring_allocation
+from dlsched import elastic_stream, ring_allocation
 from dlsched.core.errors import (
     DisagreementError,
     DlschedError,
     InputError,
     InstanceError,
+    PolicyError,
     SolverError,
     SolverMissingError,
     UsageError,
@@ -33,6 +34,7 @@ __all__ = [
     "InputError",
     "InstanceError",
     "Limits",
+    "PolicyError",
     "Progress",
     "Result",
     "Sense",
@@ -43,6 +45,7 @@ __all__ = [
     "Violation",
     "__version__",
     "check",
+    "elastic_stream",
     "gap",
     "ratio",
     "read",

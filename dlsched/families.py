@@ -4,7 +4,7 @@ import gc
 import os
 from typing import Any
 
-from dlsched import ring_allocation
+from dlsched import elastic_stream, ring_allocation
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import Family
 from dlsched.core.files import json_text, read_json, write_text
@@ -17,7 +17,7 @@ from dlsched.core.violation import Violation
 
 _PLAIN = {str, int, float, bool}
 
-FAMILIES = {family.name: family for family in (ring_allocation.FAMILY,)}
+FAMILIES = {family.name: family for family in (ring_allocation.FAMILY, elastic_stream.FAMILY)}
 
 
 def family_of(instance: InstanceFile) -> Family:
@@ -72,7 +72,8 @@ def instance_from(data: Any, path: str) -> Any:
     if not isinstance(found, str) or found not in formats:
         shown = "nothing" if "format" not in data else repr(found)[:60]
         raise InstanceError(f"{name}: format: found {shown}, allowed: {', '.join(formats)}")
-    _refuse_null(data, name, ())
+    nullable = formats[found].instance.nullable
+    _refuse_null({key: value for key, value in data.items() if value is not None or key not in nullable}, name, ())
     try:
         return formats[found].instance(**{key: value for key, value in data.items() if key != "format"})
     except InstanceError as error:

@@ -13,16 +13,16 @@ import pytest
 import typer
 
 import dlsched
-from dlsched import cluster, ring_allocation
+from dlsched import FAMILIES, cluster, elastic_stream, ring_allocation
 from dlsched.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ("quickstart.md", "ring_allocation.md")
+RUN = ("quickstart.md", "ring_allocation.md", "elastic_stream.md")
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (  # what differs from run to run, or from version to version
     (r"\d+\.\d{3} s\b", "TIME"),
-    (r"\b(knapsack|dp|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
+    (r"\b(knapsack|dp|slots|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
     (r"─+", "─"),
     (r"\s+", " "),
 )
@@ -110,14 +110,16 @@ def test_the_first_instance_of_the_quickstart_is_the_example():
     assert data == ring_allocation.example()
 
 
-def test_the_format_shown_is_one_that_is_read():
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_format_shown_is_one_that_is_read(family):
     """The instance of formats.md is valid, and its table names every field and no other."""
-    shown = next(block for block in blocks("formats.md") if block.language == "json")
-    dlsched.families.instance_from(json.loads(shown.text), "formats.md")
-    section = (DOCS / "formats.md").read_text(encoding="utf-8").split("## Results")[0]
+    page = (DOCS / "formats.md").read_text(encoding="utf-8")
+    section = page.split(f"## Instances: `dlsched/{family}/1`\n")[1].split("\n## ")[0]
+    shown = FENCE.search(section)[5]
+    instance = dlsched.families.instance_from(json.loads(shown), "formats.md")
     named = set(re.findall(r"^\| `([\w\[\].]+)` \|", section, re.MULTILINE))
-    fields = {"format", *ring_allocation.Instance.model_fields}
-    assert named == fields | {f"jobs[].{field}" for field in ring_allocation.Job.model_fields}
+    fields = {"format", *type(instance).model_fields}
+    assert named == fields | {f"jobs[].{field}" for field in type(instance.jobs[0]).model_fields}
 
 
 def test_every_field_of_a_result_is_documented():
@@ -140,7 +142,9 @@ def test_every_command_and_option_is_documented():
     assert documented == options
 
 
-@pytest.mark.parametrize("module", [dlsched, ring_allocation, cluster], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [dlsched, ring_allocation, elastic_stream, cluster], ids=lambda module: module.__name__
+)
 def test_every_public_name_is_on_the_api_page(module):
     """Names in ``__all__`` are documented."""
     text = (DOCS / "api.md").read_text(encoding="utf-8")
@@ -148,10 +152,11 @@ def test_every_public_name_is_on_the_api_page(module):
     assert not missing
 
 
-def test_every_method_is_on_the_page_of_the_family():
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_every_method_is_on_the_page_of_the_family(family):
     """The page names all methods that ``dlsched methods`` lists."""
-    text = (DOCS / "ring_allocation.md").read_text(encoding="utf-8")
-    missing = [name for name in ring_allocation.FAMILY.methods if not re.search(rf"[`*#]+ ?{name}\b", text)]
+    text = (DOCS / f"{family.name}.md").read_text(encoding="utf-8")
+    missing = [name for name in family.methods if not re.search(rf"[`*#]+ ?{name}\b", text)]
     assert not missing
 
 

@@ -4,11 +4,13 @@ import csv
 import importlib.util
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
 import typer
 
+from dlsched import elastic_stream
 from dlsched.cli.comparison import Row, compare_one, concerns, stray_row
 from dlsched.cli.options import AsJson, Threads
 from dlsched.cli.output import number, percent, print_json, print_table, seconds
@@ -62,7 +64,7 @@ def run(
     rows += [stray_row(path, claim) for path, claim in strays.items()]
     _print(rows, as_json, as_csv)
     if plot is not None and rows:
-        _draw(rows, plot)
+        _draw(rows, instances, plot)
     for error in errors:
         print(f"dlsched: {error}", file=sys.stderr)
     if interrupted:
@@ -117,16 +119,17 @@ def _print(rows: list[Row], as_json: bool, as_csv: bool) -> None:
         "ratio_is_at_most",
         "runtime_s",
     )
+    figures = list(dict.fromkeys(name for row in rows for name in row.figures))
     data = [{field: getattr(row, field) for field in fields} for row in rows]
     if as_json:
-        print_json(data)
+        print_json([entry | {"figures": dict(row.figures)} for entry, row in zip(data, rows, strict=True)])
     elif as_csv:
-        writer = csv.DictWriter(sys.stdout, fields, lineterminator="\n")
+        writer = csv.DictWriter(sys.stdout, (*fields, *figures), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(data)
+        writer.writerows(entry | dict(row.figures) for entry, row in zip(data, rows, strict=True))
     else:
-        columns = ("instance", "method", "status", "objective", "bound", "gap", "ratio", "time")
-        print_table(columns, [_cells(row) for row in rows], right=columns[3:], grouped=True)
+        columns = ("instance", "method", "status", "objective", "bound", *figures, "gap", "ratio", "time")
+        print_table(columns, [_cells(row, figures) for row in rows], right=columns[3:], grouped=True)
         if len({row.instance for row in rows}) > 1:
             _print_summary(rows)
 
@@ -152,7 +155,7 @@ def _print_summary(rows: list[Row]) -> None:
     print_table(columns, table, right=columns[1:])
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Row, figures: Sequence[str]) -> tuple[str, ...]:
     at_most = "<= " if row.ratio_is_at_most else ""
     return (
         row.instance,
@@ -160,6 +163,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.status,
         number(row.objective),
         number(row.bound),
+        *(number(row.figures.get(name)) for name in figures),
         "-" if row.gap is None else at_most + percent(row.gap),
         "-" if row.ratio is None else f"{at_most}{row.ratio:.6f}",
         seconds(row.runtime_s),
@@ -179,7 +183,17 @@ def _require_plot(path: str) -> None:
         raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
 
 
-def _draw(rows: list[Row], path: str) -> None:
+def _draw(rows: list[Row], instances: Sequence[Any], path: str) -> None:
+    """Draw gaps and profile; of streams what holds the units, in a file of its own where there are several instances."""
+    streams = [instance for instance in instances if isinstance(instance, elastic_stream.Instance)]
+    for instance in streams:
+        target = Path(path)
+        if len(instances) > 1:
+            safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in instance.name)
+            target = target.with_name(f"{target.stem}-{safe}{target.suffix}")
+        _draw_streams([row for row in rows if row.instance == instance.name and row.solution], instance, target)
+    if len(instances) == 1 and streams:
+        return
     from dlsched.plots import Point, draw_comparison
 
     points = {
@@ -195,4 +209,22 @@ def _draw(rows: list[Row], path: str) -> None:
         if row.kind != "bound"
     }
     written = draw_comparison(list(points.values()), path)
+    print(f"plot: {written}", file=sys.stderr)
+
+
+def _draw_streams(rows: list[Row], instance: elastic_stream.Instance, path: Path) -> None:
+    from dlsched.plots import StreamRow, draw_streams
+
+    if not rows:
+        print(f"plot: no method found a stream of {instance.name}", file=sys.stderr)
+        return
+    drawn = [
+        StreamRow(
+            row.method if row.kind != "foreign" else f"{row.method} *",
+            row.solution.periods,
+            elastic_stream.flow_times(instance, row.solution),
+        )
+        for row in rows
+    ]
+    written = draw_streams(drawn, path, units=instance.units, title=instance.name)
     print(f"plot: {written}", file=sys.stderr)

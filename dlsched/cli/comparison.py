@@ -1,6 +1,7 @@
 """The rows of ``dlsched compare``: methods and answers from elsewhere on one instance, against the best that is proven."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ class Row:
     ratio: float | None = None
     ratio_is_at_most: bool = False
     runtime_s: float | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+    solution: Any = None
 
 
 def compare_one(
@@ -65,7 +68,15 @@ def _method_row(family: Family, instance: Any, name: str, limits: Limits) -> Row
         str(result.status) if result.status is not TerminationStatus.SOLVER_ERROR else f"solver_error: {result.message}"
     )
     return Row(
-        instance.name, method.name, method.kind, status, result.objective, result.bound, runtime_s=result.runtime_s
+        instance.name,
+        method.name,
+        method.kind,
+        status,
+        result.objective,
+        result.bound,
+        runtime_s=result.runtime_s,
+        figures=result.figures,
+        solution=result.solution,
     )
 
 
@@ -96,8 +107,16 @@ def _claim_row(family: Family, instance: Any, path: str, claim: Claim) -> Row:
         return Row(instance.name, label, "foreign", f"rejected: {failures[0]}")
     if claim.solution is None:
         return Row(instance.name, label, "foreign", str(TerminationStatus.NO_SOLUTION))
-    objective = family.objective(instance, read_solution(family, instance, claim, path))
-    return Row(instance.name, label, "foreign", str(TerminationStatus.FEASIBLE), objective)
+    solution = read_solution(family, instance, claim, path)
+    return Row(
+        instance.name,
+        label,
+        "foreign",
+        str(TerminationStatus.FEASIBLE),
+        family.objective(instance, solution),
+        figures=family.figures(instance, solution),
+        solution=solution,
+    )
 
 
 def _best_bound(family: Family, instance: Any, rows: list[Row]) -> float | None:

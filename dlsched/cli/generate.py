@@ -1,5 +1,6 @@
 """``dlsched generate``: a random instance from a seed."""
 
+import inspect
 from typing import Annotated
 
 import typer
@@ -14,9 +15,13 @@ NAME = "generate"
 def run(
     family: FamilyName,
     preset: Annotated[str | None, typer.Option(metavar="P", help="What kind; the family's first by default.")] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Number of jobs.")] = 10,
-    gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs of the cluster.")] = None,
-    max_gpus: Annotated[int, typer.Option(metavar="N", help="Largest count for a job.")] = 64,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Number of jobs.")] = None,
+    gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs (units) of the cluster.")] = None,
+    max_gpus: Annotated[int | None, typer.Option(metavar="N", help="Largest count for a job.")] = None,
+    load: Annotated[
+        float | None, typer.Option(metavar="X", help="Work that arrives over capacity; streams only.")
+    ] = None,
+    tick: Annotated[float | None, typer.Option(metavar="S", help="Seconds between decisions; streams only.")] = None,
     seed: Seed = 0,
     out: OutPath = None,
 ) -> int:
@@ -25,5 +30,11 @@ def run(
     preset = preset or next(iter(record.presets))
     if preset not in record.presets:
         raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(record.presets)}")
-    write(record.generate(preset=preset, jobs=jobs, gpus=gpus, max_gpus=max_gpus, seed=seed), out or "-")
+    given = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, "load": load, "tick": tick}
+    options = {name: value for name, value in given.items() if value is not None}
+    takes = inspect.signature(record.generate).parameters
+    for name, value in options.items():
+        if name not in takes:
+            raise UsageError(f"{name}: found {value}, allowed: no such option for {family}")
+    write(record.generate(preset=preset, seed=seed, **options), out or "-")
     return 0

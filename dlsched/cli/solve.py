@@ -131,6 +131,9 @@ def print_summary(result: Result[Any], unit: str) -> None:
     lines.append(f"  time         {seconds(result.runtime_s)}" + (f", {result.solver}" if result.solver else ""))
     if result.message:
         lines.append(f"  note         {result.message}")
+    if result.figures:
+        shown = ", ".join(f"{name} {number(value)}" for name, value in result.figures.items())
+        lines.append(f"  figures      {shown}")
     if result.solution is not None:
         lines += [f"  {what:12s} {_entries(entries)}" for what, entries in result.solution.as_data().items()]
     sys.stdout.write("\n".join(lines) + "\n")
@@ -139,5 +142,7 @@ def print_summary(result: Result[Any], unit: str) -> None:
 def _entries(entries: Any) -> str:
     if not isinstance(entries, dict):
         return f"{len(entries)} entries"
+    if any(isinstance(value, list | dict) for value in entries.values()):
+        return f"{sum(map(len, entries.values()))}, of {len(entries)} jobs (-o OUT writes them)"
     shown = ", ".join(f"{name} {value}" for name, value in list(entries.items())[:_SHOWN])
     return shown if len(entries) <= _SHOWN else f"{shown}, ... ({len(entries)} in all; -o OUT writes them)"

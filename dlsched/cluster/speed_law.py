@@ -78,6 +78,19 @@ class SpeedLaw(BaseModel):
         hyperbolic = theta0 * Fraction(self.samples) - theta2 * Fraction(self.model_bytes)
         return smallest_minimiser(hyperbolic, linear, most)
 
+    def least_area_counts(self, most: int) -> tuple[int, ...]:
+        """Return counts in 1..``most`` among which w tau(w) is least.
+
+        w tau(w) = hyperbolic + constant w + linear w^2 is convex: its least integer point is one of the two around
+        -constant / (2 linear), or an end.
+        """
+        _, linear, theta2, theta3 = map(Fraction, self.theta)
+        constant = theta2 * Fraction(self.model_bytes) + theta3 - linear
+        if constant >= 0 or linear == 0:
+            return (1,) if constant >= 0 else (most,)
+        lowest = math.floor(-constant / (2 * linear))
+        return tuple({min(most, max(1, count)) for count in (lowest, lowest + 1)})
+
 
 def smallest_minimiser(hyperbolic: Fraction, linear: Fraction, most: int) -> int:
     """Smallest integer w in 1..``most`` that minimises hyperbolic / w + linear w, exactly.

@@ -7,15 +7,19 @@ certificate                     what it proves
                                 least sum_j min_w (cost_j(w) + lambda w) - lambda C
 ``DualsCertificate``            min c x, rows A x {<=, =, >=} b, l <= x <= u: for every y with y <= 0 on <= rows and
                                 y >= 0 on >= rows the optimum is at least y b + sum_k min(d_k l_k, d_k u_k), d = c - y A
+``SrptCertificate``             min of a sum of completion times: SRPT of jobs with these sizes (seconds on one machine
+                                that serves one job at a time) from their releases ends no later in sum than any schedule
+``LengthsCertificate``          no job ends sooner after its release than these seconds
 ==============================  ======================================================================================
 
-Proof of both: for a feasible x the terms with y (or lambda) add up to no more than 0, so subtracting them lowers c x;
+Proof of the first two: for a feasible x the terms with y (or lambda) add up to no more than 0, so subtracting them lowers c x;
 what is left is minimised column by column. Numbers are the exact values of the floats given; a sum is rounded down to a
 float once, at the end. ``value`` is what the certificate proves on its own.
 """
 
+import heapq
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -48,7 +52,31 @@ class DualsCertificate:
         return {"kind": "duals", "formulation": self.formulation, "rows": dict(self.rows), "value": self.value}
 
 
-Certificate = PriceCertificate | DualsCertificate
+@dataclass(frozen=True, slots=True)
+class SrptCertificate:
+    """Seconds that each job would need on one machine, and the bound that SRPT on it proves."""
+
+    sizes: Mapping[str, float] = field(hash=False)
+    value: float
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the certificate as result files hold it."""
+        return {"kind": "srpt", "sizes": dict(self.sizes), "value": self.value}
+
+
+@dataclass(frozen=True, slots=True)
+class LengthsCertificate:
+    """Seconds that each job needs at least from its release to its end, and the bound they prove."""
+
+    lengths: Mapping[str, float] = field(hash=False)
+    value: float
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the certificate as result files hold it."""
+        return {"kind": "lengths", "lengths": dict(self.lengths), "value": self.value}
+
+
+Certificate = PriceCertificate | DualsCertificate | SrptCertificate | LengthsCertificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +134,44 @@ def duals_value(multipliers: Mapping[str, float], rows: Mapping[str, Row], colum
         )
         parts.append(reduced * (column.lower if reduced > 0 else column.upper))
     return exact_sum(parts)
+
+
+def srpt_value(releases: Sequence[float], sizes: Sequence[float]) -> Fraction:
+    """Sum of the completion times of preemptive SRPT on one machine of speed 1, exactly.
+
+    No schedule of the jobs on that machine has a smaller sum (Schrage 1968: in the first moment in which a schedule runs
+    a job with more left than another one that is released, exchanging their remaining service lowers it), and the sum
+    does not fall when a size grows. All numbers are multiples of one power of two, so the simulation is in integers.
+
+    Raises
+    ------
+    ValueError
+        A size that is negative or not finite.
+    """
+    if not all(math.isfinite(size) and size >= 0 for size in sizes):
+        raise ValueError("a size is no number >= 0")
+    unit = max((number.as_integer_ratio()[1] for number in (*releases, *sizes)), default=1)
+    jobs = sorted((_times(release, unit), _times(size, unit)) for release, size in zip(releases, sizes, strict=True))
+    left: list[int] = []  # of the jobs that are released, a heap
+    now = total = 0
+    for place, (release, size) in enumerate(jobs):
+        now = max(now, release)
+        heapq.heappush(left, size)
+        until = jobs[place + 1][0] if place + 1 < len(jobs) else None
+        while left and (until is None or now < until):
+            least = heapq.heappop(left)
+            if until is not None and now + least > until:
+                heapq.heappush(left, least - (until - now))
+                now = until
+            else:
+                now += least
+                total += now
+    return Fraction(total, unit)
+
+
+def _times(number: float, unit: int) -> int:
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * (unit // denominator)
 
 
 def exact_sum(numbers: Iterable[Number]) -> Fraction:

@@ -51,3 +51,9 @@ class DisagreementError(DlschedError, RuntimeError):
     """Two solvers proved contradicting values for one instance."""
 
     exit_code = 7
+
+
+class PolicyError(DlschedError, ValueError):
+    """A scheduling policy answered what cannot be done; the message says when, for which job, and what is allowed."""
+
+    exit_code = 7

@@ -1,7 +1,7 @@
 """The record of a family: its functions by role, for the command line, the benchmarks and the contract test only."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -80,8 +80,9 @@ class Family:
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
         The checker: objective and violations of a solution, and a sentence that proves infeasibility by counting.
-    methods, cross_check
-        Every method by name (``exact`` first), and the one that a second solver runs for ``--cross-check``.
+    methods, aliases, cross_check
+        Every method by name (``exact`` first), further names of some, and the one that a second solver runs for
+        ``--cross-check``.
     best_bound
         The bound method that ``dlsched bound`` runs.
     formulations
@@ -90,6 +91,8 @@ class Family:
         Exact value of a certificate; raises ``ValueError`` when it is not one of this instance.
     presets, generate, example
         Random instances from (preset, jobs, gpus, seed), and the example.
+    figures
+        Further figures of a feasible solution, by name.
     """
 
     name: str
@@ -109,3 +112,5 @@ class Family:
     presets: Mapping[str, str]
     generate: Callable[..., Any]
     example: Callable[[], Any]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    figures: Callable[[Any, Any], dict[str, float]] = field(default=lambda instance, solution: {})

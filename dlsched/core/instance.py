@@ -1,6 +1,6 @@
 """The head that every instance file shares, and how an instance is validated, written and hashed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
@@ -25,6 +25,16 @@ NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(
 Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_no_minus_zero)]
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def require_unique_ids(ids: Sequence[str], field: str) -> None:
+    """Refuse an id that stands twice in the list ``field``, naming both places."""
+    if len(set(ids)) == len(ids):
+        return
+    first: dict[str, int] = {}
+    for place, name in enumerate(ids):
+        if first.setdefault(name, place) != place:
+            raise Refused(f"{name[:60]!r}, the id of {field}[{first[name]}] too", "unique ids", field, place, "id")
 
 
 class Known(BaseModel):
@@ -59,6 +69,8 @@ class InstanceFile(BaseModel):
 
     model_config = STRICT
     family: ClassVar[str]
+    nullable: ClassVar[frozenset[str]] = frozenset()
+    """Fields at the top of a file that may be null."""
 
     name: Name
     source: str | None = None

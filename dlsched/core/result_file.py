@@ -6,7 +6,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from dlsched.core.certificate import Certificate, DualsCertificate, PriceCertificate
+from dlsched.core.certificate import (
+    Certificate,
+    DualsCertificate,
+    LengthsCertificate,
+    PriceCertificate,
+    SrptCertificate,
+)
 from dlsched.core.errors import InputError
 from dlsched.core.instance import STRICT, Finite, Name, NonNegative
 from dlsched.core.limits import Limits
@@ -81,6 +87,20 @@ class _Duals(BaseModel):
     kind: Literal["duals"]
     formulation: Name
     rows: dict[str, Finite]
+    value: Finite
+
+
+class _Srpt(BaseModel):
+    model_config = STRICT
+    kind: Literal["srpt"]
+    sizes: dict[str, NonNegative]
+    value: Finite
+
+
+class _Lengths(BaseModel):
+    model_config = STRICT
+    kind: Literal["lengths"]
+    lengths: dict[str, NonNegative]
     value: Finite
 
 
@@ -161,7 +181,13 @@ def certificate_from(data: dict[str, Any]) -> Certificate:
         if kind == "duals":
             duals = _Duals(**data)
             return DualsCertificate(duals.formulation, duals.rows, duals.value)
+        if kind == "srpt":
+            srpt = _Srpt(**data)
+            return SrptCertificate(srpt.sizes, srpt.value)
+        if kind == "lengths":
+            lengths = _Lengths(**data)
+            return LengthsCertificate(lengths.lengths, lengths.value)
     except ValidationError as error:
         first = field_path(("certificate", *error.errors()[0]["loc"]))
         raise InputError(f"{first}: {located(error).split(': ', 1)[1]}") from None
-    raise InputError(f"certificate.kind: found {kind!r}, allowed: price, duals")
+    raise InputError(f"certificate.kind: found {kind!r}, allowed: price, duals, srpt, lengths")

@@ -63,8 +63,8 @@ def run_method(
         status = chosen.run(instance, search)
     except Stopped as stopped:
         status = stopped.status
-    except KeyboardInterrupt:
-        status = TerminationStatus.INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        status, search.message = TerminationStatus.INTERRUPTED, str(interrupt)
     except SolverError as error:
         status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
     except MemoryError:
@@ -84,6 +84,7 @@ def run_method(
         limits=limits,
         certificate=search.certificate,
         solution=search.solution,
+        figures={} if search.solution is None else family.figures(instance, search.solution),
         message=search.message,
     )
     return result
@@ -97,8 +98,7 @@ def find_method(family: Family, name: str) -> Method:
     UsageError
         There is none; the message lists those there are.
     """
-    if name == "knapsack" and name not in family.methods:
-        name = "exact"
+    name = family.aliases.get(name, name)
     if name not in family.methods:
         raise UsageError(f"method: found {name!r}, allowed: {', '.join(family.methods)}")
     return family.methods[name]

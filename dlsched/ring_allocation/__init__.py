@@ -46,6 +46,7 @@ FAMILY = Family(
     check=check,
     infeasible=infeasible,
     methods=METHODS,
+    aliases={"knapsack": "exact"},
     cross_check="milp",
     best_bound="lagrange",
     formulations={"milp": lambda instance: build_milp(instance)[0]},

@@ -45,7 +45,9 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     """
     if isinstance(certificate, PriceCertificate):
         return price_bound(instance, certificate.price)
-    return duals_bound(instance, certificate)
+    if isinstance(certificate, DualsCertificate):
+        return duals_bound(instance, certificate)
+    raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
 
 
 def price_bound(instance: Instance, price: float) -> Fraction:

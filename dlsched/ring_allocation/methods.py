@@ -6,17 +6,16 @@ from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.dynamic_program import solve_by_states, state_bytes
 from dlsched.algorithms.knapsack import solve_knapsack
 from dlsched.algorithms.lagrange import best_price
-from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.errors import UsageError
 from dlsched.core.family import Method
-from dlsched.core.gap import meets
-from dlsched.core.search import CONTRADICTION, Search
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import bounds, guarantees, heuristics
 from dlsched.ring_allocation.checker import infeasible
 from dlsched.ring_allocation.costs import allocation, cost_table
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
-from dlsched.solvers.outcome import Outcome
+from dlsched.solvers.conclude import conclude
 from dlsched.version import VERSION
 
 KNAPSACK = f"dlsched knapsack {VERSION}"
@@ -77,7 +76,7 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
         start=start_values(instance, search.solution),
         found=lambda values: _offer_incumbent(search, decode(values)),
     )
-    return _conclude(search, outcome, None if outcome.values is None else decode(outcome.values), 1.0)
+    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), 1.0)
 
 
 def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
@@ -90,7 +89,7 @@ def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
     _warm(instance, search)
     model, decode, unit_s = build_minlp(instance, tick=search.tick)
     outcome = solve_minlp(model, limits=search.left)
-    return _conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
+    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
 
 
 def run_lagrange(instance: Instance, search: Search) -> TerminationStatus:
@@ -167,26 +166,6 @@ def _offer_incumbent(search: Search, found: Allocation) -> None:
     """Keep a solver's incumbent if the checker agrees; on the way a solver may report what its tolerances let pass."""
     if not search.violations(found):
         search.offer(found, source="incumbent")
-
-
-def _conclude(search: Search, outcome: Outcome, found: Allocation | None, unit: float) -> TerminationStatus:
-    """Take a solver's answer: checked solution, bound in seconds, and its reason to stop."""
-    search.solver_version = outcome.solver
-    search.nodes += outcome.nodes or 0
-    search.message = outcome.message
-    if outcome.status is TerminationStatus.INFEASIBLE:
-        raise SolverError(
-            f"{CONTRADICTION}: {outcome.solver} and the checker disagree: infeasible, but a solution is held"
-        )
-    if found is not None:
-        search.offer(found, source=outcome.solver)
-    if outcome.bound is not None:
-        search.prove(outcome.bound * unit, source=outcome.solver)
-    proven = search.objective is not None and search.bound is not None and meets(search.objective, search.bound)
-    if outcome.status is TerminationStatus.OPTIMAL and not proven:
-        search.message = f"{outcome.solver} calls it optimal; its bound proves less"
-        return TerminationStatus.FEASIBLE
-    return outcome.status
 
 
 METHODS = {

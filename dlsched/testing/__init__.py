@@ -11,12 +11,14 @@ except ImportError:
     raise ImportError("dlsched.testing needs Hypothesis: pip install 'dlsched[testing]'") from None
 
 from dlsched.testing.brute_force import brute_force
+from dlsched.testing.brute_force_stream import brute_force_stream
 from dlsched.testing.contract import check_method, hold_to_contract
 from dlsched.testing.strategies import (
     INSTANCES,
     convex_instances,
     cost_tables,
     doubling_instances,
+    elastic_stream_instances,
     ring_allocation_instances,
 )
 
@@ -25,10 +27,12 @@ del _hypothesis
 __all__ = [
     "INSTANCES",
     "brute_force",
+    "brute_force_stream",
     "check_method",
     "convex_instances",
     "cost_tables",
     "doubling_instances",
+    "elastic_stream_instances",
     "hold_to_contract",
     "ring_allocation_instances",
 ]

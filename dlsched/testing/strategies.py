@@ -12,6 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dlsched.algorithms.cost_table import CostTable
+from dlsched.elastic_stream import Instance as StreamInstance
 from dlsched.ring_allocation import Instance
 
 Data = dict[str, Any]
@@ -186,5 +187,74 @@ def cost_tables(
     return CostTable.from_rows(rows)
 
 
-INSTANCES: dict[str, Callable[..., st.SearchStrategy[Any]]] = {"ring_allocation": ring_allocation_instances}
+@st.composite
+def elastic_stream_instances(
+    draw: st.DrawFn, *, max_jobs: int = 3, max_units: int = 3, ticked: bool = True, feasible: bool | None = None
+) -> StreamInstance:
+    """Streams of every awkward kind; with ticks small enough for brute force.
+
+    All numbers are whole or have few binary digits, so that ties are real and sums exact: arrivals together and on
+    ticks, work that just fills slots, pauses as long as ticks allow, jobs without work, early ends, counts that are
+    slower than smaller ones, counts beyond the cluster, identical jobs.
+
+    Parameters
+    ----------
+    max_jobs, max_units
+        Most jobs and units.
+    ticked
+        Whether decisions are made at ticks only; restarts are shorter then.
+    feasible
+        True: only such; None: mostly, else a job larger than the cluster.
+    """
+    units = draw(st.integers(1, max_units))
+    tick = float(draw(st.sampled_from([8, 10, 16])))
+    number = draw(st.integers(1, max_jobs))
+    kind = _stream_jobs(units, tick, ticked)
+    identical = draw(st.integers(0, 5)) == 0
+    jobs = [draw(kind)] * number if identical else [draw(kind) for _ in range(number)]
+    if feasible is None and draw(st.integers(0, 11)) == 0:
+        jobs[-1] = _with_table(jobs[-1], {str(units + 1): 4.0}) | {"epochs": 1.0}
+    arrivals = st.one_of(
+        st.just(0.0), st.integers(0, int(4 * tick)).map(float), st.integers(0, 4).map(lambda n: n * tick)
+    )
+    return StreamInstance(
+        name="drawn",
+        units=units,
+        tick_s=tick if ticked else None,
+        jobs=[{"id": f"j{place}", "arrival_s": draw(arrivals), **job} for place, job in enumerate(jobs)],
+    )
+
+
+@st.composite
+def _stream_jobs(draw: st.DrawFn, units: int, tick: float, ticked: bool) -> Data:
+    job: Data = {"epochs": draw(st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0]))}
+    if draw(st.integers(0, 4)) == 0:
+        theta = [
+            draw(st.sampled_from([0.0, 8.0, 20.0])),
+            draw(st.sampled_from([0.0, 1.0, 4.0])),
+            0.0,
+            draw(st.sampled_from([1.0, 4.0])),
+        ]
+        job["speed_law"] = {"theta": theta, "samples": 1.0, "model_bytes": 0.0}
+        if draw(st.booleans()):
+            job["max_gpus"] = draw(st.integers(1, units + 1))
+    else:
+        counts = sorted(draw(st.sets(st.integers(1, units), min_size=1, max_size=3)))
+        if draw(st.integers(0, 4)) == 0:
+            counts.append(units + 1)
+        job["epoch_time_s"] = {
+            str(count): float(draw(st.sampled_from([2, 5, 8, 10, 12, 16, 24, 30, 45]))) for count in counts
+        }
+    restarts = [0.0, 1.0, 3.0, tick - 1.0] if ticked else [0.0, 1.0, 3.0, 20.0]
+    job["restart_s"] = draw(st.sampled_from(restarts))
+    if draw(st.integers(0, 3)) == 0:
+        job["stops_at"] = draw(st.sampled_from([0.25, 0.5]))
+        job["early_stop"] = [{"fraction": 0.5, "probability": 0.5}]
+    return job
+
+
+INSTANCES: dict[str, Callable[..., st.SearchStrategy[Any]]] = {
+    "ring_allocation": ring_allocation_instances,
+    "elastic_stream": elastic_stream_instances,
+}
 """By family: the strategy of its instances, small enough for brute force."""

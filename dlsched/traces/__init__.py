@@ -1,6 +1,16 @@
-"""Importers of public measurements; each returns what it read and the audit of what it dropped or assumed."""
+"""Importers of public measurements and traces; each returns what it read and the audit of what it dropped or assumed."""
 
+from dlsched.traces.gavel import import_gavel
 from dlsched.traces.instances import SOURCES, import_instance
+from dlsched.traces.philly import import_philly
 from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read_pcs_speedups
 
-__all__ = ["SOURCES", "import_instance", "read_adaptdl_speeds", "read_gavel_speeds", "read_pcs_speedups"]
+__all__ = [
+    "SOURCES",
+    "import_gavel",
+    "import_instance",
+    "import_philly",
+    "read_adaptdl_speeds",
+    "read_gavel_speeds",
+    "read_pcs_speedups",
+]

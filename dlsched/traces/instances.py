@@ -1,64 +1,111 @@
-"""Instances from public measurements: one job a published table, with the audit in ``source``."""
+"""The files that ``dlsched import`` reads: public tables of speeds as ring_allocation, job traces as elastic_stream."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dlsched.cluster.published import PublishedSpeed
-from dlsched.core.errors import InputError, UsageError
+from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.ring_allocation import Instance
+from dlsched.traces.gavel import import_gavel
+from dlsched.traces.philly import import_philly
 from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read_pcs_speedups
+
+SPEED_OPTIONS = ("gpus", "epochs")
+TRACE_OPTIONS = ("gpus", "restart_s", "from_", "to")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kind of public file that ``dlsched import`` reads: what it is, and its reader."""
+    """A kind of public file that ``dlsched import`` reads: what it is, the options it takes, and its importer."""
 
     words: str
-    read: Callable[[str], tuple[list[PublishedSpeed], list[str]]]
+    options: tuple[str, ...]
+    build: Callable[..., tuple[Any, list[str]]]
 
 
-SOURCES: Mapping[str, Source] = {
-    "pcs": Source("dnn_speedups.csv of PCS: microseconds per iteration", read_pcs_speedups),
-    "gavel-speeds": Source("a throughput table of Gavel (JSON): steps per second", read_gavel_speeds),
-    "adaptdl": Source("a folder of AdaptDL's CSV files: step times on T4 nodes", read_adaptdl_speeds),
-}
-
-
-def import_instance(source: str, path: str, *, gpus: int | None = None, epochs: float = 100.0) -> tuple[Any, list[str]]:
-    """Read a public file as an instance of ring_allocation, and the audit of what was dropped, repaired or assumed.
+def import_instance(
+    source: str,
+    path: str,
+    *,
+    gpus: int | None = None,
+    epochs: float | None = None,
+    max_gpus: int | None = None,
+    gpu_type: str | None = None,
+    restart_s: float | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+) -> tuple[Any, list[str]]:
+    """Read a public file as an instance, and the audit of what was dropped, repaired or assumed.
 
     Parameters
     ----------
     source
-        A key of ``SOURCES``.
+        A key of ``SOURCES``; each names the options that it takes.
     path
         The file or folder.
     gpus
-        GPUs of the cluster; None: four times the smallest counts together.
+        GPUs of the cluster; None: of tables four times the smallest counts together, of traces the average demand.
     epochs
-        Epochs that every job has left; the files do not say.
+        Epochs that every job of a table has left; None: 100, as the files do not say.
+    max_gpus
+        Largest count to which a job of philly may grow; None: what its user asked for.
+    gpu_type
+        GPUs on which gavel's jobs run: V100 (None), P100 or K80.
+    restart_s
+        Seconds that a restart costs every job of a trace; None: 0.
+    from_, to
+        Keep the jobs of a trace that arrive from ``from_`` on and before ``to``: ISO dates or times for philly, seconds
+        for gavel.
 
     Raises
     ------
     UsageError
-        An unknown source, or a number out of range.
+        An unknown source, an option that it does not take, or a value out of range.
     InputError
-        The file cannot be read, is malformed, or holds no table.
+        The file cannot be read, is malformed, or holds no table or job.
     """
     if source not in SOURCES:
         raise UsageError(f"source: found {source!r}, allowed: {', '.join(SOURCES)}")
-    if gpus is not None and gpus < 1:
-        raise UsageError(f"gpus: found {gpus}, allowed: an integer >= 1")
-    if not 0 <= epochs < math.inf:
-        raise UsageError(f"epochs: found {epochs}, allowed: a number >= 0")
+    options: dict[str, Any] = {
+        "gpus": gpus,
+        "epochs": epochs,
+        "max_gpus": max_gpus,
+        "gpu_type": gpu_type,
+        "restart_s": restart_s,
+        "from_": from_,
+        "to": to,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        if name not in SOURCES[source].options:
+            raise UsageError(f"{name.rstrip('_')}: found {value!r}, allowed: no such option for source {source}")
+        if name in ("gpus", "max_gpus") and value < 1:
+            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+        if name in ("epochs", "restart_s") and not 0 <= value < math.inf:
+            raise UsageError(f"{name}: found {value}, allowed: a number >= 0")
     try:
-        speeds, audit = SOURCES[source].read(path)
+        return SOURCES[source].build(path, **given)
+    except DlschedError:
+        raise
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise InputError(str(error)) from None
+
+
+def _import_speeds(
+    source: str,
+    read: Callable[[str], tuple[list[PublishedSpeed], list[str]]],
+    path: str,
+    *,
+    gpus: int | None = None,
+    epochs: float = 100.0,
+) -> tuple[Instance, list[str]]:
+    """Read tables of speeds as an instance of ring_allocation: one job a table."""
+    speeds, audit = read(path)
     if not speeds:
         raise InputError(f"{path}: found no table of speeds, allowed: at least one")
     audit = [*audit, f"Every job is given {epochs:g} epochs and weight 1: the file does not say."]
@@ -74,6 +121,12 @@ def import_instance(source: str, path: str, *, gpus: int | None = None, epochs: 
     return Instance(name=f"{source}-{len(jobs)}x{total}", source=text, gpus=total, jobs=jobs), audit
 
 
+def _speeds(
+    source: str, words: str, read: Callable[[str], tuple[list[PublishedSpeed], list[str]]]
+) -> dict[str, Source]:
+    return {source: Source(words, SPEED_OPTIONS, functools.partial(_import_speeds, source, read))}
+
+
 def _ids(speeds: Sequence[PublishedSpeed]) -> list[str]:
     """Model, GPU type and batch, as plain words, numbered where they repeat."""
     seen: dict[str, int] = {}
@@ -84,3 +137,14 @@ def _ids(speeds: Sequence[PublishedSpeed]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         ids.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
     return ids
+
+
+SOURCES: Mapping[str, Source] = {
+    **_speeds("pcs", "dnn_speedups.csv of PCS: microseconds per iteration", read_pcs_speedups),
+    **_speeds("gavel-speeds", "a throughput table of Gavel (JSON): steps per second", read_gavel_speeds),
+    **_speeds("adaptdl", "a folder of AdaptDL's CSV files: step times on T4 nodes", read_adaptdl_speeds),
+    "philly": Source(
+        "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster", (*TRACE_OPTIONS, "max_gpus"), import_philly
+    ),
+    "gavel": Source("a job trace of Gavel (.trace)", (*TRACE_OPTIONS, "gpu_type"), import_gavel),
+}

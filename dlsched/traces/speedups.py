@@ -5,16 +5,16 @@ Seconds per epoch are rounded to 6 significant digits. Malformed input raises `V
 of a CSV file or the key of a JSON file; a file that cannot be opened raises `OSError`.
 """
 
-import csv
 import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dlsched.cluster.published import PublishedSpeed
+from dlsched.traces.rows import csv_rows, integer, listing, positive, rounded
 
 IMAGENET_SAMPLES = 1_281_167
 
@@ -61,7 +61,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
     totals: dict[str, tuple[int, int]] = {}
     toys: set[str] = set()
     toy_rows = 0
-    for line, row in _csv_rows(path, ("model", "iters_expr", "gpus", "us_per_iter")):
+    for line, row in csv_rows(path, ("model", "iters_expr", "gpus", "us_per_iter")):
         model, where = row["model"].strip(), f"{path}, line {line}"
         if not model:
             raise ValueError(f"{where}: model is empty")
@@ -69,7 +69,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
         if expression is None:
             raise ValueError(f"{where}: iters_expr must read 'samples // batch', found {row['iters_expr']!r}")
         total = int(expression[1]), int(expression[2])
-        gpus, us_per_iter = _count(row, "gpus", where), _positive(row, "us_per_iter", where)
+        gpus, us_per_iter = integer(row, "gpus", where), positive(row, "us_per_iter", where)
         if model.startswith("Toy"):
             toys.add(model)
             toy_rows += 1
@@ -108,13 +108,13 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
         speeds.append(_speed(path, name, None, batch_samples, dataset, epoch_samples, times, source))
     rows, kept = sum(map(len, points.values())), sum(len(speed.counts) for speed in speeds)
     audit = [
-        _listing(f"Invented models left out ({toy_rows} rows)", sorted(toys)),
+        listing(f"Invented models left out ({toy_rows} rows)", sorted(toys)),
         f"Interpolated rows dropped: {rows - kept} of {rows}; they lie on the line between their neighbours."
         if rows > kept
         else "",
-        _listing("Models whose total is a whole number of ImageNet epochs, taken to be ImageNet", epochs["imagenet"]),
-        _listing("Models of unknown data, an epoch is a hundredth of their total samples", epochs["hundredth"]),
-        _listing("Models whose iters_expr is for another batch, an epoch is 1,000 iterations", epochs["iterations"]),
+        listing("Models whose total is a whole number of ImageNet epochs, taken to be ImageNet", epochs["imagenet"]),
+        listing("Models of unknown data, an epoch is a hundredth of their total samples", epochs["hundredth"]),
+        listing("Models whose iters_expr is for another batch, an epoch is 1,000 iterations", epochs["iterations"]),
         f"Models without a stated GPU type: {len(speeds)}; it stays unknown." if speeds else "",
     ]
     return speeds, [sentence for sentence in audit if sentence]
@@ -175,13 +175,13 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
             )
             speeds.append(_speed(path, model, gpu.upper(), batch_samples, dataset, epoch_samples, times, source))
     audit = [
-        _listing("GPU types left out, as their GPUs are spread over servers", spread),
+        listing("GPU types left out, as their GPUs are spread over servers", spread),
         f"Throughputs of co-located pairs left out: {pairs}; only jobs that run alone are read." if pairs else "",
-        _listing("Job types left out, as they were measured at a single GPU count", dropped["single"]),
-        _listing("Job types left out, as their data set or batch is unknown", dropped["unknown"]),
+        listing("Job types left out, as they were measured at a single GPU count", dropped["single"]),
+        listing("Job types left out, as their data set or batch is unknown", dropped["unknown"]),
         f"GPU counts dropped: {unfit}; a throughput of 0.0 means that the job does not fit." if unfit else "",
-        _listing("Job types left out, as fewer than two GPU counts fit", dropped["few"]),
-        _listing("Job types slower on some larger GPU count, kept as published", dropped["uneven"]),
+        listing("Job types left out, as fewer than two GPU counts fit", dropped["few"]),
+        listing("Job types slower on some larger GPU count, kept as published", dropped["uneven"]),
         f"Job types read: {len(speeds)}; an epoch is taken as {_gavel_epochs(speeds)}." if speeds else "",
     ]
     return speeds, [sentence for sentence in audit if sentence]
@@ -201,17 +201,17 @@ def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[
     if not files:
         raise ValueError(f"{folder}: no CSV file found")
     unknown = [path.name for path in files if path.stem not in ADAPTDL_DATASETS]
-    speeds, audit = [], [_listing("Files left out, as their data set is unknown", unknown)]
+    speeds, audit = [], [listing("Files left out, as their data set is unknown", unknown)]
     for path in files:
         if path.name in unknown:
             continue
         fastest: dict[int, dict[int, float]] = defaultdict(dict)  # batch on one GPU: GPUs: seconds
         of_batch: dict[int, int] = defaultdict(int)
-        for line, row in _csv_rows(path, ("num_nodes", "num_replicas", "local_bsz", "step_time")):
+        for line, row in csv_rows(path, ("num_nodes", "num_replicas", "local_bsz", "step_time")):
             where = f"{path}, line {line}"
-            _count(row, "num_nodes", where)
-            gpus, batch = _count(row, "num_replicas", where), _count(row, "local_bsz", where)
-            step_time_s = _positive(row, "step_time", where)
+            integer(row, "num_nodes", where)
+            gpus, batch = integer(row, "num_replicas", where), integer(row, "local_bsz", where)
+            step_time_s = positive(row, "step_time", where)
             fastest[batch][gpus] = min(step_time_s, fastest[batch].get(gpus, math.inf))
             of_batch[batch] += 1
         batch = max(fastest, key=lambda size: (len(fastest[size]), size))
@@ -251,56 +251,16 @@ def _speed(
     epoch_time_s: Mapping[int, float],
     source: str,
 ) -> PublishedSpeed:
-    times = tuple(float(f"{time:.6g}") for time in epoch_time_s.values())
+    times = tuple(map(rounded, epoch_time_s.values()))
     try:
         return PublishedSpeed(model, gpu, batch_samples, dataset, epoch_samples, tuple(epoch_time_s), times, source)
     except ValueError as error:
         raise ValueError(f"{path}: {model}: {error}") from None
 
 
-def _listing(what: str, names: Sequence[str]) -> str:
-    return f"{what}: {len(names)} ({', '.join(names)})." if names else ""
-
-
 def _gavel_epochs(speeds: Sequence[PublishedSpeed]) -> str:
     models = dict.fromkeys(speed.model for speed in speeds)
     return ", ".join(f"{GAVEL_DATASETS[model][1]:,} {GAVEL_DATASETS[model][2]} for {model}" for model in models)
-
-
-def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and the cells of each row, having checked that the columns are there."""
-    found = False
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        try:
-            missing = [column for column in columns if column not in (reader.fieldnames or ())]
-            if missing:
-                raise ValueError(f"{path}, line 1: missing column {', '.join(missing)}")
-            for row in reader:
-                if None in row or None in row.values():
-                    raise ValueError(f"{path}, line {reader.line_num}: the number of cells differs from the header's")
-                found = True
-                yield reader.line_num, row
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path}, after line {reader.line_num}: not CSV in UTF-8 ({error})") from None
-    if not found:
-        raise ValueError(f"{path}: no row below the header")
-
-
-def _count(row: Mapping[str, str], column: str, where: str) -> int:
-    if re.fullmatch(r"[1-9][0-9]{0,8}", row[column].strip()) is None:
-        raise ValueError(f"{where}: {column} must be a positive integer, found {row[column]!r}")
-    return int(row[column])
-
-
-def _positive(row: Mapping[str, str], column: str, where: str) -> float:
-    try:
-        value = float(row[column])
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise ValueError(f"{where}: {column} must be a positive number, found {row[column]!r}")
-    return value
 
 
 def _json(path: Path) -> Any:

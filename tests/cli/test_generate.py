@@ -23,8 +23,19 @@ def test_the_same_arguments_give_the_same_bytes(family: str, preset: str, cli: A
     assert out.read_bytes() == printed.out.encode()
     assert cli(*arguments, 4).out != printed.out
     data = json.loads(printed.out)
-    assert (data["format"], data["gpus"], len(data["jobs"])) == (f"dlsched/{family}/1", 24, 5)
+    assert (data["format"], data.get("gpus", data.get("units")), len(data["jobs"])) == (f"dlsched/{family}/1", 24, 5)
     assert cli("solve", out).code in (0, 4)
+
+
+def test_an_option_that_a_family_does_not_take_is_refused(cli: Any) -> None:
+    """Exit 2, and the option is named; streams take it."""
+    ended = cli("generate", "ring_allocation", "--load", 0.5)
+    assert (ended.code, ended.out) == (
+        2,
+        "",
+    ) and "load: found 0.5, allowed: no such option for ring_allocation" in ended.err
+    data = cli("generate", "elastic_stream", "--load", 0.5, "--tick", 30).json
+    assert data["tick_s"] == 30.0 and data["source"].endswith("--load 0.5 --tick 30")
 
 
 def test_another_process_gives_the_same_bytes(cli: Any, program: Any) -> None:

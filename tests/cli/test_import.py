@@ -1,11 +1,14 @@
 """``dlsched import``: an instance from a public file, with its audit; and what importing dlsched itself loads."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dlsched.traces import SOURCES
 
 HEAVY = "pulp ortools pyomo pyscipopt highspy scipy.optimize matplotlib"
 
@@ -44,6 +47,77 @@ def test_gpus_and_epochs_are_taken(cli: Any, trace: Path) -> None:
     assert "cluster is given" not in ended.err
 
 
+@pytest.fixture
+def philly(tmp_path: Path) -> Path:
+    """Return a trace of two jobs, an hour apart."""
+    path = tmp_path / "philly_jobs.csv"
+    rows = "2017-10-01 01:00:00,60.0,2,120.0,a\n2017-10-01 00:00:00,3600.0,1,3600.0,a\n"
+    path.write_text("timestamp,duration,num_gpus,gpu_time,cluster\n" + rows)
+    return path
+
+
+def test_a_job_trace_is_a_stream(cli: Any, philly: Path, tmp_path: Path) -> None:
+    """Its options reach the instance, and the audit stands in ``source`` too."""
+    ended = cli("import", "philly", philly, "--restart", 10, "--from", "2017-10-01T00:30", "--to", "2017-10-02")
+    data = ended.json
+    assert (ended.code, data["format"], data["units"]) == (0, "dlsched/elastic_stream/1", 8)
+    (job,) = data["jobs"]
+    assert (job["arrival_s"], job["restart_s"], job["epoch_time_s"]["2"]) == (1800.0, 10.0, 60.0)
+    sentences = ended.err.splitlines()
+    assert "audit: Jobs that arrive outside the window, left out: 1." in sentences
+    assert all(sentence.removeprefix("audit: ") in data["source"] for sentence in sentences)
+    assert list(cli("import", "philly", philly, "--max-gpus", 4).json["jobs"][0]["epoch_time_s"]) == ["1", "2", "4"]
+    out = tmp_path / "stream.json"
+    assert cli("import", "philly", philly, "--gpus", 3, "-o", out).code == 0
+    assert json.loads(out.read_text(encoding="utf-8"))["name"] == "philly-2x3"
+
+
+def test_gavel_on_other_gpus(cli: Any, tmp_path: Path) -> None:
+    """V100 unless told."""
+    path = tmp_path / "some.trace"
+    path.write_text("A3C\trun\t--max-steps\t0\t1000\t0.0\t1\n")
+    times = [
+        cli("import", "gavel", path, *options).json["jobs"][0]["epoch_time_s"]["1"]
+        for options in ((), ("--gpu-type", "K80"))
+    ]
+    assert times == [139.358, 290.802]
+
+
+@pytest.mark.parametrize(
+    ("source", "option", "value", "message"),
+    [
+        ("pcs", "--from", "2017", "from: found '2017', allowed: no such option for source pcs"),
+        ("adaptdl", "--to", "5", "to: found '5', allowed: no such option for source adaptdl"),
+        ("gavel-speeds", "--restart", "5", "restart_s: found 5.0, allowed: no such option for source gavel-speeds"),
+        ("pcs", "--max-gpus", "5", "max_gpus: found 5, allowed: no such option for source pcs"),
+        ("philly", "--epochs", "5", "epochs: found 5.0, allowed: no such option for source philly"),
+        ("philly", "--gpu-type", "K80", "gpu_type: found 'K80', allowed: no such option for source philly"),
+        ("gavel", "--max-gpus", "5", "max_gpus: found 5, allowed: no such option for source gavel"),
+        ("gavel", "--gpu-type", "A100", "gpu_type: found 'A100', allowed: V100, P100, K80"),
+        ("philly", "--max-gpus", "0", "max_gpus: found 0, allowed: an integer >= 1"),
+        ("philly", "--gpus", "0", "gpus: found 0, allowed: an integer >= 1"),
+        ("philly", "--restart", "-1", "restart_s: found -1.0, allowed: a number >= 0"),
+        ("philly", "--restart", "inf", "restart_s: found inf, allowed: a number >= 0"),
+        ("pcs", "--epochs", "nan", "epochs: found nan, allowed: a number >= 0"),
+        ("philly", "--from", "now", "from: found 'now', allowed: a date or time"),
+        ("gavel", "--to", "2017-10-01", "to: found '2017-10-01', allowed: a number of seconds"),
+        ("alibaba", "--gpus", "4", "source: found 'alibaba', allowed: pcs, gavel-speeds, adaptdl, philly, gavel"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_2(source: str, option: str, value: str, message: str, cli: Any) -> None:
+    """One line names it, before the file is read."""
+    ended = cli("import", source, "absent", option, value)
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.line
+
+
+def test_a_window_without_jobs_is_3(cli: Any, philly: Path) -> None:
+    """One line names the file."""
+    ended = cli("import", "philly", philly, "--from", "2020-01-01")
+    assert (ended.code, ended.out) == (3, "")
+    assert str(philly) in ended.line
+
+
 @pytest.mark.parametrize(
     "text", ["", "model,gpus\n", "model,iters_expr,gpus,us_per_iter\nVgg,1 // 1,1,-5\n", "\x00", "a\nb"]
 )
@@ -60,7 +134,7 @@ def test_a_trace_that_is_no_text_is_3(cli: Any, tmp_path: Path) -> None:
     """For each kind of file."""
     path = tmp_path / "speedups.csv"
     path.write_bytes(b"\xff\xfe\x00")
-    for source in ("pcs", "gavel-speeds", "adaptdl"):
+    for source in SOURCES:
         ended = cli("import", source, path)
         assert (ended.code, ended.out) == (3, ""), source
         assert str(path) in ended.line, source

@@ -1,0 +1,86 @@
+"""elastic_stream: malleable jobs that arrive over time (the dynamic half of Capes et al. 2018 and of Lin et al., abstracts)."""
+
+from typing import Any
+
+from dlsched.core.family import Family
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.result import Result
+from dlsched.core.run import run_method
+from dlsched.core.status import Sense
+from dlsched.elastic_stream import certificate, generator, policies
+from dlsched.elastic_stream.bounds import area, bound, length
+from dlsched.elastic_stream.checker import check, figures, flow_times, infeasible, objective
+from dlsched.elastic_stream.formulations.milp import build_milp
+from dlsched.elastic_stream.generator import example, generate
+from dlsched.elastic_stream.heuristics import doubling, equal, exploratory, fixed, marginal, myopic, ordered
+from dlsched.elastic_stream.instance import EarlyStop, Instance, Job
+from dlsched.elastic_stream.methods import ALIASES, METHODS
+from dlsched.elastic_stream.simulator import run, simulate
+from dlsched.elastic_stream.solution import Period, Stream, read_solution
+from dlsched.elastic_stream.view import Policy, View
+
+__all__ = [
+    "EarlyStop",
+    "Instance",
+    "Job",
+    "Period",
+    "Policy",
+    "Stream",
+    "View",
+    "area",
+    "bound",
+    "check",
+    "doubling",
+    "equal",
+    "example",
+    "exploratory",
+    "figures",
+    "fixed",
+    "flow_times",
+    "generate",
+    "length",
+    "marginal",
+    "myopic",
+    "objective",
+    "ordered",
+    "policies",
+    "run",
+    "simulate",
+    "solve",
+]
+
+FAMILY = Family(
+    name="elastic_stream",
+    summary="malleable jobs that arrive over time: how many units each holds when",
+    sense=Sense.MINIMIZE,
+    unit="seconds of flow time, mean of jobs",
+    instance=Instance,
+    read_solution=read_solution,
+    objective=objective,
+    check=check,
+    infeasible=infeasible,
+    methods=METHODS,
+    aliases=ALIASES,
+    cross_check="milp",
+    best_bound="bound",
+    formulations={"milp": lambda instance: build_milp(instance)[0]},
+    verify=certificate.verify,
+    presets=generator.PRESETS,
+    generate=generate,
+    example=example,
+    figures=figures,
+)
+
+
+def solve(
+    instance: Instance,
+    *,
+    method: str = "exact",
+    limits: Limits | None = None,
+    seed: int = 0,
+    solver: str | None = None,
+    start: Stream | None = None,
+    progress: ProgressCallback | None = None,
+) -> Result[Any]:
+    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
+    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)

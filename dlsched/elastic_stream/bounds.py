@@ -1,0 +1,44 @@
+"""Lower bounds on the mean flow time of the best stream in hindsight; what proves them stands in ``certificate``.
+
+Both hold for streams with decisions at any time, hence also for ticks. They leave out pauses, and that counts are
+integers at every moment. The larger of the two is a bound; a mix, job by job, is not.
+"""
+
+from dlsched.core.certificate import LengthsCertificate, SrptCertificate, rounded_down
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.certificate import exact_length_s, exact_size_s, verify
+from dlsched.elastic_stream.checker import infeasible
+from dlsched.elastic_stream.instance import Instance
+
+
+def area(instance: Instance) -> SrptCertificate:
+    """SRPT on one machine of the cluster's speed, with every job at its most efficient count. Strong when units are short.
+
+    Cost: O(J log J), and some microseconds for each job and count.
+
+    Raises
+    ------
+    UsageError
+        The instance is infeasible.
+    """
+    _require_feasible(instance)
+    sizes = {job.id: rounded_down(exact_size_s(instance, place)) for place, job in enumerate(instance.jobs)}
+    return SrptCertificate(sizes, rounded_down(verify(instance, SrptCertificate(sizes, 0.0))))
+
+
+def length(instance: Instance) -> LengthsCertificate:
+    """Every job alone on the cluster at its fastest count. Strong when there are units enough. Otherwise as ``area``."""
+    _require_feasible(instance)
+    lengths = {job.id: rounded_down(exact_length_s(instance, place)) for place, job in enumerate(instance.jobs)}
+    return LengthsCertificate(lengths, rounded_down(verify(instance, LengthsCertificate(lengths, 0.0))))
+
+
+def bound(instance: Instance) -> SrptCertificate | LengthsCertificate:
+    """Return the larger of ``area`` and ``length``."""
+    by_area, by_length = area(instance), length(instance)
+    return by_area if by_area.value >= by_length.value else by_length
+
+
+def _require_feasible(instance: Instance) -> None:
+    if infeasible(instance) is not None:
+        raise UsageError("the instance is infeasible: every bound holds")

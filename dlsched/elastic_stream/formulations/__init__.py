@@ -1,0 +1,1 @@
+"""Models of elastic_stream, one module each."""

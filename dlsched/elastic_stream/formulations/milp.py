@@ -1,0 +1,316 @@
+"""elastic_stream with ticks as a time-indexed mixed-integer linear program in PuLP.
+
+Slot t lasts from t D to (t + 1) D. Times are counted in slots, progress in parts of the job's work: a slot on w units is
+worth g = D / (work_j tau_j(w)) of it, a restart costs h = restart_j / (work_j tau_j(w)) of it.
+
+=========================  ===========================================================================================
+name                       mathematics
+=========================  ===========================================================================================
+``x_<job>_<t>_<n>``        job j holds n units in slot t, binary
+``u_<job>_<t>_<n>``        part of the slot that it uses, 0 .. 1
+``y_<job>_<t>_<n>``        a period that begins with a pause begins in t, 0 .. 1
+``first_<job>_<t>_<n>``    its first period begins in t, binary
+``started_<job>_<t>``      it has held units by the end of t, 0 .. 1
+``end_<job>``              C_j / D
+objective                  minimise sum_j (D end_j - r_j) / J
+``one_<job>_<t>``          sum_n x_jtn <= 1
+``used_<job>_<t>_<n>``     u_jtn <= x_jtn
+``start_<job>_<t>_<n>``    y_jtn >= x_jtn - x_j,t-1,n - first_jtn
+``pause_<job>_<t>_<n>``    u_jtn >= (restart_j / D) y_jtn
+``opens_<job>_<t>_<n>``    first_jtn <= x_jtn
+``holds_<job>_<t>``        started_jt >= sum_n x_jtn
+``stays_<job>_<t>``        started_jt >= started_j,t-1
+``once_<job>_<t>``         sum_n first_jtn + started_j,t-1 <= 1
+``work_<job>``             sum_tn (g u_jtn - h y_jtn) = 1
+``last_<job>_<t>``         end_j >= t sum_n x_jtn + sum_n u_jtn
+``progress_<job>``         end_j >= s_j + sum_t (1 - P_jt) + G_j, a valid inequality, see below
+``capacity_<t>``           sum_jn n x_jtn <= C
+=========================  ===========================================================================================
+
+Rows with ``y``, ``first`` and ``started`` are left out for jobs without a restart.
+
+*work* is an equation: of more than the whole work the used part of the last slot can be cut.
+
+*progress.* P_jt is the progress by the end of slot t, s_j the first slot of the job, R >= g the most that a slot can do.
+If j ends in slot f using part u of it, 1 - P_j,f-k <= R (u + k - 1) for k >= 1 and <= 1, so
+end_j = f + u >= s_j + sum_t (1 - P_jt) + u + sum_k max(0, 1 - R (u + k - 1)); G_j is the least of the last two terms
+over u in 0 .. 1. It binds what a mixture of slots would get for nothing, and makes the relaxation strong.
+
+*Horizon.* Some stream is known whose flow times add up to U: jobs one by one, or better. In an optimal one job j has flow
+time at most U less the least flow times of all others; later slots have no variables.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dlsched.core.errors import UsageError
+from dlsched.core.labels import plain_labels
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.solution import Stream
+
+if TYPE_CHECKING:
+    import pulp
+
+Decode = Callable[[Mapping[str, float]], Stream]
+
+LARGEST_COLUMNS = 200_000
+"""Binary variables that ``build_milp`` is willing to make."""
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Slots in which a job may run, its useful counts, and its seconds per epoch on them."""
+
+    first: int
+    last: int
+    time_s: Mapping[int, float]
+
+    @property
+    def columns(self) -> int:
+        """Pairs of a slot and a count."""
+        return (self.last - self.first + 1) * len(self.time_s)
+
+
+def refusal(instance: Instance) -> str | None:
+    """Return a sentence that says why the program does not hold for an instance, or None."""
+    if instance.tick_s is None:
+        return "tick_s: found null, allowed: a number of seconds, since decisions at any time have no slots"
+    for place, job in enumerate(instance.jobs):
+        if job.restart_s >= instance.tick_s:
+            return f"jobs[{place}].restart_s: found {job.restart_s}, allowed: less than tick_s, {instance.tick_s}"
+    return None
+
+
+def windows(instance: Instance, total_flow_s: float | None = None) -> list[Window]:
+    """Slots and counts of every job with work, in the order of the file, empty for jobs without.
+
+    Parameters
+    ----------
+    instance
+        A feasible one with ``tick_s``.
+    total_flow_s
+        Sum of the flow times of a known stream with decisions at ticks; None: jobs one by one.
+    """
+    tick_s = instance.tick_s
+    assert tick_s is not None
+    times = [_useful_times(instance, place) if job.work else {} for place, job in enumerate(instance.jobs)]
+    first = [instance.first_slot(place) for place in range(len(times))]
+    least_s = [
+        start * tick_s + job.work * min(time.values()) - job.arrival_s if time else 0.0
+        for job, time, start in zip(instance.jobs, times, first, strict=True)
+    ]
+    most_s = min(_one_by_one_s(instance, first, least_s), math.inf if total_flow_s is None else total_flow_s)
+    spare_s = max(0.0, most_s - math.fsum(least_s)) * (1 + _ROUNDING)
+    found = []
+    for job, time, start, least in zip(instance.jobs, times, first, least_s, strict=True):
+        end_s = job.arrival_s + least + spare_s
+        last = math.ceil(end_s / tick_s - _ROUNDING) - 1
+        found.append(Window(start, max(start, last), time))
+    return found
+
+
+def _useful_times(instance: Instance, place: int) -> dict[int, float]:
+    """Seconds per epoch on the counts that no smaller one matches."""
+    job, counts = instance.jobs[place], instance.counts(place)
+    if job.speed_law is not None:
+        counts = range(1, job.speed_law.largest_useful_count(counts[-1]) + 1)
+    useful: dict[int, float] = {}
+    best_s = math.inf
+    for count in counts:
+        time_s = job.speed.epoch_time_s(count)
+        if time_s < best_s:
+            useful[count] = best_s = time_s
+    return useful
+
+
+def _one_by_one_s(instance: Instance, first: list[int], least_s: list[float]) -> float:
+    """Sum of flow times when jobs run alone, each at its fastest count, in order of arrival."""
+    tick_s = instance.tick_s
+    assert tick_s is not None
+    total_s, slot = 0.0, 0
+    for place in sorted(range(len(first)), key=lambda place: (first[place], place)):
+        job = instance.jobs[place]
+        if least_s[place] == 0.0:
+            continue
+        waited = max(0, slot - first[place])
+        end_s = job.arrival_s + least_s[place] + waited * tick_s
+        total_s += end_s - job.arrival_s
+        slot = math.ceil(end_s / tick_s)
+    return total_s
+
+
+def build_milp(
+    instance: Instance, *, total_flow_s: float | None = None, tick: Callable[[], None] | None = None
+) -> tuple["pulp.LpProblem", Decode]:
+    """Build the model and the function that reads a stream from values of its variables.
+
+    Parameters
+    ----------
+    instance
+        A feasible one with ``tick_s`` and shorter restarts.
+    total_flow_s
+        As in ``windows``.
+    tick
+        Called before every job; it may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        The instance has no ticks, a restart is not shorter than one, or there are more than ``LARGEST_COLUMNS``.
+    """
+    import pulp
+
+    reason = refusal(instance)
+    if reason is not None:
+        raise UsageError(reason)
+    spans = windows(instance, total_flow_s)
+    columns = sum(span.columns for span in spans)
+    if columns > LARGEST_COLUMNS:
+        raise UsageError(
+            f"the program would have {columns} binary variables, allowed: {LARGEST_COLUMNS} (a longer tick_s)"
+        )
+    labels = plain_labels([job.id for job in instance.jobs], "j")
+    problem = pulp.LpProblem("elastic_stream", pulp.LpMinimize)
+    held: dict[str, tuple[int, int, int]] = {}
+    capacity: dict[int, list[tuple[Any, float]]] = {}
+    objective: list[tuple[Any, float]] = []
+    share_s = (instance.tick_s or 0.0) / len(instance.jobs)
+    for place, (label, span) in enumerate(zip(labels, spans, strict=True)):
+        if tick is not None:
+            tick()
+        if span.time_s:
+            end = _add_job(problem, instance, place, label, span, held, capacity)
+            objective.append((end, share_s))
+    arrived = math.fsum(job.arrival_s for job in instance.jobs if job.work)
+    problem.setObjective(pulp.LpAffineExpression(objective, -arrived / len(instance.jobs)))
+    for slot in sorted(capacity):
+        row = pulp.LpAffineExpression(capacity[slot])
+        problem.addConstraint(pulp.LpConstraint(row, pulp.LpConstraintLE, f"capacity_{slot}", instance.units))
+
+    def decode(values: Mapping[str, float]) -> Stream:
+        given: list[dict[int, int]] = [{} for _ in instance.jobs]
+        for name, (place, slot, count) in held.items():
+            if values.get(name, 0.0) > 0.5:
+                given[place][slot] = count
+        return stream_of(instance, given)
+
+    return problem, decode
+
+
+def _add_job(
+    problem: "pulp.LpProblem",
+    instance: Instance,
+    place: int,
+    label: str,
+    span: Window,
+    held: dict[str, tuple[int, int, int]],
+    capacity: dict[int, list[tuple[Any, float]]],
+) -> "pulp.LpVariable":
+    """Add variables and rows of one job; return the variable of its end."""
+    import pulp
+
+    job, tick_s = instance.jobs[place], instance.tick_s
+    assert tick_s is not None
+
+    def add(name: str, terms: list[tuple[Any, float]], sense: int, right: float) -> None:
+        problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
+
+    def part(name: str) -> "pulp.LpVariable":
+        return pulp.LpVariable(name, 0, 1)
+
+    gain = {count: tick_s / (job.work * time_s) for count, time_s in span.time_s.items()}
+    loss = {count: job.restart_s / (job.work * time_s) for count, time_s in span.time_s.items()}
+    slots = range(span.first, span.last + 1)
+    end = pulp.LpVariable(f"end_{label}", span.first, span.last + 1)
+    work: list[tuple[Any, float]] = []
+    progress: list[tuple[Any, float]] = [(end, 1.0)]
+    before: dict[int, Any] = {}
+    started = None
+    for slot in slots:
+        x, u = {}, {}
+        opening: list[tuple[Any, float]] = []
+        for count in span.time_s:
+            name = f"{label}_{slot}_{count}"
+            x[count] = pulp.LpVariable(f"x_{name}", 0, 1, pulp.LpInteger)
+            u[count] = part(f"u_{name}")
+            held[x[count].name] = (place, slot, count)
+            capacity.setdefault(slot, []).append((x[count], count))
+            add(f"used_{name}", [(u[count], 1.0), (x[count], -1.0)], pulp.LpConstraintLE, 0.0)
+            done = [(u[count], gain[count])]
+            if job.restart_s > 0:
+                y = part(f"y_{name}")
+                first = pulp.LpVariable(f"first_{name}", 0, 1, pulp.LpInteger)
+                same = [(before[count], 1.0)] if before else []
+                start = [(y, 1.0), (x[count], -1.0), *same, (first, 1.0)]
+                add(f"start_{name}", start, pulp.LpConstraintGE, 0.0)
+                add(f"pause_{name}", [(u[count], 1.0), (y, -job.restart_s / tick_s)], pulp.LpConstraintGE, 0.0)
+                add(f"opens_{name}", [(first, 1.0), (x[count], -1.0)], pulp.LpConstraintLE, 0.0)
+                opening.append((first, 1.0))
+                done.append((y, -loss[count]))
+            work += done
+            progress += [(variable, value * (span.last - slot + 1)) for variable, value in done]
+        add(f"one_{label}_{slot}", [(each, 1.0) for each in x.values()], pulp.LpConstraintLE, 1.0)
+        last = [(end, 1.0), *((each, -float(slot)) for each in x.values()), *((each, -1.0) for each in u.values())]
+        add(f"last_{label}_{slot}", last, pulp.LpConstraintGE, 0.0)
+        if job.restart_s > 0:
+            now = part(f"started_{label}_{slot}")
+            add(f"holds_{label}_{slot}", [(now, 1.0), *((each, -1.0) for each in x.values())], pulp.LpConstraintGE, 0.0)
+            earlier: list[tuple[Any, float]] = [] if started is None else [(started, 1.0)]
+            if started is not None:
+                add(f"stays_{label}_{slot}", [(now, 1.0), (started, -1.0)], pulp.LpConstraintGE, 0.0)
+            add(f"once_{label}_{slot}", [*opening, *earlier], pulp.LpConstraintLE, 1.0)
+            started = now
+        before = x
+    add(f"work_{label}", work, pulp.LpConstraintEQ, 1.0)
+    least = span.first + len(slots) + _ending(max(gain.values()))
+    add(f"progress_{label}", progress, pulp.LpConstraintGE, least)
+    return end
+
+
+def _ending(most: float) -> float:
+    """G: the least of u + sum_k max(0, 1 - most (u + k - 1)) over 0 <= u <= 1, a little less for rounding.
+
+    The sum is piecewise linear in u; it bends where 1 / most - (k - 1) = u, which one k puts into 0 .. 1.
+    """
+    whole = math.floor(1 / most)
+
+    def value(u: float) -> float:
+        return u + math.fsum(max(0.0, 1 - most * (u + k)) for k in range(whole + 2))
+
+    return min(map(value, (0.0, min(1.0, max(0.0, 1 / most - whole)), 1.0))) * (1 - _ROUNDING)
+
+
+def stream_of(instance: Instance, given: list[dict[int, int]]) -> Stream:
+    """Play units by slot of every job; what rounding leaves undone is done later, at the job's last count, alone."""
+    tick_s = instance.tick_s
+    assert tick_s is not None
+    free_from = max((slot for slots in given for slot in slots), default=0) + 2  # not touching a period
+    periods = {}
+    for job, slots in zip(instance.jobs, given, strict=True):
+        left = job.work
+        made: list[tuple[float, float, int]] = []
+        plan = sorted(slots.items())
+        while plan and left > 0:
+            slot, count = plan.pop(0)
+            start_s = slot * tick_s
+            until = slot + 1
+            while plan and plan[0] == (until, count):
+                plan.pop(0)
+                until += 1
+            resumes_s = start_s + (job.restart_s if made else 0.0)
+            end_s = resumes_s + left * job.speed.epoch_time_s(count)
+            if end_s <= until * tick_s + _ROUNDING * max(1.0, end_s):
+                left = 0.0
+            else:
+                end_s = until * tick_s
+                left -= (end_s - resumes_s) / job.speed.epoch_time_s(count)
+            made.append((start_s, end_s, count))
+            if not plan and left > 0:
+                plan = [(free_from, count)]
+                free_from += 1
+        periods[job.id] = made
+    return Stream(periods)

@@ -1,0 +1,193 @@
+"""The methods of elastic_stream by name, as ``solve`` and the command line run them."""
+
+from collections.abc import Callable
+from functools import partial
+
+from dlsched.core.certificate import LengthsCertificate, SrptCertificate
+from dlsched.core.errors import PolicyError, UsageError
+from dlsched.core.family import Method
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.elastic_stream import bounds, heuristics, slots
+from dlsched.elastic_stream.checker import infeasible
+from dlsched.elastic_stream.formulations import milp
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.policies import ORDERS
+from dlsched.elastic_stream.solution import Stream
+from dlsched.solvers.conclude import conclude
+from dlsched.version import VERSION
+
+Heuristic = Callable[..., Stream | None]
+
+SLOTS = f"dlsched slots {VERSION}"
+
+PLAIN: dict[str, Heuristic] = {
+    "doubling": heuristics.doubling,
+    "marginal": heuristics.marginal,
+    "fixed": heuristics.fixed,
+    "equal": heuristics.equal,
+    "exploratory": heuristics.exploratory,
+    "myopic": heuristics.myopic,
+}
+ALIASES = {f"fifo-{sizing}": sizing for sizing in ("fixed", "equal", "marginal")}
+"""Cells of the grid that have a name of their own."""
+
+GRID: dict[str, Heuristic] = {
+    f"{order}-{sizing}": partial(heuristics.ordered, order=order, sizing=sizing)
+    for order in ORDERS
+    for sizing in heuristics.SIZINGS
+    if f"{order}-{sizing}" not in ALIASES
+}
+POLICIES = PLAIN | GRID
+
+_FAST_FIRST = sorted(POLICIES, key=lambda name: (name in ("myopic", "doubling", "exploratory"), "marginal" in name))
+
+
+def run_exact(instance: Instance, search: Search) -> TerminationStatus:
+    """With ticks our search over slots; without, or where that is too large, the best policy's stream and the bound."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    status = _best_policy(instance, search)
+    if status is TerminationStatus.OPTIMAL or instance.tick_s is None:
+        return status
+    reason = milp.refusal(instance)
+    if reason is None:
+        try:
+            return _by_slots(instance, search)
+        except slots.TooLarge as large:
+            reason = str(large)
+    search.message = f"the best of the policies, no proven optimum: {reason}"
+    return status
+
+
+def _by_slots(instance: Instance, search: Search) -> TerminationStatus:
+    """Search over slots; a node is a state that is followed."""
+    assert search.objective is not None
+    jobs = len(instance.jobs)
+    slots.search_slots(
+        instance,
+        search.objective * jobs,
+        found=lambda plan: search.offer(milp.stream_of(instance, plan), source=SLOTS),
+        proven=lambda total_s: search.prove(total_s / jobs, source=SLOTS),
+        step=search.tick,
+    )
+    search.prove(search.objective, source=SLOTS)
+    return TerminationStatus.OPTIMAL
+
+
+def run_milp(instance: Instance, search: Search) -> TerminationStatus:
+    """The time-indexed program by HiGHS, CBC or SCIP."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    reason = milp.refusal(instance)
+    if reason is not None:
+        raise UsageError(f"method milp: {reason}")
+    status = _best_policy(instance, search)
+    if not any(job.work for job in instance.jobs):
+        return status  # an empty program
+    return _by_program(instance, search)
+
+
+def _by_program(instance: Instance, search: Search) -> TerminationStatus:
+    """Solve the program within the horizon that the stream held allows."""
+    from dlsched.solvers.milp import solve_milp
+
+    assert search.objective is not None, "fixed finishes every stream"
+    total_s = search.objective * len(instance.jobs)
+    problem, decode = milp.build_milp(instance, total_flow_s=total_s, tick=search.tick)
+    outcome = solve_milp(
+        problem,
+        solver=search.solver or "highs",
+        limits=search.left,
+        found=lambda values: _offer_incumbent(search, decode(values)),
+    )
+    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values))
+
+
+def _offer_incumbent(search: Search, found: Stream) -> None:
+    """Keep a solver's incumbent if the checker agrees; on the way a solver may report what its tolerances let pass."""
+    if not search.violations(found):
+        search.offer(found, source="incumbent")
+
+
+def _best_policy(instance: Instance, search: Search) -> TerminationStatus:
+    """Offer the stream of every policy, the fast ones first."""
+    for name in _FAST_FIRST:
+        search.tick()
+        try:
+            found = POLICIES[name](instance, step=partial(_progress, search))
+        except PolicyError:
+            continue  # it restarts jobs for ever; its own method says so
+        search.offer(found, source=name)
+        assert search.objective is not None and search.bound is not None
+        if search.objective <= search.bound * (1 + 1e-12):
+            return TerminationStatus.OPTIMAL
+    return TerminationStatus.FEASIBLE
+
+
+def _progress(search: Search, said: str) -> None:
+    search.tick()
+    search.report(said)
+
+
+def _begin(instance: Instance, search: Search) -> bool:
+    """Prove infeasibility by counting, or take the user's start and the bound; with no time at all, one policy's stream."""
+    reason = infeasible(instance)
+    if reason is not None:
+        search.message = reason
+        return False
+    if search.start is not None:
+        search.offer(search.start, source="start")
+    if search.limits.time_s == 0 or search.limits.nodes == 0:
+        search.offer(heuristics.fixed(instance), source="fixed")
+        search.tick(1)
+    _prove(search, bounds.bound(instance))
+    return True
+
+
+def _prove(search: Search, certificate: SrptCertificate | LengthsCertificate) -> None:
+    search.prove(certificate.value, source="certificate", certificate=certificate)
+
+
+def bound_by(
+    function: Callable[[Instance], SrptCertificate | LengthsCertificate],
+) -> Callable[[Instance, Search], TerminationStatus]:
+    """Wrap a bound."""
+
+    def run(instance: Instance, search: Search) -> TerminationStatus:
+        if infeasible(instance) is not None:
+            return TerminationStatus.INFEASIBLE
+        _prove(search, function(instance))
+        return TerminationStatus.FEASIBLE
+
+    return run
+
+
+def heuristic(name: str, function: Heuristic) -> Callable[[Instance, Search], TerminationStatus]:
+    """Wrap a policy: limits do not concern it; it reports how far it has come."""
+
+    def run(instance: Instance, search: Search) -> TerminationStatus:
+        try:
+            found = function(instance, step=search.report)
+        except PolicyError as error:
+            search.message = str(error)
+            return TerminationStatus.NO_SOLUTION
+        if found is None:
+            return TerminationStatus.INFEASIBLE
+        search.offer(found, source=name)
+        return TerminationStatus.FEASIBLE
+
+    return run
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("exact", "exact", run_exact),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
+        *(Method(name, "heuristic", heuristic(name, function)) for name, function in POLICIES.items()),
+        Method("bound", "bound", bound_by(bounds.bound)),
+        Method("area", "bound", bound_by(bounds.area)),
+        Method("length", "bound", bound_by(bounds.length)),
+    )
+}

@@ -1,0 +1,56 @@
+"""Orders: which of the jobs present comes first. Less comes first, ties go to the job that stands first in the file.
+
+==============  =================================================================================================
+order           key of a job
+==============  =================================================================================================
+``fifo``        its arrival
+``srpt``        seconds to its nominal end at its size, pause included
+``sjf``         seconds of its whole nominal work at its size
+``las``         unit-seconds it has held (least attained service)
+``efficiency``  minus the efficiency of its size, e(n) = n0 tau(n0) / (n tau(n)), n0 its smallest count
+==============  =================================================================================================
+
+Between two events the order of two waiting jobs stays as it is, in all of them. That of two running ones stays too,
+except by ``las``; and by ``srpt`` running jobs only move forward, past waiting ones.
+"""
+
+from collections.abc import Callable
+
+from dlsched.elastic_stream.view import View
+
+Order = Callable[[View, int, int], float]
+"""From what is seen, a job and its size to its key."""
+
+
+def fifo(view: View, job: int, size: int) -> float:
+    """First come, first served."""
+    return view.arrival_s(job)
+
+
+def srpt(view: View, job: int, size: int) -> float:
+    """Shortest remaining processing time."""
+    return view.time_left_s(job, size)
+
+
+def sjf(view: View, job: int, size: int) -> float:
+    """Shortest job."""
+    return view.epochs(job) * view.epoch_time_s(job, size)
+
+
+def las(view: View, job: int, size: int) -> float:
+    """Least attained service (the two-dimensional one of Tiresias, Gu et al., NSDI 2019, without its queues)."""
+    return view.attained(job)
+
+
+def efficiency(view: View, job: int, size: int) -> float:
+    """Largest efficiency."""
+    return -efficiency_of(view, job, size)
+
+
+def efficiency_of(view: View, job: int, size: int) -> float:
+    """e(n) = f(n) n0 / (f(n0) n): speed per unit against that at the smallest count; 1 at the smallest count."""
+    least = view.allowed(job)[0]
+    return least * view.epoch_time_s(job, least) / (size * view.epoch_time_s(job, size))
+
+
+ORDERS: dict[str, Order] = {"fifo": fifo, "srpt": srpt, "sjf": sjf, "las": las, "efficiency": efficiency}

@@ -1,0 +1,79 @@
+"""Sizes: how many units a job is given when it runs, whatever else is present."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Protocol
+
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.policies.orders import efficiency_of
+from dlsched.elastic_stream.view import View
+
+
+class Size(Protocol):
+    """From what is seen and a job to an allowed count of units, the same one whenever it is asked."""
+
+    def __call__(self, view: View, job: int) -> int:
+        """Return the size of the job."""
+        ...
+
+
+def largest_up_to(view: View, job: int, most: int) -> int:
+    """Largest allowed count of at most ``most``, else the smallest."""
+    allowed = view.allowed(job)
+    if allowed[-1] <= most:
+        return allowed[-1]
+    return allowed[max(0, bisect_right(allowed, most) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The largest allowed count of at most ``units``, else the smallest.
+
+    Raises
+    ------
+    UsageError
+        ``units`` < 1.
+    """
+
+    units: int = 8
+
+    def __post_init__(self) -> None:
+        if self.units < 1:
+            raise UsageError(f"units: found {self.units}, allowed: an integer >= 1")
+
+    def __call__(self, view: View, job: int) -> int:
+        """Return the size of the job."""
+        return largest_up_to(view, job, self.units)
+
+
+@dataclass(frozen=True, slots=True)
+class Fastest:
+    """All units that are of use to the job: the smallest count at which it is fastest."""
+
+    def __call__(self, view: View, job: int) -> int:
+        """Return the size of the job."""
+        useful = view.useful(job)
+        if isinstance(useful, range):  # of a law: up to its fastest count
+            return useful[-1]
+        return min(useful, key=lambda count: (view.epoch_time_s(job, count), count))
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """The largest count with an efficiency e(n) = f(n) n0 / (f(n0) n) of at least ``theta``, n0 the smallest count.
+
+    Raises
+    ------
+    UsageError
+        ``theta`` is not in (0, 1]; then no count, or every count, might do.
+    """
+
+    theta: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.theta <= 1:
+            raise UsageError(f"theta: found {self.theta}, allowed: a number in (0, 1]")
+
+    def __call__(self, view: View, job: int) -> int:
+        """Return the size of the job."""
+        return max(count for count in view.useful(job) if efficiency_of(view, job, count) >= self.theta)

@@ -1,0 +1,285 @@
+"""Exact search over slots: for streams with ticks, all states that a stream can be in at a tick, as far as they matter.
+
+====================  ===============================================================================================
+code                  mathematics
+====================  ===============================================================================================
+``left[i, j]``        epochs that job j has left in state i; 0: it has ended
+``held[i, j]``        units it held in the last slot
+``started[i, j]``     whether it has ever held units
+``cost[i]``           flow times so far: of ended jobs all, of present ones from arrival to the tick
+====================  ===============================================================================================
+
+From slot to slot, every state is followed by every division of the units among its present jobs. What makes it end:
+
+*Bound.* A state's flow times add up to at least cost + max(sum of the present jobs' shortest times left, sum of SPT
+completions of their areas left on one machine of the cluster's speed) + the shortest flow times of jobs to come: present
+jobs and each of the others are bounded apart. A state that cannot beat the best stream known is dropped. The least bound
+of all states that are kept bounds the optimum, whenever the search stops.
+
+*Dominance.* State A dominates B at the same tick if it has cost no more, and every job has no more left even if A then
+loses one pause of it. A can give every job the units that B gives it from here on. It pays the pauses that B pays, and at
+most one more of a job: one that it has started, and that in B either was never started, or holds other units now and does
+not wait for a restart, which would cost B a pause too.
+
+Numbers are double precision: an improvement within rounding is not looked for.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.elastic_stream.formulations.milp import windows
+from dlsched.elastic_stream.instance import Instance
+
+LARGEST_LAYER = 30_000
+"""States kept at one tick, and divisions of the units, beyond which the search gives up."""
+
+_LARGEST_FOLLOWING = 50 * LARGEST_LAYER  # states before dominance
+_CHUNK = 100_000
+_ROUNDING = 1e-9
+_EXACT = 1e-12
+
+BoolArray = npt.NDArray[np.bool_]
+Plan = list[dict[int, int]]
+"""Units by slot, of every job."""
+
+
+class TooLarge(Exception):  # noqa: N818  a signal, not an error
+    """The search would need more states than it allows itself; the message says how many, and where."""
+
+
+@dataclass(slots=True, eq=False)
+class _Layer:
+    """States at one tick; ``parent`` and ``given`` say where each came from."""
+
+    left: FloatArray
+    held: IntArray
+    started: BoolArray
+    cost: FloatArray
+    parent: IntArray
+    given: IntArray
+
+    def take(self, rows: IntArray | BoolArray) -> "_Layer":
+        return _Layer(*(getattr(self, name)[rows] for name in self.__slots__))
+
+
+def search_slots(
+    instance: Instance,
+    best_s: float,
+    *,
+    found: Callable[[Plan], object],
+    proven: Callable[[float], None],
+    step: Callable[[int], None],
+) -> None:
+    """Find the stream of least total flow time, and prove it.
+
+    Parameters
+    ----------
+    instance
+        A feasible one with ticks and shorter restarts.
+    best_s
+        Total flow time of a known stream.
+    found
+        Called with units by slot of every job, of each better stream.
+    proven
+        Called with a growing lower bound on the total flow time; at the end it is that of the best stream.
+    step
+        Called with the states of every layer before they are followed; it may raise to stop.
+
+    Raises
+    ------
+    TooLarge
+        Too many states, or too many divisions of the units.
+    """
+    search = _Slots(instance)
+    first = slot = min(search.first_slot)
+    layers = [search.first()]
+    while True:
+        search.arrive(layers[-1], slot)
+        step(len(layers[-1].cost))
+        pieces, bounds = [], []
+        for child in search.follow(layers[-1], slot):
+            over: BoolArray = np.logical_not((child.left > 0).any(axis=1))
+            row = int(np.argmin(np.where(over, child.cost, np.inf)))
+            if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
+                best_s = float(child.cost[row])
+                found(_plan(layers, child, row, first))
+            bound = search.bound(child, slot + 1)
+            keep = (bound < best_s * (1 - _EXACT)) & ~over
+            pieces.append(child.take(keep))
+            bounds.append(bound[keep])
+            if sum(map(len, bounds)) > _LARGEST_FOLLOWING:
+                raise TooLarge(f"more than {_LARGEST_FOLLOWING} states at slot {slot + 1}")
+            step(0)
+        bound = np.concatenate(bounds)
+        rows = np.flatnonzero(bound < best_s * (1 - _EXACT))
+        if not len(rows):
+            proven(best_s)
+            return
+        rows = rows[np.argsort(bound[rows], kind="stable")]  # so that, at equal cost, dominant states come first
+        proven(float(bound[rows[0]]))
+        layers.append(search.undominated(_joined(pieces).take(rows), step))
+        if len(layers[-1].cost) > LARGEST_LAYER:
+            raise TooLarge(f"{len(layers[-1].cost)} states at slot {slot + 1}, allowed: {LARGEST_LAYER}")
+        slot += 1
+
+
+def _joined(pieces: list[_Layer]) -> _Layer:
+    return _Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in _Layer.__slots__))
+
+
+def _plan(layers: list[_Layer], child: _Layer, row: int, first: int) -> Plan:
+    """Trace a state that follows the last layer back to the first slot."""
+    plan: Plan = [{} for _ in range(child.left.shape[1])]
+    here = child
+    for depth in range(len(layers) - 1, -1, -1):
+        for job in np.flatnonzero(here.given[row]).tolist():
+            plan[job][first + depth] = int(here.given[row, job])
+        row = int(here.parent[row])
+        here = layers[depth]
+    return plan
+
+
+class _Slots:
+    """The numbers of an instance, as arrays over its jobs."""
+
+    def __init__(self, instance: Instance) -> None:
+        assert instance.tick_s is not None
+        self.tick_s, self.units = instance.tick_s, instance.units
+        spans = windows(instance)
+        jobs = instance.jobs
+        self.options = [span.time_s for span in spans]
+        self.first_slot = [span.first for span in spans]
+        self.work = np.array([job.work for job in jobs])
+        self.arrival_s = np.array([job.arrival_s for job in jobs])
+        self.restart_s = np.array([job.restart_s for job in jobs])
+        self.fastest_s = np.array([min(time.values(), default=0.0) for time in self.options])
+        self.area_s = np.array([min((n * t for n, t in time.items()), default=0.0) for time in self.options])
+        self.slots = np.array(self.first_slot)
+        self._divisions: dict[tuple[int, ...], IntArray] = {}
+        most = max((n for time in self.options for n in time), default=0)
+        self.time_s = np.full((len(jobs), most + 1), np.inf)
+        for place, time in enumerate(self.options):
+            for count, seconds in time.items():
+                self.time_s[place, count] = seconds
+
+    def first(self) -> _Layer:
+        """Return the one state before any job is present."""
+        jobs = len(self.work)
+        nothing = np.zeros((1, jobs), dtype=np.int64)
+        return _Layer(
+            self.work[None].copy(),
+            nothing,
+            nothing.astype(bool),
+            np.zeros(1),
+            np.zeros(1, dtype=np.int64),
+            nothing,
+        )
+
+    def arrive(self, layer: _Layer, slot: int) -> None:
+        """Charge the jobs that become present now for the time since they arrived."""
+        new = (self.slots == slot) & (self.work > 0)
+        layer.cost += float((slot * self.tick_s - self.arrival_s)[new].sum())
+
+    def follow(self, layer: _Layer, slot: int) -> Iterator[_Layer]:
+        """Every state that can follow, in pieces."""
+        present = (layer.left > 0) & (self.slots <= slot)
+        masks, group = np.unique(present, axis=0, return_inverse=True)
+        for number, mask in enumerate(masks):
+            jobs = np.flatnonzero(mask)
+            divisions = self._divide(tuple(jobs.tolist()))
+            rows = np.flatnonzero(group.ravel() == number)
+            size = max(1, _CHUNK // len(divisions))
+            for begin in range(0, len(rows), size):
+                yield self._follow(layer, rows[begin : begin + size], jobs, divisions, slot)
+
+    def _divide(self, jobs: tuple[int, ...]) -> IntArray:
+        """All ways to give the jobs useful counts or nothing, within the units; shape (ways, jobs)."""
+        if jobs not in self._divisions:
+            ways: list[tuple[tuple[int, ...], int]] = [((), self.units)]
+            for job in jobs:
+                counts = (0, *self.options[job])
+                ways = [((*way, n), left - n) for way, left in ways for n in counts if n <= left]
+                if len(ways) > LARGEST_LAYER:
+                    raise TooLarge(
+                        f"more than {LARGEST_LAYER} ways to divide {self.units} units among {len(jobs)} jobs"
+                    )
+            self._divisions[jobs] = np.array([way for way, _ in ways], dtype=np.int64).reshape(len(ways), len(jobs))
+        return self._divisions[jobs]
+
+    def _follow(self, layer: _Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, slot: int) -> _Layer:
+        """States after one slot, from some states of one set of present jobs, by all divisions."""
+        n, ways = len(rows), len(divisions)
+        left, held, started = (
+            layer.left[rows][:, None, jobs],
+            layer.held[rows][:, None, jobs],
+            layer.started[rows][:, None, jobs],
+        )
+        given = divisions[None]
+        runs = given > 0
+        pause_s = np.where(runs & started & (given != held), self.restart_s[jobs], 0.0)
+        time_s = self.time_s[jobs, divisions][None]
+        needed_s = np.where(runs, left * np.where(runs, time_s, 0.0) + pause_s, np.inf)
+        ends = needed_s <= self.tick_s + _ROUNDING * max(1.0, (slot + 1) * self.tick_s)
+        after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
+        spent = np.where(ends, np.minimum(needed_s, self.tick_s), self.tick_s).sum(axis=2)
+        child = _Layer(
+            np.repeat(layer.left[rows], ways, axis=0),
+            np.zeros((n * ways, len(self.work)), dtype=np.int64),
+            np.repeat(layer.started[rows], ways, axis=0),
+            (layer.cost[rows][:, None] + spent).ravel(),
+            np.repeat(rows, ways),
+            np.zeros((n * ways, len(self.work)), dtype=np.int64),
+        )
+        flat = (n * ways, len(jobs))
+        child.left[:, jobs] = after.reshape(flat)
+        child.given[:, jobs] = np.broadcast_to(given, (n, ways, len(jobs))).reshape(flat)
+        child.held[:, jobs] = np.where(after.reshape(flat) > 0, child.given[:, jobs], 0)
+        child.started[:, jobs] |= child.given[:, jobs] > 0
+        return child
+
+    def bound(self, layer: _Layer, slot: int) -> FloatArray:
+        """Least total flow time that each state at the start of a slot leaves possible."""
+        present = self.slots < slot
+        left = np.where(present, layer.left, 0.0)
+        shortest = left @ self.fastest_s
+        areas = np.sort(left * self.area_s, axis=1)[:, ::-1] / self.units
+        spt = areas @ np.arange(1, areas.shape[1] + 1)
+        to_come = ~present & (self.work > 0)
+        later = (self.slots * self.tick_s - self.arrival_s + self.work * self.fastest_s)[to_come].sum()
+        total: FloatArray = layer.cost + np.maximum(shortest, spt) + float(later)
+        return total
+
+    def undominated(self, layer: _Layer, step: Callable[[int], None]) -> _Layer:
+        """Drop states that another one dominates."""
+        masks, group = np.unique(layer.left > 0, axis=0, return_inverse=True)
+        kept: list[IntArray] = []
+        for number, mask in enumerate(masks):
+            rows = np.flatnonzero(group.ravel() == number)
+            rows = rows[np.argsort(layer.cost[rows], kind="stable")]
+            kept.append(rows[self._undominated(layer, rows, np.flatnonzero(mask), step)])
+        return layer.take(np.sort(np.concatenate(kept)))
+
+    def _undominated(self, layer: _Layer, rows: IntArray, jobs: IntArray, step: Callable[[int], None]) -> BoolArray:
+        """Mark, among rows of one set of jobs by ascending cost, those that no kept one before dominates."""
+        columns = np.ix_(rows, jobs)
+        left, held, started = layer.left[columns], layer.held[columns], layer.started[columns]
+        lost, slack = (self.restart_s / np.maximum(self.fastest_s, 1e-300))[jobs], _EXACT * self.work[jobs]
+        waits = started & (held == 0)
+        marked = np.zeros(len(rows), dtype=bool)
+        kept = [np.empty_like(left), np.empty_like(held), np.empty_like(started)]
+        number = 0
+        for place in range(len(rows)):
+            if place % 256 == 255:
+                step(0)
+            left_before, held_before, started_before = (array[:number] for array in kept)
+            pays = started_before & ((held_before != held[place]) | ~started[place]) & ~waits[place]
+            if ((left_before + pays * lost > left[place] + slack).any(axis=1)).all():
+                marked[place] = True
+                for array, values in zip(kept, (left, held, started), strict=True):
+                    array[number] = values[place]
+                number += 1
+        return marked

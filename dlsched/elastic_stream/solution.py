@@ -1,0 +1,101 @@
+"""The decision of elastic_stream: the periods in which each job holds a constant number of units."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from dlsched.core.errors import InputError
+from dlsched.core.frozen import FrozenMapping
+from dlsched.core.messages import field_path, shown
+from dlsched.elastic_stream.instance import Instance
+
+
+class Period(NamedTuple):
+    """A job holds ``units`` from ``start_s`` to ``end_s``; the pause that a restart costs is part of it."""
+
+    start_s: float
+    end_s: float
+    units: int
+
+
+class Stream:
+    """Periods by job id, each job's in order of time; immutable. Jobs that never ran have none.
+
+    >>> Stream({"a": [(0.0, 50.0, 4)]}).periods["a"][0].units
+    4
+    """
+
+    __slots__ = ("periods",)
+    periods: Mapping[str, tuple[Period, ...]]
+
+    def __init__(self, periods: Mapping[str, Iterable[tuple[float, float, int]]]) -> None:
+        frozen = {job: tuple(Period(*period) for period in held) for job, held in periods.items()}
+        object.__setattr__(self, "periods", FrozenMapping({job: held for job, held in frozen.items() if held}))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Stream is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self.periods),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and dict(self.periods) == dict(other.periods)
+
+    def __hash__(self) -> int:
+        return hash(self.periods)
+
+    def __repr__(self) -> str:
+        return f"Stream({dict(self.periods)})"
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the stream as result files hold it."""
+        return {"periods": {job: [period._asdict() for period in held] for job, held in self.periods.items()}}
+
+
+def read_solution(data: Any, instance: Instance) -> Stream:
+    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
+
+    Raises
+    ------
+    InputError
+        It is not ``{"periods": {job: [{"start_s": s, "end_s": s, "units": n}]}}``.
+    """
+    del instance
+    if not isinstance(data, dict) or not isinstance(data.get("periods"), dict):
+        raise InputError("solution.periods: found no object, allowed: {job: [period, ...]}")
+    _only(data, {"periods"}, ("solution",))
+    periods: dict[str, list[tuple[float, float, int]]] = {}
+    for job, held in data["periods"].items():
+        where = ("solution", "periods", job)
+        if not isinstance(held, list):
+            raise InputError(f"{field_path(where)}: found {shown(held)}, allowed: a list of periods")
+        periods[job] = [_period(entry, (*where, place)) for place, entry in enumerate(held)]
+    return Stream(periods)
+
+
+def _period(entry: Any, where: tuple[str | int, ...]) -> tuple[float, float, int]:
+    if not isinstance(entry, dict):
+        raise InputError(f"{field_path(where)}: found {shown(entry)}, allowed: an object")
+    _only(entry, {"start_s", "end_s", "units"}, where)
+    units = entry.get("units")
+    if not isinstance(units, int) or isinstance(units, bool):
+        raise InputError(f"{field_path((*where, 'units'))}: found {shown(units)}, allowed: an integer")
+    return _seconds(entry, "start_s", where), _seconds(entry, "end_s", where), units
+
+
+def _seconds(entry: dict[str, Any], field: str, where: tuple[str | int, ...]) -> float:
+    value = entry.get(field)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            if math.isfinite(value):
+                return float(value)
+        except OverflowError:
+            pass
+    raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a finite number")
+
+
+def _only(entry: dict[str, Any], fields: set[str], where: tuple[str | int, ...]) -> None:
+    other = next((key for key in entry if key not in fields), None)
+    if other is not None:
+        allowed = ", ".join(sorted(fields))
+        raise InputError(f"{field_path((*where, other))}: found an unknown field, allowed: only {allowed}")

@@ -1,0 +1,180 @@
+"""What a policy is, what it sees of a stream, and what it may not see.
+
+Jobs are named by their position in the instance. A policy knows the present: the jobs that have arrived and not ended,
+what they hold, their epochs to the nominal end, their speeds. Where jobs really end (``stops_at``) and which are still to
+come it may ask only when its ``clairvoyant`` is true.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.instance import EarlyStop, Instance
+
+
+class Policy(Protocol):
+    """Decides, whenever it is asked, how many units each job holds from now on.
+
+    It is asked at every arrival and end of a job, at ticks, and when it asked to be (``View.wake_at``). A new stream
+    needs a new policy: it may remember what it has seen.
+    """
+
+    clairvoyant: bool
+    """Whether it uses what no scheduler can know: ``View.true_left`` and ``View.to_come``."""
+
+    def decide(self, view: "View") -> Mapping[int, int]:
+        """Return units by job; a job that is not named keeps what it holds, 0 lets it wait."""
+        ...
+
+
+class Run:
+    """A job that is present: what it holds, and how far it has come; kept by the simulator."""
+
+    held = 0
+    time_s = 0.0
+    """Seconds per epoch now."""
+    since_s = 0.0
+    """Start of its period."""
+    resumes_s = 0.0
+    """End of the pause at its start."""
+    attained = 0.0
+    """Unit-seconds of earlier periods."""
+    stamp = 0
+    """Of its entry in the heap of ends."""
+    started = False
+
+    def __init__(self, job: int, left: float, hidden: float, times: dict[int, float], restart_s: float) -> None:
+        self.job = job
+        self.left = left  # epochs to its real end, when it last changed its units
+        self.hidden = hidden  # epochs from there to its nominal end
+        self.times = times  # seconds per epoch by units, as far as they were asked for
+        self.restart_s = restart_s
+
+    def left_at(self, now_s: float) -> float:
+        """Epochs to its real end."""
+        if not self.held or now_s <= self.resumes_s:
+            return self.left
+        left = self.left - (now_s - self.resumes_s) / self.time_s
+        return left if left > 0.0 else 0.0
+
+
+class View:
+    """What a policy sees when it is asked.
+
+    Attributes
+    ----------
+    now_s, units
+        The time, and the units of the cluster.
+    arrived, ended
+        Positions of the jobs that came and went since the policy was last asked.
+    wake_s
+        When the policy asked to be asked again, None when it did not; set by ``wake_at``.
+    """
+
+    __slots__ = ("_clairvoyant", "_instance", "_present", "arrived", "ended", "now_s", "units", "wake_s")
+
+    def __init__(self, instance: Instance, present: dict[int, Run], clairvoyant: bool) -> None:
+        self._instance, self._present, self._clairvoyant = instance, present, clairvoyant
+        self.units = instance.units
+        self.now_s = 0.0
+        self.arrived: list[int] = []
+        self.ended: list[int] = []
+        self.wake_s: float | None = None
+
+    def __iter__(self) -> Iterator[int]:
+        """Positions of the jobs that are present, in order of arrival."""
+        return iter(self._present)
+
+    def __len__(self) -> int:
+        return len(self._present)
+
+    def held(self, job: int) -> int:
+        """Units that the job holds."""
+        return self._present[job].held
+
+    def left(self, job: int) -> float:
+        """Epochs that the job has left to its nominal end."""
+        run = self._present[job]
+        return run.left_at(self.now_s) + run.hidden
+
+    def allowed(self, job: int) -> Sequence[int]:
+        """Counts of units that the job may hold, ascending."""
+        return self._instance.counts(job)
+
+    def useful(self, job: int) -> Sequence[int]:
+        """Allowed counts, ascending, without those of a law beyond its fastest."""
+        allowed, law = self._instance.counts(job), self._instance.jobs[job].speed_law
+        return allowed if law is None else range(1, law.largest_useful_count(allowed[-1]) + 1)
+
+    def arrival_s(self, job: int) -> float:
+        """When the job arrived."""
+        return self._instance.jobs[job].arrival_s
+
+    def epochs(self, job: int) -> float:
+        """Epochs of the whole job, to its nominal end."""
+        return self._instance.jobs[job].epochs
+
+    def restart_s(self, job: int) -> float:
+        """Seconds of the pause that the job's next change of units costs."""
+        run = self._present[job]
+        return run.restart_s if run.started else 0.0
+
+    def epoch_time_s(self, job: int, units: int) -> float:
+        """Seconds per epoch on an allowed count of units."""
+        times = self._present[job].times
+        time_s = times.get(units)
+        if time_s is None:
+            time_s = times[units] = self._instance.jobs[job].speed.epoch_time_s(units)
+        return time_s
+
+    def pause_s(self, job: int, units: int) -> float:
+        """Seconds without progress if it holds ``units`` from now on: what is left of its pause, or a new one."""
+        run = self._present[job]
+        if units == run.held:
+            return max(0.0, run.resumes_s - self.now_s)
+        return run.restart_s if run.started else 0.0
+
+    def time_left_s(self, job: int, units: int) -> float:
+        """Seconds to its nominal end if it holds ``units`` from now on, its pause included."""
+        run = self._present[job]
+        if units != run.held:
+            return self.time_left_stopped_s(job, units)
+        pause_s = max(0.0, run.resumes_s - self.now_s)
+        return pause_s + (run.left_at(self.now_s) + run.hidden) * run.time_s
+
+    def time_left_stopped_s(self, job: int, units: int) -> float:
+        """Seconds to its nominal end on ``units`` once it is stopped and goes on: ``time_left_s`` with a new pause."""
+        run = self._present[job]
+        pause_s = run.restart_s if run.started else 0.0
+        time_s = run.times.get(units) or self.epoch_time_s(job, units)
+        return pause_s + (run.left_at(self.now_s) + run.hidden) * time_s
+
+    def attained(self, job: int) -> float:
+        """Unit-seconds that the job has held so far."""
+        run = self._present[job]
+        return run.attained + run.held * (self.now_s - run.since_s)
+
+    def early_stop(self, job: int) -> tuple[EarlyStop, ...]:
+        """What is known of where the job may end early."""
+        return self._instance.jobs[job].early_stop
+
+    def wake_at(self, time_s: float) -> None:
+        """Ask to be asked again at a time, at the latest (with ticks: at the next tick after it)."""
+        if time_s > self.now_s and (self.wake_s is None or time_s < self.wake_s):
+            self.wake_s = time_s
+
+    def true_left(self, job: int) -> float:
+        """Epochs to its real end; UsageError unless the policy is clairvoyant."""
+        self._require_clairvoyance("true_left")
+        return self._present[job].left_at(self.now_s)
+
+    def to_come(self) -> list[int]:
+        """Jobs that have not arrived yet, in order of arrival; UsageError unless the policy is clairvoyant."""
+        self._require_clairvoyance("to_come")
+        jobs = self._instance.jobs
+        later = [place for place, job in enumerate(jobs) if job.arrival_s > self.now_s]
+        return sorted(later, key=lambda place: (jobs[place].arrival_s, place))
+
+    def _require_clairvoyance(self, name: str) -> None:
+        if not self._clairvoyant:
+            raise UsageError(f"{name}: found a policy that is not clairvoyant, allowed: one that says so")

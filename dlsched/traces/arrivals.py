@@ -1,0 +1,141 @@
+"""Streams of jobs from traces: which jobs of a trace arrive in a window, and the instance they make on a cluster.
+
+Times are seconds on the trace's own clock until ``stream`` writes them relative to the start of the window, or to the
+first arrival where no start is given.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.elastic_stream.instance import Instance
+
+GPUS_OF_A_SERVER = 8  # the default cluster is a multiple of it
+
+
+class Request(NamedTuple):
+    """A job as its trace has it: when it arrives, the GPUs its user asked for, and its size (seconds or steps)."""
+
+    arrival_s: float
+    gpus: int
+    size: float
+    job_type: str = ""
+
+
+class Work(NamedTuple):
+    """A job as its instance has it: epochs, seconds per epoch by count, and GPU-seconds as its user asked for it."""
+
+    epochs: float
+    epoch_time_s: dict[int, float]
+    gpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The arrivals that are kept: from ``start_s`` on and before ``end_s``; None: no limit."""
+
+    start_s: float | None
+    end_s: float | None
+
+    @classmethod
+    def read(cls, from_: str | None, to: str | None, clock: Callable[[str], float], allowed: str) -> "Window":
+        """Read both ends as the trace writes times; ``allowed`` says how.
+
+        Raises
+        ------
+        UsageError
+            An end that ``clock`` refuses with a `ValueError`, or an end that is not after the start.
+        """
+        ends: list[float | None] = []
+        for name, text in (("from", from_), ("to", to)):
+            try:
+                ends.append(None if text is None else clock(text))
+            except ValueError:
+                raise UsageError(f"{name}: found {text!r}, allowed: {allowed}") from None
+        start_s, end_s = ends
+        if start_s is not None and end_s is not None and start_s >= end_s:
+            raise UsageError(f"to: found {to!r}, allowed: a time after from, {from_!r}")
+        return cls(start_s, end_s)
+
+    def holds(self, time_s: float) -> bool:
+        """Whether a job that arrives at that time is kept."""
+        return (self.start_s is None or self.start_s <= time_s) and (self.end_s is None or time_s < self.end_s)
+
+
+def arriving(path: Path, requests: Sequence[Request], window: Window) -> tuple[list[Request], list[str]]:
+    """Keep the jobs of the window in order of arrival, and say what was dropped and repaired.
+
+    Raises
+    ------
+    InputError
+        No job is left.
+    """
+    unsorted = sum(later.arrival_s < earlier.arrival_s for earlier, later in pairwise(requests))
+    kept = sorted(
+        (request for request in requests if window.holds(request.arrival_s)), key=lambda request: request.arrival_s
+    )
+    if not kept:
+        raise InputError(f"{path}: found no job that runs and arrives in the window, allowed: at least one")
+    dropped = len(requests) - len(kept)
+    audit = [
+        f"Rows earlier than the row above them: {unsorted:,}; the jobs were sorted by arrival." if unsorted else "",
+        f"Jobs that arrive outside the window, left out: {dropped:,}." if dropped else "",
+    ]
+    return kept, [sentence for sentence in audit if sentence]
+
+
+def stream(
+    source: str,
+    head: str,
+    kept: Sequence[Request],
+    works: Sequence[Work],
+    window: Window,
+    gpus: int | None,
+    restart_s: float | None,
+    audit: list[str],
+) -> tuple[Instance, list[str]]:
+    """Make the instance of the jobs that were kept, on so many GPUs (None: their average demand), and end its audit."""
+    start_s = kept[0].arrival_s if window.start_s is None else window.start_s
+    end_s = kept[-1].arrival_s if window.end_s is None else window.end_s
+    units, said = _units(kept, works, end_s - start_s, gpus)
+    audit = [*audit, *said]
+    if restart_s is None:
+        audit.append("A restart is taken to cost 0 s: the trace does not say.")
+    jobs = [
+        {
+            "id": f"j{place}",
+            "arrival_s": round(request.arrival_s - start_s, 6),
+            "epochs": work.epochs,
+            "epoch_time_s": work.epoch_time_s,
+            "restart_s": restart_s or 0.0,
+        }
+        for place, (request, work) in enumerate(zip(kept, works, strict=True))
+    ]
+    text = f"imported from {head}. Audit: {' '.join(audit)}"
+    return Instance(name=f"{source}-{len(jobs)}x{units}", source=text, units=units, jobs=jobs), audit
+
+
+def _units(kept: Sequence[Request], works: Sequence[Work], seconds: float, gpus: int | None) -> tuple[int, list[str]]:
+    """Choose the size of the cluster: what is given, or the average demand, at most what all jobs ask for together."""
+    together = sum(request.gpus for request in kept)
+    demand = math.fsum(work.gpu_s for work in works) / seconds if seconds > 0 else math.inf
+    if demand < together:
+        audit = [f"The jobs ask for {demand:,.1f} GPUs on average over {seconds:,.0f} s of arrivals."]
+    else:
+        audit = [
+            f"All jobs together ask for {together:,} GPUs, no more than on average over {seconds:,.0f} s of arrivals."
+        ]
+    least = [min(work.epoch_time_s) for work in works]
+    if gpus is None:
+        needed = max(min(demand, together), max(least))
+        gpus = GPUS_OF_A_SERVER * math.ceil(needed / GPUS_OF_A_SERVER)
+        cause = f"as some job needs {needed:,}" if needed == max(least) else "that"
+        audit.append(f"The cluster is given {gpus:,} GPUs: {cause}, rounded up to a multiple of {GPUS_OF_A_SERVER}.")
+    unfit = sum(count > gpus for count in least)
+    if unfit:
+        audit.append(f"Jobs that need more GPUs than the cluster has, so that no stream exists: {unfit:,}.")
+    return gpus, audit

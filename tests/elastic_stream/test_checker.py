@@ -1,0 +1,114 @@
+"""The checker: flow times by hand, and every rule broken once with the name and amount it must give."""
+
+import pytest
+
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream import Stream, check, figures, flow_times, infeasible, objective
+
+from .streams import stream
+
+TIMES = {1: 100.0, 2: 60.0, 4: 40.0}
+ONE = stream((10.0, 1.0, TIMES, {"restart_s": 5.0}))
+GOOD = {"j0": [(10.0, 40.0, 1), (40.0, 73.0, 4)]}  # .3 on 1; pause to 45; .7 takes 28 s on 4
+
+
+def broken(instance, periods):
+    """Rules, places and amounts of the violations."""
+    return [(v.rule, v.where, v.amount and round(v.amount, 6)) for v in check(instance, Stream(periods))]
+
+
+def test_flow_times_by_hand():
+    """30 s on one unit, a pause of 5 s, 28 s on four: ends at 73, flow 63; alone at its fastest it takes 40."""
+    made = Stream(GOOD)
+    assert check(ONE, made) == [] and flow_times(ONE, made) == [63.0] and objective(ONE, made) == 63.0
+    assert figures(ONE, made) == {
+        "max_flow_s": 63.0,
+        "p95_flow_s": 63.0,
+        "p99_flow_s": 63.0,
+        "slowdown": 63.0 / 40.0,
+        "utilisation": (30 + 33 * 4) / (4 * 63),
+        "restarts": 1.0,
+    }
+
+
+def test_percentiles_and_mean_by_hand():
+    """Three 10 s jobs one after another on one unit: flows 10, 20, 30."""
+    instance = stream(*[(0.0, 1.0, {1: 10.0})] * 3, units=1)
+    made = Stream({f"j{n}": [(10.0 * n, 10.0 * n + 10, 1)] for n in range(3)})
+    assert objective(instance, made) == 20.0
+    assert figures(instance, made)["p95_flow_s"] == pytest.approx(29.0)
+    assert figures(instance, made)["utilisation"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("periods", "expected"),
+    [
+        ({}, [("work", "j0", None)]),
+        ({"j0": [(9.0, 39.0, 1), (40.0, 73.0, 4)]}, [("arrival", "j0", 1.0)]),
+        ({"j0": [(10.0, 40.0, 3), (40.0, 73.0, 4)]}, [("choice", "j0", None)]),
+        ({"j0": [(10.0, 40.0, 0), (40.0, 73.0, 4)]}, [("choice", "j0", None)]),
+        ({"j0": [(10.0, 40.0, -1), (40.0, 73.0, 4)]}, [("choice", "j0", None)]),
+        ({"j0": [(10.0, 40.0, 1), (39.0, 73.0, 4)]}, [("order", "j0", 1.0)]),
+        ({"j0": [(40.0, 73.0, 4), (10.0, 40.0, 1)]}, [("order", "j0", 63.0)]),
+        ({"j0": [(10.0, 10.0, 1), (10.0, 50.0, 4)]}, [("order", "j0", None)]),
+        ({"j0": [(10.0, 40.0, 1), (40.0, 120.0, 1)]}, [("order", "j0", None)]),
+        ({"j0": [(10.0, 40.0, 1), (40.0, 72.0, 4)]}, [("work", "j0", None)]),
+        ({"j0": [(10.0, 50.0, 4), (60.0, 61.0, 1)]}, [("work", "j0", None)]),
+        ({**GOOD, "who": [(0.0, 1.0, 1)]}, [("choice", "who", None)]),
+    ],
+)
+def test_each_broken_rule_is_named(periods, expected):
+    """One thing wrong, one violation, with its rule, its place and by how much."""
+    found = broken(ONE, periods)
+    assert found[: len(expected)] == expected and {rule for rule, *_ in found} <= {rule for rule, *_ in expected} | {
+        "capacity"
+    }
+
+
+def test_capacity_is_swept():
+    """Three units are held from 5 s to 10 s on two; the message says when and how many."""
+    instance = stream((0.0, 1.0, {2: 10.0}), (0.0, 1.0, {1: 10.0}), units=2)
+    found = check(instance, Stream({"j0": [(0.0, 10.0, 2)], "j1": [(5.0, 15.0, 1)]}))
+    assert [(v.rule, v.where, v.amount) for v in found] == [("capacity", "", 1.0)]
+    assert "3 units are held from 5.0 s to 10.0 s, the cluster has 2" in found[0].message
+    assert broken(instance, {"j0": [(0.0, 10.0, 2)], "j1": [(10.0, 20.0, 1)]}) == []
+
+
+def test_rounding_is_no_violation():
+    """Periods that miss each other, or their job's end, by rounding are taken."""
+    instance = stream((0.0, 1.0, {2: 10.0}), (0.0, 1.0, {1: 10.0}), units=2)
+    near = 10.0 + 1e-9
+    assert broken(instance, {"j0": [(0.0, near, 2)], "j1": [(10.0, 20.0 - 1e-9, 1)]}) == []
+    assert broken(instance, {"j0": [(0.0, near + 1e-7, 2)], "j1": [(10.0, 20.0, 1)]}) == [("capacity", "", 1.0)]
+
+
+def test_holding_units_after_the_end_is_waste_not_wrong():
+    """A period may outlast its job: it ends when its work is done."""
+    instance = stream((0.0, 1.0, {1: 10.0}))
+    assert check(instance, Stream({"j0": [(0.0, 25.0, 1)]})) == []
+    assert flow_times(instance, Stream({"j0": [(0.0, 25.0, 1)]})) == [10.0]
+
+
+def test_ticks():
+    """Starts on ticks; ends on ticks or with the job; units of a slot are held to its end."""
+    instance = stream((0.0, 1.0, {1: 14.0}), (0.0, 1.0, {1: 5.0}), units=1, tick_s=10.0)
+    assert broken(instance, {"j0": [(0.0, 14.0, 1)], "j1": [(20.0, 25.0, 1)]}) == []
+    assert broken(instance, {"j0": [(1.0, 15.0, 1)], "j1": [(20.0, 25.0, 1)]}) == [("tick", "j0", None)]
+    assert broken(instance, {"j0": [(0.0, 14.0, 1)], "j1": [(14.0, 19.0, 1)]}) == [
+        ("tick", "j1", None),
+        ("capacity", "", 1.0),
+    ]
+    assert broken(instance, {"j0": [(0.0, 5.0, 1), (20.0, 29.0, 1)], "j1": [(10.0, 15.0, 1)]}) == [("tick", "j0", None)]
+
+
+def test_a_stream_that_does_not_end_has_no_objective():
+    """Asking for it is misuse."""
+    with pytest.raises(UsageError, match="no objective: job 'j0' does not do its work"):
+        objective(ONE, Stream({}))
+
+
+def test_a_job_larger_than_the_cluster_proves_infeasibility():
+    """Unless it has no work, in which case it ends when it arrives."""
+    assert infeasible(stream((0.0, 1.0, {5: 1.0}))) == "job 'j0' needs at least 5 units, the cluster has 4"
+    assert infeasible(stream((0.0, 0.0, {5: 1.0}))) is None
+    assert flow_times(stream((0.0, 0.0, {5: 1.0})), Stream({})) == [0.0]

@@ -1,0 +1,183 @@
+"""Exact methods: by hand, against brute force, against each other; what is refused, and what is said then."""
+
+import pytest
+from hypothesis import given, settings
+
+from dlsched import Limits
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream import Instance, Stream, check, example, generate, objective, simulate, solve
+from dlsched.elastic_stream import slots as room
+from dlsched.elastic_stream.formulations.milp import build_milp, stream_of, windows
+from dlsched.elastic_stream.methods import SLOTS
+from dlsched.solvers.milp import solve_milp
+from dlsched.testing import brute_force_stream, elastic_stream_instances
+
+from .streams import POLICIES, stream
+
+
+def profile(examples):
+    """Deterministic, without a clock."""
+    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
+
+
+def test_the_example_by_hand():
+    """Job a takes 2 units while it is alone, gives one to b at 10 s, and takes it back at 20 s.
+
+    To 10 s it does 10 / 12 epochs; on one unit after a pause of 2 s it does 8 / 20; .7667 are left, 9.2 s on two after
+    another pause of 2 s: it ends at 31.2. b ends at 18, 8 s after its arrival. (31.2 + 8) / 2 = 19.6. Keeping two units a
+    would end at 24 and b at 38: 26; one unit from the start: a ends at 40, 24 in the mean.
+    """
+    result = solve(example())
+    assert (str(result.status), round(result.objective, 9), result.bound_source) == ("optimal", 19.6, SLOTS)
+    held = {job: [period.units for period in periods] for job, periods in result.solution.periods.items()}
+    assert held == {"a": [2, 1, 2], "b": [1]}
+
+
+def test_idling_can_be_best():
+    """One unit now, at 40 s a slot, or two when the other job is gone: waiting saves the pause."""
+    instance = stream((0.0, 1.0, {2: 9.0}), (0.0, 1.0, {1: 400.0, 3: 10.0}, {"restart_s": 9.0}), units=3, tick_s=10.0)
+    result = solve(instance)
+    assert result.solution.periods == {"j0": ((0.0, 9.0, 2),), "j1": ((10.0, 20.0, 3),)}
+    assert result.objective == brute_force_stream(instance)[0] == 14.5
+
+
+def test_a_stopped_job_does_not_dominate_one_that_never_ran():
+    """A job that was started and stopped has to pause when it goes on; one that waited has not.
+
+    Running j on one unit in the first slot leaves it 90 s' worth of a tenth, 9 s at ten units, and a pause of 9 s. Best:
+    j waits for m1 and m2 (10 s), then for k1 and k2 (10 s), and takes ten units from 20 s: 30 + 10 + 10 + 9 + 9 = 68.
+    """
+    instance = stream(
+        (0.0, 1.0, {1: 100.0, 10: 10.0}, {"restart_s": 9.0}),
+        (0.0, 1.0, {4: 10.0}),
+        (0.0, 1.0, {5: 10.0}),
+        (10.0, 1.0, {5: 9.0}),
+        (10.0, 1.0, {5: 9.0}),
+        units=10,
+        tick_s=10.0,
+    )
+    assert solve(instance).objective == pytest.approx(68 / 5) == solve(instance, method="milp").objective
+
+
+@profile(60)
+@given(elastic_stream_instances(max_jobs=4, max_units=4))
+def test_search_over_slots_is_brute_force(instance):
+    """The same optimum, and a stream that the checker passes."""
+    found, result = brute_force_stream(instance), solve(instance)
+    assert (found is None) == (result.objective is None)
+    if found is not None:
+        assert str(result.status) == "optimal" and result.objective == pytest.approx(found[0], rel=1e-9)
+
+
+@profile(25)
+@given(elastic_stream_instances(max_jobs=3, max_units=3, feasible=True))
+def test_the_program_is_brute_force(instance):
+    """HiGHS in this process, with the horizon of jobs one by one, which nothing but the instance gives."""
+    problem, decode = build_milp(instance)
+    if not problem.variables():
+        return
+    outcome = solve_milp(problem, isolated=False)
+    made = decode(outcome.values)
+    assert not check(instance, made)
+    assert objective(instance, made) == pytest.approx(brute_force_stream(instance)[0], rel=1e-9)
+    assert outcome.bound == pytest.approx(brute_force_stream(instance)[0], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.long
+def test_200_ticked_streams():
+    """Bound <= exact <= every policy at the same ticks; brute force and the program by HiGHS confirm exact."""
+    tried, searched = 0, 0
+
+    @profile(200)
+    @given(elastic_stream_instances(max_jobs=5, max_units=4, feasible=True))
+    def holds(instance):
+        nonlocal tried, searched
+        result, program = solve(instance), solve(instance, method="milp")
+        assert str(result.status) == str(program.status) == "optimal"
+        assert result.objective == pytest.approx(program.objective, rel=1e-9)
+        assert result.objective == pytest.approx(brute_force_stream(instance)[0], rel=1e-9)
+        assert result.certificate.value <= result.objective * (1 + 1e-12)
+        for policy in POLICIES.values():
+            made = simulate(instance, policy())
+            assert not check(instance, made) and objective(instance, made) >= result.objective * (1 - 1e-12)
+        tried, searched = tried + 1, searched + (result.bound_source == SLOTS)
+
+    holds()
+    print(f"\n{tried} ticked streams ({searched} not closed by the bound): 0 mismatches")
+
+
+def test_larger_streams_by_two_code_bases():
+    """Five jobs, three units: our search and HiGHS prove the same optimum, below every policy."""
+    instance = generate(preset="slots", jobs=5, gpus=3, seed=1)
+    ours, theirs = solve(instance), solve(instance, method="milp")
+    assert str(ours.status) == str(theirs.status) == "optimal"
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-9)
+    assert ours.objective < min(objective(instance, simulate(instance, policy())) for policy in POLICIES.values())
+
+
+@profile(40)
+@given(elastic_stream_instances(feasible=True))
+def test_another_unit_never_hurts(instance):
+    """With more units the optimum does not rise."""
+    more = instance.model_copy(update={"units": instance.units + 1})
+    assert solve(more).objective <= solve(instance).objective * (1 + 1e-12)
+
+
+def test_limits_keep_the_best_and_the_bound():
+    """Stopped by nodes: the best policy's stream is held, with the bound proven so far."""
+    instance = generate(preset="slots", jobs=6, gpus=4, seed=1)
+    result = solve(instance, limits=Limits(nodes=200))
+    assert str(result.status) == "node_limit" and result.bound_source == SLOTS
+    full = solve(instance)
+    assert result.certificate.value < result.bound <= full.objective <= result.objective
+    assert str(solve(instance, limits=Limits(nodes=0)).status) == "node_limit"
+
+
+def test_without_ticks_the_best_policy_and_the_bound():
+    """Feasible, not optimal; optimal where the two meet."""
+    instance = generate(jobs=8, gpus=16, seed=1)
+    result = solve(instance)
+    assert str(result.status) == "feasible" and result.bound_source == "certificate" and not result.message
+    alone = stream((0.0, 1.0, {1: 10.0, 4: 5.0}))
+    assert str(solve(alone).status) == "optimal" and solve(alone).objective == 5.0
+    with pytest.raises(UsageError, match="method milp: tick_s: found null"):
+        solve(instance, method="milp")
+
+
+def test_restarts_as_long_as_a_tick_are_refused():
+    """The program says so; exact returns the best of the policies, and says so."""
+    job = {"id": "a", "arrival_s": 0.0, "epochs": 1.0, "epoch_time_s": {"1": 30.0, "2": 20.0}, "restart_s": 10.0}
+    instance = Instance(name="long", units=2, tick_s=10.0, jobs=[job, job | {"id": "b"}, job | {"id": "c"}])
+    with pytest.raises(UsageError, match=r"jobs\[0\].restart_s: found 10.0, allowed: less than tick_s, 10.0"):
+        solve(instance, method="milp")
+    result = solve(instance)
+    assert str(result.status) == "feasible"
+    assert result.message.startswith("the best of the policies, no proven optimum: jobs[0].restart_s")
+
+
+def test_what_is_too_large_is_said(monkeypatch):
+    """More states than are allowed: the best of the policies with the bound; more columns: refused."""
+    instance = generate(preset="slots", jobs=5, gpus=3, seed=0)
+    monkeypatch.setattr(room, "LARGEST_LAYER", 20)
+    result = solve(instance)
+    assert str(result.status) == "feasible" and result.bound is not None
+    assert "states at slot" in result.message or "ways to divide" in result.message
+    crowd = generate(preset="slots", jobs=60, gpus=32, max_gpus=32, tick=21.0, seed=0)
+    with pytest.raises(UsageError, match="binary variables, allowed: 200000"):
+        build_milp(crowd)
+
+
+def test_what_rounding_leaves_undone_is_done_later():
+    """Slots of a solver that stopped a hair too early are completed alone, after all others."""
+    instance = stream((0.0, 1.0, {1: 25.0}), (0.0, 1.0, {1: 10.0}), units=1, tick_s=10.0)
+    made = stream_of(instance, [{0: 1, 1: 1}, {2: 1}])
+    assert made == Stream({"j0": [(0.0, 20.0, 1), (40.0, 45.0, 1)], "j1": [(20.0, 30.0, 1)]})
+    assert check(instance, made) == []
+
+
+def test_the_horizon_is_as_long_as_a_better_stream_allows():
+    """With the optimum known no job may end later than it would if all others were as early as can be."""
+    instance = generate(preset="slots", jobs=4, gpus=3, seed=1)
+    wide, tight = windows(instance), windows(instance, solve(instance).objective * 4)
+    assert all(near.last <= far.last and near.first == far.first for near, far in zip(tight, wide, strict=True))
+    assert sum(near.last for near in tight) < sum(far.last for far in wide)

@@ -1,0 +1,78 @@
+"""Generated streams: reproducible, of the load that was asked for, and of the arrival pattern that was named."""
+
+import numpy as np
+import pytest
+
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream import Instance, generate
+from dlsched.elastic_stream.generator import PRESETS, burst_arrivals, daynight_arrivals, poisson_arrivals
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_same_arguments_give_the_same_stream(preset):
+    """Equal seeds, equal streams; another seed, another one; ids and arrivals in order; the command is its source."""
+    first, again, other = (generate(preset=preset, jobs=12, seed=seed) for seed in (4, 4, 5))
+    assert first == again and first.sha256 != other.sha256
+    arrivals = [job.arrival_s for job in first.jobs]
+    assert arrivals == sorted(arrivals) and [job.id for job in first.jobs] == [f"j{n}" for n in range(12)]
+    assert first.source == f"dlsched generate elastic_stream --preset {preset} --jobs 12 --gpus {first.units} --seed 4"
+    assert isinstance(first, Instance) and (first.tick_s is not None) == (preset == "slots")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("load", [0.4, 1.2])
+def test_load_is_area_over_capacity(preset, load):
+    """Unit-seconds at the most efficient counts over units times the span of arrivals, within what chance allows."""
+    instance = generate(preset=preset, jobs=600, gpus=32, load=load, seed=1)
+    area = sum(
+        job.work * min(w * job.speed.epoch_time_s(w) for w in instance.counts(n)) for n, job in enumerate(instance.jobs)
+    )
+    assert area / (32 * instance.jobs[-1].arrival_s) == pytest.approx(load, rel=0.35)
+    assert instance.source.endswith(f"--load {load:g}")
+
+
+def test_arrival_patterns():
+    """Mean gaps as asked; bursts come together; more arrivals by day than by night."""
+    for arrive in (poisson_arrivals, burst_arrivals, daynight_arrivals):
+        times = arrive(np.random.default_rng(0), 20_000, 20_000 * 300.0)
+        assert len(times) == 20_000 and np.all(np.diff(times) >= 0)
+        assert times[-1] / 20_000 == pytest.approx(300.0, rel=0.1)
+    bursts = burst_arrivals(np.random.default_rng(0), 20_000, 1e6)
+    assert 20_000 / len(np.unique(bursts)) == pytest.approx(8.0, rel=0.1)
+    times = daynight_arrivals(np.random.default_rng(0), 20_000, 20 * 86400.0)
+    day = (times % 86400) < 43200
+    assert day.mean() == pytest.approx(0.5 + 0.9 / np.pi, abs=0.03)
+
+
+def test_searches_stop_early():
+    """Groups of eight with one table; fractions 5 %, 25 % and all, in the stated shares; policies know the distribution."""
+    instance = generate(preset="search", jobs=800, seed=3)
+    assert len({job.epoch_time_s for job in instance.jobs[:8]}) == 1
+    shares = [sum(job.stops_at == stop for job in instance.jobs) / 800 for stop in (0.05, 0.25, 1.0)]
+    assert shares == pytest.approx([0.5, 0.3, 0.2], abs=0.05)
+    assert [stop.probability for stop in instance.jobs[0].early_stop] == [0.5, 0.3]
+
+
+def test_options_reach_the_stream():
+    """Ticks, the largest count and the units."""
+    instance = generate(preset="slots", jobs=3, gpus=5, max_gpus=2, tick=30.0, load=0.5)
+    assert (instance.units, instance.tick_s, instance.counts(0)) == (5, 30.0, (1, 2))
+    assert instance.source.endswith("--seed 0 --max-gpus 2 --load 0.5 --tick 30")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"preset": "none"}, "preset: found 'none'"),
+        ({"jobs": 0}, "jobs: found 0"),
+        ({"gpus": 0}, "gpus: found 0"),
+        ({"max_gpus": 0}, "max_gpus: found 0"),
+        ({"seed": -1}, "seed: found -1"),
+        ({"load": 0.0}, "load: found 0.0, allowed: a number > 0"),
+        ({"tick": float("inf")}, "tick: found inf"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(arguments, message):
+    """What was found, what is allowed."""
+    with pytest.raises(UsageError, match=message):
+        generate(**arguments)

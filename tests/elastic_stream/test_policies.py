@@ -1,0 +1,190 @@
+"""Policies by hand, step by step."""
+
+import pytest
+
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream import (
+    doubling,
+    equal,
+    exploratory,
+    fixed,
+    flow_times,
+    generate,
+    marginal,
+    myopic,
+    ordered,
+    policies,
+    simulate,
+)
+from dlsched.elastic_stream.heuristics import SIZINGS
+from dlsched.elastic_stream.policies import ORDERS, Exploratory, Fixed, Knee, Queue
+
+from .streams import stream
+
+RESNET = {1: 138.0, 2: 81.9, 4: 47.25, 8: 29.6}
+
+
+def units_at(made, time_s):
+    """Units that each job holds at a time."""
+    return {job: p.units for job, held in made.periods.items() for p in held if p.start_s <= time_s < p.end_s}
+
+
+def test_doubling_shares_and_takes_back():
+    """Two ResNet jobs on 8: alone 8; together 4 and 4 (next doubling does not fit); alone again 8."""
+    instance = stream((0.0, 10.0, RESNET), (100.0, 2.0, RESNET), units=8)
+    made = doubling(instance)
+    assert units_at(made, 50.0) == {"j0": 8}
+    assert units_at(made, 150.0) == {"j0": 4, "j1": 4}
+    end = 100 + 2 * 47.25
+    assert units_at(made, end + 1) == {"j0": 8}
+    assert made.periods["j1"][-1].end_s == pytest.approx(end)
+
+
+def test_doubling_passes_nine_and_marginal_stalls():
+    """9 is slower than 8 and 16 faster: doubling goes on to 16, marginal stays at 8, myopic takes 16."""
+    times = {8: 10.0, 9: 11.0, 16: 6.0}
+    instance = stream((0.0, 1.0, times), units=16)
+    assert [units_at(policy(instance), 1.0)["j0"] for policy in (doubling, marginal, myopic)] == [16, 8, 16]
+
+
+def test_a_restart_that_costs_more_than_it_saves_is_not_made():
+    """Ten seconds are left when the other job ends; going from 4 to 8 would save 3.7 s and cost 5."""
+    instance = stream((0.0, 1.0, RESNET, {"restart_s": 5.0}), (0.0, 37.25 / 47.25, RESNET), units=8)
+    for policy in (doubling, marginal, myopic):
+        assert [period.units for period in policy(instance).periods["j0"]] == [4]
+
+
+def test_who_waits_by_order_of_arrival():
+    """Three jobs of at least 2 units on 5: the third waits until one ends."""
+    instance = stream(*[(float(n), 1.0, {2: 10.0, 4: 6.0}) for n in range(3)], units=5)
+    for policy in (doubling, marginal, myopic, equal, exploratory):
+        made = policy(instance)
+        first_end = min(periods[-1].end_s for periods in made.periods.values())
+        assert made.periods["j2"][0].start_s == pytest.approx(first_end), policy
+
+
+def test_equal_share_by_hand():
+    """One job: 8 of 8; two: 4 each; three: 2 each, the two idle units stay idle."""
+    instance = stream(*[(10.0 * n, 1.0, RESNET) for n in range(3)], units=8)
+    made = equal(instance)
+    assert [units_at(made, t) for t in (5.0, 15.0, 25.0)] == [
+        {"j0": 8},
+        {"j0": 4, "j1": 4},
+        {"j0": 2, "j1": 2, "j2": 2},
+    ]
+
+
+def test_fixed_is_the_largest_count_up_to_k():
+    """K = 8 by default; 3 gives 2; where nothing is small enough, the smallest."""
+    instance = stream((0.0, 1.0, RESNET), units=64)
+    assert units_at(fixed(instance), 1.0) == {"j0": 8}
+    assert units_at(fixed(instance, units_per_job=3), 1.0) == {"j0": 2}
+    assert units_at(fixed(stream((0.0, 1.0, {4: 9.0}), units=8), units_per_job=3), 1.0) == {"j0": 4}
+    with pytest.raises(UsageError, match="units: found 0, allowed: an integer >= 1"):
+        fixed(instance, units_per_job=0)
+
+
+def test_exploration_step_by_step():
+    """1, 2, 4 and 8 units for 150 s each, restarts included, then doubling on what was measured."""
+    instance = stream((0.0, 100.0, RESNET, {"restart_s": 10.0}), units=8)
+    made = exploratory(instance)
+    periods = made.periods["j0"]
+    assert [(p.start_s, p.units) for p in periods] == [(0.0, 1), (150.0, 2), (300.0, 4), (450.0, 8)]
+    explored = 150 / 138 + 140 / 81.9 + 140 / 47.25
+    assert periods[-1].end_s == pytest.approx(460 + (100 - explored) * 29.6)
+
+
+def test_exploration_waits_for_units():
+    """A second job explores 1 unit beside the first's 8 of 9, and goes on to 2 when those are free."""
+    instance = stream((0.0, 30.0, RESNET), (460.0, 30.0, RESNET), units=9)
+    made = exploratory(instance)
+    assert units_at(made, 500.0) == {"j0": 8, "j1": 1}
+    assert units_at(made, 611.0)["j1"] == 2, "the first gives way: it is learnt, and its smallest count is 1"
+
+
+def test_jobs_that_allow_none_of_the_counts_explore_their_smallest():
+    """Counts 3 and 5: explored at 3, and used at 3 only."""
+    made = simulate(stream((0.0, 10.0, {3: 20.0, 5: 1.0}), units=8), Exploratory())
+    assert {period.units for period in made.periods["j0"]} == {3}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Exploratory(()), "counts: found"),
+        (lambda: Exploratory((2, 1)), "counts: found"),
+        (lambda: Exploratory((1,), 0.0), "step_s: found 0.0"),
+        (lambda: Knee(0.0), "theta: found 0.0, allowed: a number in"),
+        (lambda: Fixed(0), "units: found 0"),
+        (
+            lambda: ordered(stream((0.0, 1.0, {1: 1.0})), "lifo", "fixed"),
+            "order: found 'lifo', allowed: fifo, srpt, sjf, las, efficiency",
+        ),
+        (
+            lambda: ordered(stream((0.0, 1.0, {1: 1.0})), "fifo", "huge"),
+            "sizing: found 'huge', allowed: fixed, fastest, knee, equal, marginal",
+        ),
+        (lambda: marginal(stream((0.0, 1.0, {1: 1.0})), order="x"), "order: found 'x'"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(make, message):
+    """What was found, what is allowed."""
+    with pytest.raises(UsageError, match=message):
+        make()
+
+
+def test_the_knee():
+    """Efficiencies of ResNet-110: 1, .84, .73, .58: at .5 eight units, at .7 four, at .9 one."""
+    instance = stream((0.0, 1.0, RESNET), units=64)
+    sizes = [units_at(simulate(instance, Queue("fifo", Knee(theta))), 1.0)["j0"] for theta in (0.5, 0.7, 0.9)]
+    assert sizes == [8, 4, 1]
+
+
+def test_orders_by_hand():
+    """One unit, three jobs there at 0 s: lengths 3, 1, 2; and the shortest remaining time interrupts."""
+    instance = stream((0.0, 1.0, {1: 30.0}), (0.0, 1.0, {1: 10.0}), (0.0, 1.0, {1: 20.0}), units=1)
+    ends = {order: flow_times(instance, ordered(instance, order, "fixed")) for order in ORDERS}
+    assert ends["fifo"] == [30.0, 40.0, 60.0]
+    assert ends["srpt"] == ends["sjf"] == [60.0, 10.0, 30.0]
+    late = stream((0.0, 1.0, {1: 30.0}), (5.0, 1.0, {1: 10.0}), (12.0, 1.0, {1: 20.0}), units=1)
+    assert flow_times(late, ordered(late, "srpt", "fixed")) == [60.0, 10.0, 23.0]
+    assert flow_times(late, ordered(late, "sjf", "fixed"))[1] == 10.0
+    served = ordered(late, "las", "fixed")
+    assert served.periods["j1"][0].start_s == 5.0 and served.periods["j2"][0].start_s == 12.0
+
+
+def test_srpt_interrupts():
+    """20 s left of the running job, 15 s of the new one: it is interrupted, and pays its pause when it goes on."""
+    for restart in (0.0, 30.0):
+        instance = stream((0.0, 1.0, {1: 30.0}, {"restart_s": restart}), (10.0, 1.0, {1: 15.0}), units=1)
+        made = ordered(instance, "srpt", "fixed")
+        assert made.periods["j1"][0].start_s == 10.0
+        assert made.periods["j0"][-1].end_s == pytest.approx(45.0 + restart)
+
+
+def test_efficiency_serves_whom_units_help_most():
+    """At two units each on two: the job that scales perfectly goes first, though it is longer and later in the file."""
+    instance = stream((0.0, 1.0, {1: 10.0, 2: 9.0}), (0.0, 1.0, {1: 40.0, 2: 20.0}), units=2)
+    made = ordered(instance, "efficiency", "fixed")
+    assert made.periods["j1"][0] == (0.0, 20.0, 2)
+
+
+def test_a_job_may_overtake_one_that_does_not_fit_and_is_stopped_for_it():
+    """3 units: j0 holds 2, j1 wants 2 and does not fit, j2 (1 unit) overtakes; when j0 ends, j1 goes first and j2 stays."""
+    instance = stream((0.0, 1.0, {2: 10.0}), (1.0, 1.0, {2: 10.0}), (2.0, 1.0, {1: 30.0}), units=3)
+    made = fixed(instance)
+    assert made.periods == {"j0": ((0.0, 10.0, 2),), "j1": ((10.0, 20.0, 2),), "j2": ((2.0, 32.0, 1),)}
+    tight = stream((0.0, 1.0, {2: 10.0}), (1.0, 1.0, {3: 10.0}), (2.0, 1.0, {1: 30.0}), units=3)
+    assert fixed(tight).periods["j2"] == ((2.0, 10.0, 1), (20.0, 42.0, 1))
+
+
+def test_every_cell_of_the_grid_runs():
+    """Orders x sizings on a drawn stream: a mean flow time each, and not all the same."""
+    instance = generate(jobs=40, gpus=16, load=1.1, seed=2)
+    means = {(o, s): sum(flow_times(instance, ordered(instance, o, s))) for o in ORDERS for s in SIZINGS}
+    assert len(set(means.values())) > 12
+
+
+def test_every_policy_is_public():
+    """Names in ``policies.__all__`` exist."""
+    assert all(hasattr(policies, name) for name in policies.__all__)

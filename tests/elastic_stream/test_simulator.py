@@ -1,0 +1,358 @@
+"""The simulator: by hand, against the checker on 2,000 streams under every policy, and against a slow greedy pass."""
+
+import gc
+import itertools
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlsched.core.errors import PolicyError, UsageError
+from dlsched.elastic_stream import Period, Stream, check, figures, flow_times, generate, objective, run, simulate
+from dlsched.elastic_stream.policies import ORDERS, Doubling, Fixed, Queue
+from dlsched.testing import elastic_stream_instances
+
+from .streams import POLICIES, SIZES, stream
+
+
+def profile(examples):
+    """Deterministic, without a clock."""
+    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
+
+
+class Plan:
+    """Replays units by time of decision; asks for its next time."""
+
+    clairvoyant = False
+
+    def __init__(self, answers):
+        self.answers = answers
+        self.asked = []
+
+    def decide(self, view):
+        self.asked.append(view.now_s)
+        later = [time for time in self.answers if time > view.now_s]
+        if later:
+            view.wake_at(min(later))
+        return {job: units for job, units in self.answers.get(view.now_s, {}).items() if job in set(view)}
+
+
+def test_a_stop_and_a_resize_by_hand():
+    """100 s on 1 unit, 40 s on 4, restart 5 s: 30 s on 1, nothing for 10 s, then 4 from 40 s: ends at 40 + 5 + 70 x .4 = 73."""
+    instance = stream((0.0, 1.0, {1: 100.0, 4: 40.0}, {"restart_s": 5.0}))
+    made = simulate(instance, Plan({0.0: {0: 1}, 30.0: {0: 0}, 40.0: {0: 4}}))
+    assert made.periods["j0"] == (Period(0.0, 30.0, 1), Period(40.0, 73.0, 4))
+    assert flow_times(instance, made) == [73.0] and not check(instance, made)
+    assert figures(instance, made)["restarts"] == 1
+
+
+def test_a_change_during_a_pause_starts_it_anew():
+    """1 unit to 10 s (10 %), 2 units at 10 s, 4 units at 13 s: the pause ends at 18 s, and 90 % take 36 s more."""
+    instance = stream((0.0, 1.0, {1: 100.0, 2: 60.0, 4: 40.0}, {"restart_s": 5.0}))
+    made = simulate(instance, Plan({0.0: {0: 1}, 10.0: {0: 2}, 13.0: {0: 4}}))
+    assert made.periods["j0"] == (Period(0.0, 10.0, 1), Period(10.0, 13.0, 2), Period(13.0, 54.0, 4))
+    assert not check(instance, made)
+
+
+def test_a_first_period_has_no_pause_however_late():
+    """Waiting before the first period costs nothing but time."""
+    instance = stream((2.0, 1.0, {1: 10.0}, {"restart_s": 5.0}))
+    made = simulate(instance, Plan({3.0: {0: 1}, 2.0: {}}))
+    assert made.periods["j0"] == (Period(3.0, 13.0, 1),)
+
+
+def test_early_ends_are_real_and_unseen():
+    """A 10 s job that stops at .4 has flow 4; the policy still sees 10 s left."""
+
+    class Look(Plan):
+        def decide(self, view):
+            if view.arrived:
+                assert view.time_left_s(0, 1) == 10.0
+            return super().decide(view)
+
+    instance = stream((0.0, 1.0, {1: 10.0}, {"stops_at": 0.4}))
+    made = simulate(instance, Look({0.0: {0: 1}}))
+    assert flow_times(instance, made) == [4.0]
+
+
+def test_jobs_without_work_end_when_they_arrive():
+    """No policy sees them; they have no periods and flow 0."""
+    instance = stream((3.0, 0.0, {9: 10.0}), (4.0, 1.0, {1: 10.0}))
+    made = simulate(instance, Queue("fifo", Fixed()))
+    assert list(made.periods) == ["j1"] and flow_times(instance, made) == [0.0, 10.0]
+
+
+def test_ticks_hold_units_to_the_end_of_the_slot():
+    """Ticks of 10 s, one unit: a 4 s job from 0 s on; the next job, there since 3 s, starts at 10 s."""
+    instance = stream((0.0, 1.0, {1: 4.0}), (3.0, 1.0, {1: 10.0}), units=1, tick_s=10.0)
+    made = simulate(instance, Queue("fifo", Fixed()))
+    assert made.periods == {"j0": (Period(0.0, 4.0, 1),), "j1": (Period(10.0, 20.0, 1),)}
+    early = Stream({"j0": [(0.0, 4.0, 1)], "j1": [(4.0, 14.0, 1)]})
+    assert {violation.rule for violation in check(instance, early)} == {"tick", "capacity"}
+
+
+def test_a_policy_is_asked_at_events_ticks_and_when_it_wants():
+    """Arrivals at 0 and 3 s, an end at 10 s, and every 4 s in between."""
+    instance = stream((0.0, 1.0, {1: 10.0}), (3.0, 1.0, {1: 20.0}), units=1)
+
+    class Asked(Queue):
+        def __init__(self):
+            super().__init__("fifo", Fixed())
+            self.asked = []
+
+        def decide(self, view):
+            self.asked.append(view.now_s)
+            return super().decide(view)
+
+    policy = Asked()
+    simulate(instance, policy, every_s=4.0)
+    assert policy.asked == [0.0, 3.0, 4.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 28.0, 30.0]
+    plain = Asked()
+    simulate(instance, plain)
+    assert plain.asked == [0.0, 3.0, 10.0, 30.0]
+
+
+class Says:
+    """Returns the same answer always."""
+
+    clairvoyant = False
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def decide(self, view):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ({0: 3}, r"policy Says at 5.0 s, job 'j0': found 3 units, allowed: 0, 1, 2$"),
+        ({0: -1}, r"job 'j0': found -1 units, allowed: 0, 1, 2"),
+        ({0: 1.0}, r"job 'j0': found 1.0 units, allowed: an integer"),
+        ({0: True}, r"job 'j0': found True units, allowed: an integer"),
+        ({0: "2"}, r"job 'j0': found '2' units, allowed: an integer"),
+        ({1: 1}, r"at 5.0 s, job 'j1': found 1 units, allowed: jobs that are present"),
+        ({7: 1}, r"job 7: found 1 units, allowed: jobs that are present"),
+        ({"j0": 1}, r"job 'j0': found 1 units, allowed: jobs that are present"),
+        ({}, r"policy Says at 5.0 s: found 1 jobs that wait for ever, 'j0' first"),
+    ],
+)
+def test_nonsense_is_named_with_time_and_job(answer, sentence):
+    """Whatever a policy returns, the message says when, for which job, what was found and what is allowed."""
+    instance = stream((5.0, 1.0, {1: 10.0, 2: 6.0}), (9.0, 1.0, {1: 1.0}), units=2)
+    if answer == {}:
+        instance = stream((5.0, 1.0, {1: 10.0, 2: 6.0}), units=2)
+    with pytest.raises(PolicyError, match=sentence):
+        simulate(instance, Says(answer))
+
+
+def test_too_many_units_are_named():
+    """Two jobs at 2 units each on 3."""
+    instance = stream((5.0, 1.0, {2: 6.0}), (5.0, 1.0, {2: 1.0}), units=3)
+    with pytest.raises(PolicyError, match=r"at 5.0 s: found 4 units in all, 2 of them for job 'j0', allowed: 3"):
+        simulate(instance, Says({0: 2, 1: 2}))
+
+
+def test_restarting_for_ever_is_named():
+    """Least attained service with restarts as long as a tick: nobody ever comes on."""
+    jobs = [(0.0, 1.0, {1: 30.0}, {"restart_s": 10.0})] * 2
+    with pytest.raises(
+        PolicyError, match=r"policy Queue at \d+.0 s: found 10001 periods in a row that ended in their pause"
+    ):
+        simulate(stream(*jobs, units=1, tick_s=10.0), Queue("las", Fixed()))
+
+
+def test_the_future_is_for_the_clairvoyant():
+    """``true_left`` and ``to_come`` are refused unless the policy says that it uses them."""
+    instance = stream((0.0, 1.0, {1: 10.0}, {"stops_at": 0.4}), (3.0, 1.0, {1: 1.0}))
+
+    class Seer:
+        def __init__(self, clairvoyant):
+            self.clairvoyant, self.seen = clairvoyant, []
+
+        def decide(self, view):
+            self.seen.append((view.true_left(next(iter(view))), view.to_come()) if len(view) else None)
+            return {job: 1 for job in view}
+
+    seer = Seer(True)
+    simulate(instance, seer)
+    assert seer.seen[0] == (0.4, [1])
+    with pytest.raises(UsageError, match="true_left: found a policy that is not clairvoyant"):
+        simulate(instance, Seer(False))
+
+
+def test_misuse_is_refused():
+    """An infeasible stream, and a period of asking that is no time."""
+    with pytest.raises(UsageError, match="no stream: job 'j0' needs at least 5 units, the cluster has 4"):
+        simulate(stream((0.0, 1.0, {5: 1.0})), Doubling())
+    with pytest.raises(UsageError, match=r"every_s: found 0\.0, allowed: a number > 0"):
+        simulate(stream((0.0, 1.0, {1: 1.0})), Doubling(), every_s=0.0)
+
+
+def test_an_interrupt_says_how_far_it_came():
+    """Ctrl-C in the middle: KeyboardInterrupt with days, jobs ended and present."""
+    instance = generate(preset="poisson", jobs=2000, gpus=16, seed=1)
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(
+        KeyboardInterrupt, match=r"interrupted: [\d.,]+ days simulated, [\d,]+ of 2,000 jobs ended, \d+ present"
+    ):
+        simulate(instance, Queue("fifo", Fixed()), step=stop)
+
+
+def holds_to_the_rules(instance, name):
+    """The checker passes the stream, and its work, ends and capacity are those of the simulation."""
+    kept = []
+    events = run(instance, POLICIES[name](), lambda *period: kept.append(period))
+    assert events == 2 * len(instance.jobs)
+    made = simulate(instance, POLICIES[name]())
+    assert not check(instance, made), f"{name}: {check(instance, made)[0]}"
+    assert sorted(kept) == sorted(
+        (instance.index[job], *period) for job, periods in made.periods.items() for period in periods
+    )
+    for job in instance.jobs:
+        periods = made.periods.get(job.id, ())
+        assert all(period.start_s >= job.arrival_s for period in periods)
+        done = 0.0
+        for place, period in enumerate(periods):
+            pause_s = job.restart_s if place else 0.0
+            done += max(0.0, period.end_s - period.start_s - pause_s) / job.speed.epoch_time_s(period.units)
+        assert done == pytest.approx(job.stops_at * job.epochs, rel=1e-9, abs=1e-9)
+        last = periods[-1].end_s if periods else job.arrival_s
+        assert flow_times(instance, made)[instance.index[job.id]] == pytest.approx(last - job.arrival_s, abs=1e-9)
+    moments = sorted({period.start_s for periods in made.periods.values() for period in periods})
+    for moment in moments:
+        held = sum(
+            p.units for periods in made.periods.values() for p in periods if p.start_s <= moment < p.end_s - 1e-9
+        )
+        assert held <= instance.units
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_checker_and_simulator_agree(name):
+    """Sample of the campaign: at any time and at ticks; no job early, work conserved, capacity never exceeded."""
+
+    @profile(40)
+    @given(
+        st.one_of(
+            elastic_stream_instances(feasible=True, max_jobs=6, max_units=6),
+            elastic_stream_instances(feasible=True, max_jobs=8, max_units=6, ticked=False),
+        )
+    )
+    def agrees(instance):
+        holds_to_the_rules(instance, name)
+
+    agrees()
+
+
+@pytest.mark.long
+def test_checker_and_simulator_agree_on_2000_streams_under_every_policy():
+    """The campaign of ``make verify``."""
+    tried = 0
+
+    @profile(2000)
+    @given(elastic_stream_instances(feasible=True, max_jobs=8, max_units=6, ticked=False))
+    def agrees(instance):
+        nonlocal tried
+        tried += 1
+        for name in POLICIES:
+            holds_to_the_rules(instance, name)
+
+    agrees()
+    print(f"\n{tried} streams x {len(POLICIES)} policies: checker and simulator agree")
+
+
+class GreedyPass:
+    """What ``Queue`` does, the slow way: at every event one pass over all jobs present, in order."""
+
+    clairvoyant = False
+
+    def __init__(self, order, size):
+        self.order, self.size = ORDERS[order], size
+
+    def decide(self, view):
+        sizes = {job: self.size(view, job) for job in view}
+        left, answer = view.units, {}
+        for job in sorted(sizes, key=lambda job: (self.order(view, job, sizes[job]), job)):
+            answer[job] = sizes[job] if sizes[job] <= left else 0
+            left -= answer[job]
+        return answer
+
+
+@pytest.mark.parametrize(("order", "size"), list(itertools.product(ORDERS, SIZES)))
+def test_the_queue_is_the_greedy_pass(order, size):
+    """The same streams, period by period, though the queue looks at few jobs; many jobs of many sizes, ties exact."""
+
+    @profile(80)
+    @given(elastic_stream_instances(feasible=True, max_jobs=12, max_units=6, ticked=False), st.booleans())
+    def same(instance, crowded):
+        if crowded:
+            instance = instance.model_copy(
+                update={
+                    "jobs": [
+                        job.model_copy(update={"arrival_s": float(place // 3)})
+                        for place, job in enumerate(instance.jobs)
+                    ]
+                }
+            )
+        fast, slow = simulate(instance, Queue(order, SIZES[size])), simulate(instance, GreedyPass(order, SIZES[size]))
+        assert objective(instance, fast) == pytest.approx(objective(instance, slow), rel=1e-9)
+
+    same()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_scaling_time_scales_flow(name):
+    """All times doubled (exact in floats): every flow time doubles."""
+    if name == "exploratory":
+        pytest.skip("its steps are seconds of its own")
+
+    @profile(25)
+    @given(elastic_stream_instances(feasible=True, max_jobs=6, max_units=6, ticked=False))
+    def scales(instance):
+        data = instance.as_data()
+        jobs = []
+        for job in data["jobs"]:
+            slower = job | {"arrival_s": 2 * job["arrival_s"], "restart_s": 2 * job.get("restart_s", 0.0)}
+            if "speed_law" in job:
+                law = job["speed_law"]
+                slower["speed_law"] = law | {"theta": [2 * value for value in law["theta"]]}
+            else:
+                slower["epoch_time_s"] = {count: 2 * time for count, time in job["epoch_time_s"].items()}
+            jobs.append(slower)
+        twice = type(instance)(**{key: value for key, value in (data | {"jobs": jobs}).items() if key != "format"})
+        once = flow_times(instance, simulate(instance, POLICIES[name]()))
+        assert flow_times(twice, simulate(twice, POLICIES[name]())) == [2 * flow for flow in once]
+
+    scales()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_one_job_alone_takes_its_static_time(name):
+    """A stream of one job: its work at the count that the policy settles on, none slower than its smallest count."""
+    instance = stream((3.0, 2.0, {1: 10.0, 2: 6.0, 4: 4.0}), units=4)
+    time_s = {"fixed": 6.0, "fastest": 4.0, "knee": 4.0}.get(name.split("-")[-1], 4.0)
+    (flow,) = flow_times(instance, simulate(instance, POLICIES[name]()))
+    if name == "exploratory":  # .7 epochs on 1, 1.17 on 2, the rest on 4
+        assert flow == pytest.approx(7 + 7 + (2 - 0.7 - 7 / 6) * 4)
+    else:
+        assert flow == 2 * time_s
+
+
+def test_memory_is_linear_in_the_jobs_present():
+    """Ten times as many jobs at the same load: the simulation needs no more than twice the memory beyond its arrivals."""
+
+    def peak(jobs):
+        instance = generate(preset="resnet110", jobs=jobs, gpus=64, load=0.5, seed=3)
+        gc.collect()
+        tracemalloc.start()
+        run(instance, Queue("srpt", Fixed()), lambda *period: None)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most - 100 * jobs  # the order of arrivals: indices and times
+
+    assert peak(5000) < 2 * max(peak(500), 100_000)
