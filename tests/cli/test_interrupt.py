@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -108,6 +109,23 @@ def test_ctrl_c_ends_a_comparison_with_the_rows_so_far(hard: dict[str, Path], st
     assert [(row["method"], row["status"]) for row in rows] == [("exact", "optimal"), ("minlp", "interrupted")]
     assert rows[1]["ratio"] >= 1
     assert "interrupted" in err
+
+
+def test_ctrl_c_in_a_long_simulation_says_how_far_it_came(start: Any, tmp_path: Path) -> None:
+    """A policy has no answer before its end: exit 5, one sentence with days simulated and jobs ended, no traceback."""
+    path = tmp_path / "stream.json"
+    arguments = ["--jobs", "20000", "--gpus", "256", "--load", "1.5", "-o", path]
+    subprocess.run([*PROGRAM, "generate", "elastic_stream", *map(str, arguments)], check=True)
+    process = start("solve", path, "--method", "myopic", "--json")
+    time.sleep(4.0)  # it runs for minutes
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert "Traceback" not in err and process.returncode == 5
+    if out:  # unless the file was still being read
+        result = json.loads(out)
+        assert (result["status"], result["solution"]) == ("interrupted", None)
+        said = r"interrupted: [\d.,e+-]+ days simulated, [\d,]+ of 20,000 jobs ended, [\d,]+ present"
+        assert re.fullmatch(said, result["message"])
 
 
 def test_a_time_limit_holds(hard: dict[str, Path], start: Any, cli: Any, tmp_path: Path) -> None:

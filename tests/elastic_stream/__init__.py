@@ -1,0 +1,1 @@
+"""Tests of elastic_stream, one file a room."""
