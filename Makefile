@@ -62,6 +62,9 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/knapsack.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/trend.py
+	$(BIN)/python benchmarks/patterns.py
+	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/shipped.py
 
 clean:

@@ -72,7 +72,7 @@ class Queue:
         for job in view.arrived:
             size = self._size(view, job)
             entry = (self._order(view, job, size), job, size)
-            if self._free < size and not self._fits(entry, shift):
+            if self._free < size and (entry[0] + shift > self._running[-1][0] or not self._fits(entry, shift)):
                 self._wait(entry)
                 continue
             gain = self._admit(view, entry, shift, changes)
@@ -82,12 +82,17 @@ class Queue:
 
     def _fill(self, view: View, gain: int, shift: float, changes: dict[int, int]) -> None:
         """Admit the first of the waiting jobs that fits, again and again, while one can."""
-        waiting = self._waiting
+        waiting, running = self._waiting, self._running
         while gain > 0:
             best = None
+            free = self._free
+            last = running[-1][0] if running else 0.0
             for size, queue in waiting.items():
-                if (best is None or queue[0] < best) and (size <= self._free or self._fits(queue[0], shift)):
-                    best = queue[0]
+                head = queue[0]
+                if best is not None and head > best:
+                    continue
+                if size <= free or (head[0] + shift <= last and self._fits(head, shift)):  # nobody behind: nothing to gain
+                    best = head
             if best is None:
                 return
             queue = waiting[best[2]]

@@ -20,8 +20,6 @@ class Size(Protocol):
 def largest_up_to(view: View, job: int, most: int) -> int:
     """Largest allowed count of at most ``most``, else the smallest."""
     allowed = view.allowed(job)
-    if allowed[-1] <= most:
-        return allowed[-1]
     return allowed[max(0, bisect_right(allowed, most) - 1)]
 
 
@@ -43,7 +41,8 @@ class Fixed:
 
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""
-        return largest_up_to(view, job, self.units)
+        allowed = view.allowed(job)
+        return allowed[-1] if allowed[-1] <= self.units else largest_up_to(view, job, self.units)
 
 
 @dataclass(frozen=True, slots=True)
