@@ -34,11 +34,12 @@ def test_the_example_by_hand():
 
 
 def test_idling_can_be_best():
-    """One unit now, at 40 s a slot, or two when the other job is gone: waiting saves the pause."""
-    instance = stream((0.0, 1.0, {2: 9.0}), (0.0, 1.0, {1: 400.0, 3: 10.0}, {"restart_s": 9.0}), units=3, tick_s=10.0)
+    """j1 waits a slot for three units, though one is free: (9 + 22) / 2; first on three units it makes j0 wait: 20.5."""
+    jobs = (0.0, 1.0, {2: 9.0}), (0.0, 1.0, {1: 400.0, 3: 12.0}, {"restart_s": 9.0})
+    instance = stream(*jobs, units=3, tick_s=10.0)
     result = solve(instance)
-    assert result.solution.periods == {"j0": ((0.0, 9.0, 2),), "j1": ((10.0, 20.0, 3),)}
-    assert result.objective == brute_force_stream(instance)[0] == 14.5
+    assert result.solution.periods == {"j0": ((0.0, 9.0, 2),), "j1": ((10.0, 22.0, 3),)}
+    assert result.objective == brute_force_stream(instance)[0] == 15.5
 
 
 def test_a_stopped_job_does_not_dominate_one_that_never_ran():

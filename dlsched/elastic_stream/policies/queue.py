@@ -91,7 +91,9 @@ class Queue:
                 head = queue[0]
                 if best is not None and head > best:
                     continue
-                if size <= free or (head[0] + shift <= last and self._fits(head, shift)):  # nobody behind: nothing to gain
+                if size <= free or (
+                    head[0] + shift <= last and self._fits(head, shift)
+                ):  # nobody behind: nothing to gain
                     best = head
             if best is None:
                 return
