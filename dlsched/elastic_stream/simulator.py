@@ -4,12 +4,13 @@ At an event (an arrival, an end, a tick, a time the policy asked for) the policy
 happens at that moment. Every answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is
 present, and units of a job that ends in between are free at the next one.
 
-Cost: O(log n) for each event and each change of units, n the jobs present, besides the policy's own; memory O(n).
+Cost: O(log n) for each event and each change of units, n the jobs present, besides the policy's own. Memory: O(n), and
+the order of arrivals, a list of all positions that grows shorter.
 """
 
 import math
 from collections.abc import Callable, Mapping
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from operator import index
 from typing import Any
 
@@ -24,6 +25,7 @@ Keep = Callable[[int, float, float, int], None]
 
 _ROUNDING = 1e-9  # of a time, by which an end may miss its tick
 _BETWEEN_STEPS = 1024  # events
+_FEW = 64  # entries of jobs that changed, which the heap of ends may hold besides as many as the others
 _BARREN = 10_000  # periods without progress in a row, after which a policy is taken never to finish
 
 
@@ -74,7 +76,8 @@ def run(
 ) -> int:
     """Run a policy and hand every period to ``keep`` as it ends; return the number of arrivals and ends.
 
-    For streams whose periods need not be kept: memory is linear in the jobs present. Otherwise as ``simulate``.
+    For streams whose periods need not be kept: memory is linear in the jobs present, besides a list of the arrivals.
+    Otherwise as ``simulate``.
     """
     reason = infeasible(instance)
     if reason is not None:
@@ -104,7 +107,7 @@ class _Simulation:
         self.view = View(instance, self.present, policy.clairvoyant)
         self.arrivals = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)[::-1]  # next one last
         self.ends: list[tuple[float, int, Run]] = []
-        self.stamps = self.used = self.events = self.barren = 0
+        self.stamps = self.used = self.events = self.barren = self.stale = 0
 
     def progress(self) -> str:
         """How far it has come, in words."""
@@ -120,6 +123,7 @@ class _Simulation:
         while arrivals or present:
             while ends and ends[0][2].stamp != ends[0][1]:
                 heappop(ends)
+                self.stale -= 1
             end_s = ends[0][0] if ends else math.inf
             arrival_s = jobs[arrivals[-1]].arrival_s if arrivals else math.inf
             now_s = end_s if end_s < arrival_s else arrival_s
@@ -179,6 +183,7 @@ class _Simulation:
         while ends and ends[0][0] <= latest_s:
             end_s, stamp, run = heappop(ends)
             if run.stamp != stamp:
+                self.stale -= 1
                 continue
             if end_s > now_s:
                 end_s = now_s
@@ -223,6 +228,7 @@ class _Simulation:
                 run.times[units] = self._time_s(place, units)
             self.used += units - held
             if held:
+                self.stale += 1  # its entry in the heap
                 left = run.left_at(now_s)
                 self.barren = self.barren + 1 if left == run.left else 0
                 run.left = left
@@ -236,6 +242,10 @@ class _Simulation:
                 run.resumes_s = resumes_s = now_s + run.restart_s if run.started else now_s
                 run.started = True
                 heappush(ends, (resumes_s + run.left * time_s, stamp, run))
+        if self.stale > _FEW + len(ends) // 2:
+            ends[:] = [entry for entry in ends if entry[2].stamp == entry[1]]
+            heapify(ends)
+            self.stale = 0
         if self.barren > _BARREN:
             raise PolicyError(
                 f"{self._named()} at {now_s!r} s: found {self.barren} periods in a row that ended in their pause, "
