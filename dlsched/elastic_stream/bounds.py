@@ -6,7 +6,7 @@ integers at every moment. The larger of the two is a bound; a mix, job by job, i
 
 from dlsched.core.certificate import LengthsCertificate, SrptCertificate, rounded_down
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream.certificate import exact_length_s, exact_size_s, verify
+from dlsched.elastic_stream.certificate import area_value, exact_length_s, exact_size_s, length_value
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
 
@@ -23,14 +23,14 @@ def area(instance: Instance) -> SrptCertificate:
     """
     _require_feasible(instance)
     sizes = {job.id: rounded_down(exact_size_s(instance, place)) for place, job in enumerate(instance.jobs)}
-    return SrptCertificate(sizes, rounded_down(verify(instance, SrptCertificate(sizes, 0.0))))
+    return SrptCertificate(sizes, rounded_down(area_value(instance, list(sizes.values()))))
 
 
 def length(instance: Instance) -> LengthsCertificate:
     """Every job alone on the cluster at its fastest count. Strong when there are units enough. Otherwise as ``area``."""
     _require_feasible(instance)
     lengths = {job.id: rounded_down(exact_length_s(instance, place)) for place, job in enumerate(instance.jobs)}
-    return LengthsCertificate(lengths, rounded_down(verify(instance, LengthsCertificate(lengths, 0.0))))
+    return LengthsCertificate(lengths, rounded_down(length_value(list(lengths.values()))))
 
 
 def bound(instance: Instance) -> SrptCertificate | LengthsCertificate:

@@ -11,7 +11,7 @@ With ticks that is the first tick at or after its arrival, which is also the rel
 arrival all the same.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, exact_sum, srpt_value
@@ -48,6 +48,18 @@ def _exact_work(instance: Instance, place: int) -> Fraction:
     return Fraction(instance.jobs[place].work)
 
 
+def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
+    """Mean flow time that sizes prove, one a job, none larger than ``exact_size_s``."""
+    released = [instance.ready_s(place) for place in range(len(sizes))]
+    arrived = exact_sum(Fraction(job.arrival_s) for job in instance.jobs)
+    return (srpt_value(released, sizes) - arrived) / len(sizes)
+
+
+def length_value(lengths: Sequence[float]) -> Fraction:
+    """Mean flow time that lengths prove, one a job, none larger than ``exact_length_s``."""
+    return exact_sum(map(Fraction, lengths)) / len(lengths)
+
+
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
     """Return the bound on the mean flow time that the certificate proves, exactly; jobs not named count as 0.
 
@@ -57,13 +69,9 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
         It is no certificate of this family, names a job that does not exist, or claims more than a job needs.
     """
     if isinstance(certificate, SrptCertificate):
-        sizes = _claimed(instance, certificate.sizes, exact_size_s)
-        released = [instance.ready_s(place) for place in range(len(sizes))]
-        arrived = exact_sum(Fraction(job.arrival_s) for job in instance.jobs)
-        return (srpt_value(released, sizes) - arrived) / len(sizes)
+        return area_value(instance, _claimed(instance, certificate.sizes, exact_size_s))
     if isinstance(certificate, LengthsCertificate):
-        lengths = _claimed(instance, certificate.lengths, exact_length_s)
-        return exact_sum(map(Fraction, lengths)) / len(lengths)
+        return length_value(_claimed(instance, certificate.lengths, exact_length_s))
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
 
 

@@ -40,7 +40,16 @@ GRID: dict[str, Heuristic] = {
 }
 POLICIES = PLAIN | GRID
 
-_FAST_FIRST = sorted(POLICIES, key=lambda name: (name in ("myopic", "doubling", "exploratory"), "marginal" in name))
+_SLOW = ("equal", "marginal", "doubling", "exploratory", "myopic")  # ascending; the others look at few jobs an event
+
+
+def _effort(name: str) -> tuple[int, bool, bool]:
+    """Sort key: fast policies first, of these shortest remaining time first, which is seldom bad; least service last."""
+    sizing = name.split("-")[-1]
+    return _SLOW.index(sizing) + 1 if sizing in _SLOW else 0, name.startswith("las"), not name.startswith("srpt")
+
+
+_FAST_FIRST = sorted(POLICIES, key=_effort)
 
 
 def run_exact(instance: Instance, search: Search) -> TerminationStatus:

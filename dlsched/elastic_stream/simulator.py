@@ -24,7 +24,7 @@ Keep = Callable[[int, float, float, int], None]
 """Takes a period as it ends: position of the job, start and end in seconds, units."""
 
 _ROUNDING = 1e-9  # of a time, by which an end may miss its tick
-_BETWEEN_STEPS = 1024  # events
+_BETWEEN_STEPS = 256  # events
 _FEW = 64  # entries of jobs that changed, which the heap of ends may hold besides as many as the others
 _BARREN = 10_000  # periods without progress in a row, after which a policy is taken never to finish
 
