@@ -10,7 +10,7 @@ second, after the first restart_j seconds of every period but the job's first; a
 ``capacity``   at any time the units add up to at most C; units of a tick are held to its end
 ``tick``       periods begin and end at multiples of tick_s, or end with the job
 
-Times are compared with a tolerance of 1e-9 max(1, |value|).
+Times are compared with a tolerance of 1e-9 max(1, |value|); what a period lacks of a job's work, with that of its length.
 """
 
 import math
@@ -70,7 +70,7 @@ def follow(job: Job, periods: Sequence[Period]) -> Finished:
         needed_s = left * time_s
         if end_s is None and needed_s <= running_s:
             end_s = period.start_s + pause_s + needed_s
-        elif end_s is None and place == len(periods) - 1 and needed_s <= running_s + _tolerance(period.end_s):
+        elif end_s is None and place == len(periods) - 1 and needed_s <= running_s + _slack(period):
             end_s = period.end_s
         left -= running_s / time_s
     return Finished(end_s, restarts, unit_seconds)
@@ -127,35 +127,39 @@ def _check_job(instance: Instance, place: int, job: Job, periods: Sequence[Perio
 
 def _on_tick(instance: Instance, time_s: float) -> bool:
     assert instance.tick_s is not None
-    return abs(time_s - round(time_s / instance.tick_s) * instance.tick_s) <= _tolerance(time_s)
+    slots = time_s / instance.tick_s
+    return math.isfinite(slots) and abs(time_s - round(slots) * instance.tick_s) <= _tolerance(time_s)
 
 
 def _check_capacity(instance: Instance, stream: Stream) -> list[Violation]:
-    """Sweep over the moments at which units change; excesses too short to be more than rounding are passed over."""
+    """Sweep over the moments at which units change; an excess too short to be more than rounding is passed over."""
     changes: dict[float, int] = {}
     for periods in stream.periods.values():
         for period in periods:
             end_s = period.end_s
-            if instance.tick_s is not None and not _on_tick(instance, end_s):
+            if instance.tick_s is not None and end_s / instance.tick_s < 2**53 and not _on_tick(instance, end_s):
                 end_s = math.ceil(end_s / instance.tick_s) * instance.tick_s
             changes[period.start_s] = changes.get(period.start_s, 0) + period.units
             changes[end_s] = changes.get(end_s, 0) - period.units
-    moments = sorted(changes)
-    held, worst, since, until = 0, 0, 0.0, 0.0
-    for moment, following in pairwise(moments):
-        held += changes[moment]
-        if held > instance.units and held - instance.units > worst and following - moment > _tolerance(moment):
-            worst, since, until = held - instance.units, moment, following
-    if not worst:
-        return []
-    message = (
-        f"{instance.units + worst} units are held from {since!r} s to {until!r} s, the cluster has {instance.units}"
-    )
-    return [Violation("capacity", amount=float(worst), message=message)]
+    held, most, since = 0, 0, 0.0
+    for moment in sorted(changes):
+        before, held = held, held + changes[moment]
+        if before <= instance.units < held:
+            most, since = held, moment
+        most = max(most, held)
+        if held <= instance.units < before and moment - since > _tolerance(moment):
+            message = f"{most} units are held from {since!r} s to {moment!r} s, the cluster has {instance.units}"
+            return [Violation("capacity", amount=float(most - instance.units), message=message)]
+    return []
 
 
 def _tolerance(value: float) -> float:
     return _TOLERANCE * max(1.0, abs(value))
+
+
+def _slack(period: Period) -> float:
+    """Tolerance of a duration within a period, and the rounding of the times that say when it was."""
+    return _tolerance(period.end_s - period.start_s) + 2.0**-48 * abs(period.end_s)
 
 
 def infeasible(instance: Instance) -> str | None:

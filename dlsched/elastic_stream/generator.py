@@ -94,7 +94,10 @@ def generate(
     generator = np.random.default_rng(seed)
     drawn = recipe.mix(generator, jobs, min(max_gpus, units))
     areas = np.array([_least_area(job) for job in drawn])
-    arrivals = recipe.arrive(generator, jobs, float(areas.sum()) / (load * units))
+    span_s = float(areas.sum()) / (load * units)
+    if not 0 < span_s < 1e15:
+        raise UsageError(f"load: found {load}, allowed: one at which arrivals span up to 1e15 s")
+    arrivals = recipe.arrive(generator, jobs, span_s)
     for place, (job, arrival_s) in enumerate(zip(drawn, arrivals.tolist(), strict=True)):
         job |= {"id": f"j{place}", "arrival_s": float(f"{arrival_s:.9g}")}
     head = f"dlsched generate elastic_stream --preset {preset} --jobs {jobs} --gpus {units} --seed {seed}"

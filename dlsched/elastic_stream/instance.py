@@ -28,7 +28,13 @@ from dlsched.cluster.training_job import TrainingJob
 from dlsched.core.instance import STRICT, Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
 
-_ROUNDING = 1e-9  # by which probabilities may add up to more than 1, and a time may miss its tick
+_ROUNDING = 1e-9  # by which probabilities may add up to more than 1
+_SHORTEST_TICK = 1e-9  # of the last arrival
+
+
+def rounding_s(time_s: float) -> float:
+    """Seconds by which two ways to compute a time may differ: a few units in its last place."""
+    return 1e-12 + 16 * 2.0**-52 * abs(time_s)
 
 
 class EarlyStop(BaseModel):
@@ -96,7 +102,12 @@ class Instance(InstanceFile):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
-        total = 0.0
+        last_s = max(job.arrival_s for job in self.jobs)
+        if self.tick_s is not None and self.tick_s < _SHORTEST_TICK * last_s:
+            raise Refused(repr(self.tick_s), f"at least 1e-9 of the last arrival, {last_s!r}", "tick_s")
+        total = 2 * len(self.jobs) * (self.tick_s or 0.0)
+        if not math.isfinite(total):
+            raise Refused(repr(self.tick_s), "a tick with which times are finite", "tick_s")
         for place, job in enumerate(self.jobs):
             total += job.arrival_s + sum(job.epochs * time + job.restart_s for time in job.slowest_s(self.units))
             if not math.isfinite(total):
@@ -118,7 +129,7 @@ class Instance(InstanceFile):
         assert self.tick_s is not None
         arrival_s = self.jobs[job].arrival_s
         nearest = round(arrival_s / self.tick_s)
-        return nearest if arrival_s <= nearest * self.tick_s + _ROUNDING * max(1.0, arrival_s) else nearest + 1
+        return nearest if arrival_s <= nearest * self.tick_s + rounding_s(arrival_s) else nearest + 1
 
     def ready_s(self, job: int) -> float:
         """When a job can first hold units: its arrival, with ticks the first one after it unless it has no work."""

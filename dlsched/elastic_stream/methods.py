@@ -125,8 +125,8 @@ def _best_policy(instance: Instance, search: Search) -> TerminationStatus:
         search.tick()
         try:
             found = POLICIES[name](instance, step=partial(_progress, search))
-        except PolicyError:
-            continue  # it restarts jobs for ever; its own method says so
+        except (PolicyError, UsageError):
+            continue  # it restarts jobs for ever, or has too many counts to weigh; its own method says so
         search.offer(found, source=name)
         assert search.objective is not None and search.bound is not None
         if search.objective <= search.bound * (1 + 1e-12):

@@ -16,14 +16,14 @@ from typing import Any
 
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.elastic_stream.checker import infeasible
-from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.instance import Instance, rounding_s
 from dlsched.elastic_stream.solution import Stream
 from dlsched.elastic_stream.view import Policy, Run, View
 
 Keep = Callable[[int, float, float, int], None]
 """Takes a period as it ends: position of the job, start and end in seconds, units."""
 
-_ROUNDING = 1e-9  # of a time, by which an end may miss its tick
+_ROUNDING = 1e-9  # of a tick, by which the time may miss it
 _BETWEEN_STEPS = 256  # events
 _FEW = 64  # entries of jobs that changed, which the heap of ends may hold besides as many as the others
 _BARREN = 10_000  # periods without progress in a row, after which a policy is taken never to finish
@@ -84,6 +84,9 @@ def run(
         raise UsageError(f"no stream: {reason}")
     if every_s is not None and not (0 < every_s < math.inf):
         raise UsageError(f"every_s: found {every_s}, allowed: a number > 0")
+    last_s = max(job.arrival_s for job in instance.jobs)
+    if every_s is not None and every_s < 1e-9 * last_s:
+        raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
     simulation = _Simulation(instance, policy, keep, every_s)
     try:
         simulation.play(step or _ignore)
@@ -130,11 +133,11 @@ class _Simulation:
             if clocked or view.wake_s is not None or now_s == math.inf:
                 now_s = self._next_s(now_s)
             view.now_s = now_s
-            latest_s = now_s if self.tick_s is None else now_s + _ROUNDING * max(1.0, now_s)
+            latest_s = now_s + rounding_s(now_s)
             if end_s <= latest_s:
                 self._end_jobs(latest_s)
-            if arrival_s <= latest_s:
-                self._admit_jobs(latest_s)
+            if arrival_s <= (now_s if self.tick_s is None else latest_s):
+                self._admit_jobs(now_s if self.tick_s is None else latest_s)
             until_step -= 1
             if not until_step:
                 until_step = _BETWEEN_STEPS
@@ -175,7 +178,7 @@ class _Simulation:
         assert self.every_s is not None
         number = round(time_s / self.every_s)
         at_s = number * self.every_s
-        return at_s if time_s <= at_s + _ROUNDING * max(1.0, at_s) else (number + 1) * self.every_s
+        return at_s if time_s <= at_s + rounding_s(at_s) else (number + 1) * self.every_s
 
     def _end_jobs(self, latest_s: float) -> None:
         """Let every job end whose work is done by then."""
@@ -246,6 +249,8 @@ class _Simulation:
             ends[:] = [entry for entry in ends if entry[2].stamp == entry[1]]
             heapify(ends)
             self.stale = 0
+        if self.barren > _BARREN and any(run.held and now_s > run.resumes_s for run in present.values()):
+            self.barren = 0  # another job comes on
         if self.barren > _BARREN:
             raise PolicyError(
                 f"{self._named()} at {now_s!r} s: found {self.barren} periods in a row that ended in their pause, "

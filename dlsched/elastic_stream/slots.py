@@ -32,14 +32,13 @@ import numpy.typing as npt
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
 from dlsched.elastic_stream.formulations.milp import windows
-from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.instance import Instance, rounding_s
 
 LARGEST_LAYER = 30_000
 """States kept at one tick, and divisions of the units, beyond which the search gives up."""
 
 _LARGEST_FOLLOWING = 50 * LARGEST_LAYER  # states before dominance
 _CHUNK = 100_000
-_ROUNDING = 1e-9
 _EXACT = 1e-12
 
 BoolArray = npt.NDArray[np.bool_]
@@ -95,8 +94,8 @@ def search_slots(
         Too many states, or too many divisions of the units.
     """
     search = _Slots(instance)
-    first = slot = min(search.first_slot)
-    layers = [search.first()]
+    slot = search.next_slot(0, search.work > 0)
+    layers, slot_of = [search.first()], [slot]
     while True:
         search.arrive(layers[-1], slot)
         step(len(layers[-1].cost))
@@ -106,7 +105,7 @@ def search_slots(
             row = int(np.argmin(np.where(over, child.cost, np.inf)))
             if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
                 best_s = float(child.cost[row])
-                found(_plan(layers, child, row, first))
+                found(_plan(layers, slot_of, child, row))
             bound = search.bound(child, slot + 1)
             keep = (bound < best_s * (1 - _EXACT)) & ~over
             pieces.append(child.take(keep))
@@ -124,20 +123,22 @@ def search_slots(
         layers.append(search.undominated(_joined(pieces).take(rows), step))
         if len(layers[-1].cost) > LARGEST_LAYER:
             raise TooLarge(f"{len(layers[-1].cost)} states at slot {slot + 1}, allowed: {LARGEST_LAYER}")
-        slot += 1
+        unfinished: BoolArray = np.any(layers[-1].left > 0, axis=0)
+        slot = search.next_slot(slot + 1, unfinished)
+        slot_of.append(slot)
 
 
 def _joined(pieces: list[_Layer]) -> _Layer:
     return _Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in _Layer.__slots__))
 
 
-def _plan(layers: list[_Layer], child: _Layer, row: int, first: int) -> Plan:
+def _plan(layers: list[_Layer], slot_of: list[int], child: _Layer, row: int) -> Plan:
     """Trace a state that follows the last layer back to the first slot."""
     plan: Plan = [{} for _ in range(child.left.shape[1])]
     here = child
     for depth in range(len(layers) - 1, -1, -1):
         for job in np.flatnonzero(here.given[row]).tolist():
-            plan[job][first + depth] = int(here.given[row, job])
+            plan[job][slot_of[depth]] = int(here.given[row, job])
         row = int(here.parent[row])
         here = layers[depth]
     return plan
@@ -178,6 +179,10 @@ class _Slots:
             np.zeros(1, dtype=np.int64),
             nothing,
         )
+
+    def next_slot(self, slot: int, unfinished: BoolArray) -> int:
+        """Slot to go on at: this one, or if no unfinished job is present yet, the first in which one is."""
+        return max(slot, int(self.slots[unfinished].min()))
 
     def arrive(self, layer: _Layer, slot: int) -> None:
         """Charge the jobs that become present now for the time since they arrived."""
@@ -223,7 +228,7 @@ class _Slots:
         pause_s = np.where(runs & started & (given != held), self.restart_s[jobs], 0.0)
         time_s = self.time_s[jobs, divisions][None]
         needed_s = np.where(runs, left * np.where(runs, time_s, 0.0) + pause_s, np.inf)
-        ends = needed_s <= self.tick_s + _ROUNDING * max(1.0, (slot + 1) * self.tick_s)
+        ends = needed_s <= self.tick_s + rounding_s((slot + 1) * self.tick_s)
         after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
         spent = np.where(ends, np.minimum(needed_s, self.tick_s), self.tick_s).sum(axis=2)
         child = _Layer(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from dlsched.core.errors import InputError
 from dlsched.core.frozen import FrozenMapping
+from dlsched.core.instance import LARGEST_COUNT
 from dlsched.core.messages import field_path, shown
 from dlsched.elastic_stream.instance import Instance
 
@@ -80,6 +81,8 @@ def _period(entry: Any, where: tuple[str | int, ...]) -> tuple[float, float, int
     units = entry.get("units")
     if not isinstance(units, int) or isinstance(units, bool):
         raise InputError(f"{field_path((*where, 'units'))}: found {shown(units)}, allowed: an integer")
+    if abs(units) > LARGEST_COUNT:
+        raise InputError(f"{field_path((*where, 'units'))}: found {shown(units)}, allowed: an integer up to 2**53")
     return _seconds(entry, "start_s", where), _seconds(entry, "end_s", where), units
 
 

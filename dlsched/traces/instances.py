@@ -94,6 +94,8 @@ def import_instance(
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise InputError(str(error)) from None
+    except OverflowError:
+        raise InputError(f"{path}: found times that add up to no float, allowed: finite ones") from None
 
 
 def _import_speeds(

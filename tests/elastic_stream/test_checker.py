@@ -82,6 +82,29 @@ def test_rounding_is_no_violation():
     assert broken(instance, {"j0": [(0.0, near + 1e-7, 2)], "j1": [(10.0, 20.0, 1)]}) == [("capacity", "", 1.0)]
 
 
+def test_late_jobs_get_no_work_for_free():
+    """At 1.5e9 s, as of Unix clocks, a second of work still takes a second."""
+    instance = stream((1.5e9, 1.0, {1: 1.0}))
+    assert broken(instance, {"j0": [(1.5e9, 1.5e9 + 1e-3, 1)]}) == [("work", "j0", None)]
+    assert broken(instance, {"j0": [(1.5e9, 1.5e9 + 1.0, 1)]}) == []
+
+
+def test_many_short_excesses_are_one_long_one():
+    """Beside a job that holds the only unit, 2,000 others touch end to end, each for less than the tolerance at 1e6 s."""
+    base, step, number = 1e6, 0.9e-3, 2000
+    others = [(base, 1.0, {1: step})] * number
+    instance = stream((base, 1.0, {1: 1.8}), *others, units=1)
+    periods = {f"j{n + 1}": [(base + n * step, base + (n + 1) * step, 1)] for n in range(number)}
+    found = broken(instance, {"j0": [(base, base + 1.8, 1)], **periods})
+    assert ("capacity", "", 1.0) in found
+
+
+def test_times_beyond_all_ticks_are_off_tick():
+    """No number of slots is so large."""
+    instance = stream((0.0, 1.0, {1: 5.0}), units=1, tick_s=1e-5)
+    assert ("tick", "j0", None) in broken(instance, {"j0": [(0.0, 1e308, 1)]})
+
+
 def test_holding_units_after_the_end_is_waste_not_wrong():
     """A period may outlast its job: it ends when its work is done."""
     instance = stream((0.0, 1.0, {1: 10.0}))

@@ -124,6 +124,15 @@ def test_another_unit_never_hurts(instance):
     assert solve(more).objective <= solve(instance).objective * (1 + 1e-12)
 
 
+def test_empty_slots_are_passed_over():
+    """Two pairs of jobs 20,000 slots apart, and late on the clock: the optimum of one pair, twice."""
+    pair = (0.0, 1.0, {1: 25.0, 2: 20.0}, {"restart_s": 0.5}), (0.0, 1.0, {1: 15.0, 2: 11.0})
+    later = [(2**20, *fields[1:]) for fields in pair]
+    alone, both = stream(*pair, units=2, tick_s=1.0), stream(*pair, *later, units=2, tick_s=1.0)
+    assert str(solve(both).status) == "optimal"
+    assert solve(both).objective == pytest.approx(solve(alone).objective, rel=1e-9)
+
+
 def test_limits_keep_the_best_and_the_bound():
     """Stopped by nodes: the best policy's stream is held, with the bound proven so far."""
     instance = generate(preset="slots", jobs=6, gpus=4, seed=1)

@@ -4,6 +4,7 @@ import pytest
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import (
+    Instance,
     doubling,
     equal,
     exploratory,
@@ -15,6 +16,7 @@ from dlsched.elastic_stream import (
     ordered,
     policies,
     simulate,
+    solve,
 )
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.policies import ORDERS, Exploratory, Fixed, Knee, Queue
@@ -160,6 +162,34 @@ def test_srpt_interrupts():
         made = ordered(instance, "srpt", "fixed")
         assert made.periods["j1"][0].start_s == 10.0
         assert made.periods["j0"][-1].end_s == pytest.approx(45.0 + restart)
+
+
+def test_who_is_stopped_and_goes_on_at_once_keeps_his_place():
+    """At 10 s A1 would stop X, and A2 stops A1 first: X goes on, with 10 s left, not with the 100 s pause of a restart.
+
+    So B, with 30 s, does not stop it at 11 s.
+    """
+    instance = stream(
+        (0.0, 1.0, {2: 20.0}, {"restart_s": 100.0}),
+        (10.0, 1.0, {3: 8.0}),
+        (10.0, 1.0, {2: 4.0}),
+        (11.0, 1.0, {2: 30.0}),
+    )
+    assert ordered(instance, "srpt", "fastest").periods["j0"] == ((0.0, 20.0, 2),)
+
+
+def test_laws_of_any_number_of_units_are_quick():
+    """A law that never gets worse, on 2**53 units: the knee is found by bisection; what would weigh each count is refused."""
+    law = {"theta": [1e-3, 0.0, 0.0, 1.0], "samples": 50_000.0, "model_bytes": 0.0}
+    jobs = [{"id": name, "arrival_s": 0.0, "epochs": 10.0, "speed_law": law} for name in "ab"]
+    instance = Instance(name="vast", units=2**53, jobs=jobs)
+    (period,) = ordered(instance, "fifo", "knee").periods["a"]
+    assert period.units == 52  # (50 + 1) / (50 + n) >= 1 / 2
+    for policy in (marginal, myopic):
+        with pytest.raises(UsageError, match=r"pairs of job and count at 0.0 s, allowed: 262144"):
+            policy(instance)
+    assert solve(instance).objective > 0
+    assert str(solve(instance.model_copy(update={"units": 10**6, "tick_s": 60.0})).status) == "feasible"
 
 
 def test_efficiency_serves_whom_units_help_most():

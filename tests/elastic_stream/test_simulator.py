@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.core.errors import PolicyError, UsageError
+from dlsched.core.errors import InstanceError, PolicyError, UsageError
 from dlsched.elastic_stream import Period, Stream, check, figures, flow_times, generate, objective, run, simulate
 from dlsched.elastic_stream.policies import ORDERS, Doubling, EqualShare, Fixed, Queue
 from dlsched.testing import elastic_stream_instances
@@ -162,6 +162,46 @@ def test_restarting_for_ever_is_named():
         PolicyError, match=r"policy Queue at \d+.0 s: found 10001 periods in a row that ended in their pause"
     ):
         simulate(stream(*jobs, units=1, tick_s=10.0), Queue("las", Fixed()))
+
+
+def test_progress_of_one_job_excuses_the_restarts_of_another():
+    """One job runs for 20,000 s, while another is restarted every second: it is no livelock, and ends after it."""
+
+    class Alternates:
+        clairvoyant, turn = False, 0
+
+        def decide(self, view):
+            self.turn += 1
+            present = set(view)
+            if 0 not in present:
+                return {1: 1} if present else {}
+            return {0: 1, 1: 1 + self.turn % 2}
+
+    instance = stream((0.0, 1.0, {1: 12_000.0}), (0.0, 1.0, {1: 10.0, 2: 5.0}, {"restart_s": 5.0}), units=3)
+    made = simulate(instance, Alternates(), every_s=1.0)
+    assert made.periods["j0"] == ((0.0, 12_000.0, 1),) and made.periods["j1"][-1].end_s == pytest.approx(
+        12_014.0, abs=5.0
+    )
+
+
+@pytest.mark.parametrize("scale", [1.0, 10.0, 2.0**30])
+def test_an_end_at_an_arrival_is_an_end(scale):
+    """3 x .1 s is a hair more than .3 s: the job has ended when the other arrives, and is not resized and paused."""
+    first = (0.0, 3.0, {1: 0.2 * scale, 2: 0.1 * scale}, {"restart_s": 600.0 * scale})
+    second = (0.3 * scale, 100.0, {1: 1000.0 * scale, 2: 100.0 * scale}, {"restart_s": 600.0 * scale})
+    instance = stream(first, second, units=2)
+    for name, policy in POLICIES.items():
+        if not name.startswith(("exploratory", "fifo-fixed")):
+            made = simulate(instance, policy())
+            assert len(made.periods["j0"]) == 1 and not check(instance, made), name
+
+
+def test_a_clock_that_rounding_stops_is_refused():
+    """A tick, or a period of asking, that vanishes beside the last arrival."""
+    with pytest.raises(UsageError, match="every_s: found 1e-09, allowed: at least 1e-9 of the last arrival"):
+        simulate(stream((1e9, 1.0, {1: 20.0})), Doubling(), every_s=1e-9)
+    with pytest.raises(InstanceError, match="tick_s: found 1e-300, allowed: at least 1e-9 of the last arrival"):
+        stream((1e9, 1.0, {1: 20.0}), tick_s=1e-300)
 
 
 def test_the_future_is_for_the_clairvoyant():

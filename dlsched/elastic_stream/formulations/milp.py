@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.instance import Instance, rounding_s
 from dlsched.elastic_stream.solution import Stream
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ LARGEST_COLUMNS = 200_000
 """Binary variables that ``build_milp`` is willing to make."""
 
 _ROUNDING = 1e-9
+_MOST_GAIN = 1e6  # of a slot over a job's work, for solvers' tolerances
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,17 @@ def refusal(instance: Instance) -> str | None:
     for place, job in enumerate(instance.jobs):
         if job.restart_s >= instance.tick_s:
             return f"jobs[{place}].restart_s: found {job.restart_s}, allowed: less than tick_s, {instance.tick_s}"
+        if (
+            job.speed_law is not None
+            and job.speed_law.largest_useful_count(instance.counts(place)[-1]) > LARGEST_COLUMNS
+        ):
+            return f"jobs[{place}]: found more than {LARGEST_COLUMNS} useful counts, allowed: fewer (limit max_gpus)"
+        counts = instance.counts(place)
+        shortest = (
+            job.work * min((job.speed.epoch_time_s(n) for n in (counts[0], counts[-1])), default=1.0) if counts else 1.0
+        )
+        if job.work > 0 and shortest * _MOST_GAIN < instance.tick_s:
+            return f"jobs[{place}]: found {shortest!r} s of work, allowed: at least {1 / _MOST_GAIN:g} of tick_s"
     return None
 
 
@@ -303,7 +315,7 @@ def stream_of(instance: Instance, given: list[dict[int, int]]) -> Stream:
                 until += 1
             resumes_s = start_s + (job.restart_s if made else 0.0)
             end_s = resumes_s + left * job.speed.epoch_time_s(count)
-            if end_s <= until * tick_s + _ROUNDING * max(1.0, end_s):
+            if end_s <= until * tick_s + rounding_s(end_s):
                 left = 0.0
             else:
                 end_s = until * tick_s

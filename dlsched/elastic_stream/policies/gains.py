@@ -4,15 +4,19 @@ The cost of w units to a job is the seconds it would still take if it kept them:
 pause that a change costs. Jobs are admitted in order while their smallest counts fit; the rest wait.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.greedy import double_greedily, increase_greedily
 from dlsched.algorithms.knapsack import solve_knapsack
+from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.orders import ORDERS, Order
 from dlsched.elastic_stream.view import View
+
+LARGEST_PAIRS = 2**18
+"""Pairs of an admitted job and a count that a policy is willing to weigh at one event."""
 
 Algorithm = Callable[[CostTable, int], IntArray | None]
 
@@ -75,7 +79,7 @@ class Myopic:
         return _resize(view, ORDERS["fifo"], View.useful, _exactly)
 
 
-def doubling_counts(view: View, job: int) -> Iterable[int]:
+def doubling_counts(view: View, job: int) -> Sequence[int]:
     """Counts that doubling may visit: all of a table, of a law the powers of two up to twice its fastest count."""
     useful = view.useful(job)
     if not isinstance(useful, range):
@@ -117,10 +121,16 @@ def allocate(costs: Mapping[int, Mapping[int, float]], units: int, algorithm: Al
 
 
 def _resize(
-    view: View, order: Order, counts: Callable[[View, int], Iterable[int]], algorithm: Algorithm
+    view: View, order: Order, counts: Callable[[View, int], Sequence[int]], algorithm: Algorithm
 ) -> dict[int, int]:
     jobs = admitted(view, order, view.units)
-    given = allocate({job: costs_of(view, job, counts(view, job)) for job in jobs}, view.units, algorithm)
+    allowed = {job: counts(view, job) for job in jobs}
+    pairs = sum(map(len, allowed.values()))
+    if pairs > LARGEST_PAIRS:
+        raise UsageError(
+            f"found {pairs} pairs of job and count at {view.now_s!r} s, allowed: {LARGEST_PAIRS} (limit max_gpus)"
+        )
+    given = allocate({job: costs_of(view, job, row) for job, row in allowed.items()}, view.units, algorithm)
     return dict.fromkeys(view, 0) | given
 
 

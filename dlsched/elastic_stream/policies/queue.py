@@ -50,6 +50,7 @@ class Queue:
         self._waiting: dict[int, list[Entry]] = {}  # by size: heap; none is empty
         self._running: list[Entry] = []  # sorted; a key that falls is held as the time at which it will be 0
         self._entry_of: dict[int, Entry] = {}  # of running jobs
+        self._stopped: list[Entry] = []  # at this event, with the keys they had; they may yet go on as if nothing was
         self._free = -1  # until it is asked the first time
 
     def decide(self, view: View) -> dict[int, int]:
@@ -68,21 +69,25 @@ class Queue:
             self._sort_again(view)
             gain = view.units
         if gain and self._waiting:
-            self._fill(view, gain, shift, changes)
+            self._fill(gain, shift, changes)
         for job in view.arrived:
             size = self._size(view, job)
             entry = (self._order(view, job, size), job, size)
             if self._free < size and (entry[0] + shift > self._running[-1][0] or not self._fits(entry, shift)):
                 self._wait(entry)
                 continue
-            gain = self._admit(view, entry, shift, changes)
+            gain = self._admit(entry, shift, changes)
             if gain > 0:
-                self._fill(view, gain, shift, changes)
+                self._fill(gain, shift, changes)
+        for _, job, size in self._stopped:
+            key = view.time_left_stopped_s(job, size) if self._falls else self._order(view, job, size)
+            self._wait((key, job, size))
+        self._stopped.clear()
         return changes
 
-    def _fill(self, view: View, gain: int, shift: float, changes: dict[int, int]) -> None:
+    def _fill(self, gain: int, shift: float, changes: dict[int, int]) -> None:
         """Admit the first of the waiting jobs that fits, again and again, while one can."""
-        waiting, running = self._waiting, self._running
+        waiting, running, stopped = self._waiting, self._running, self._stopped
         while gain > 0:
             best = None
             free = self._free
@@ -91,21 +96,27 @@ class Queue:
                 head = queue[0]
                 if best is not None and head > best:
                     continue
-                if size <= free or (
-                    head[0] + shift <= last and self._fits(head, shift)
-                ):  # nobody behind: nothing to gain
+                if size <= free or (head[0] + shift <= last and self._fits(head, shift)):  # else nobody is behind it
                     best = head
+            for entry in stopped:
+                if (best is None or entry < best) and self._fits(entry, shift):
+                    best = entry
             if best is None:
                 return
-            queue = waiting[best[2]]
-            heappop(queue)
-            if not queue:
-                del waiting[best[2]]
-            gain += self._admit(view, best, shift, changes)
+            if best in stopped:
+                stopped.remove(best)
+            else:
+                queue = waiting[best[2]]
+                heappop(queue)
+                if not queue:
+                    del waiting[best[2]]
+            gain += self._admit(best, shift, changes)
 
     def _fits(self, entry: Entry, shift: float) -> bool:
         """Whether the running jobs before a waiting one leave its size free."""
         free, size = self._free, entry[2]
+        if free >= size:
+            return True
         limit = (entry[0] + shift, entry[1])
         for behind in reversed(self._running):
             if behind < limit:
@@ -115,16 +126,16 @@ class Queue:
                 return True
         return False
 
-    def _admit(self, view: View, entry: Entry, shift: float, changes: dict[int, int]) -> int:
+    def _admit(self, entry: Entry, shift: float, changes: dict[int, int]) -> int:
         """Let a job run that fits; return the units of those stopped for it less its own."""
         key, job, size = entry
         self._entry_of[job] = entry = (key + shift, job, size)
         insort(self._running, entry)
         changes[job] = size
         self._free -= size
-        return (self._pass_again(view, changes) if self._free < 0 else 0) - size
+        return (self._pass_again(shift, changes) if self._free < 0 else 0) - size
 
-    def _pass_again(self, view: View, changes: dict[int, int]) -> int:
+    def _pass_again(self, shift: float, changes: dict[int, int]) -> int:
         """Stop, in one pass, the running jobs that do not fit any more; return the units that they held."""
         running, before = self._running, self._free
         place, behind = len(running), 0
@@ -142,8 +153,7 @@ class Queue:
             else:
                 del self._entry_of[job]
                 changes[job] = 0
-                key = view.time_left_stopped_s(job, size) if self._falls else self._order(view, job, size)
-                self._wait((key, job, size))
+                self._stopped.append((entry[0] - shift, job, size))
         self._free = left
         return left - before
 

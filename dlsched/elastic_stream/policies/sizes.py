@@ -1,6 +1,6 @@
 """Sizes: how many units a job is given when it runs, whatever else is present."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -75,4 +75,7 @@ class Knee:
 
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""
-        return max(count for count in view.useful(job) if efficiency_of(view, job, count) >= self.theta)
+        useful = view.useful(job)
+        if isinstance(useful, range):  # n tau(n) of a law is convex, so the counts that do are the first ones
+            return useful[bisect_left(useful, True, key=lambda count: efficiency_of(view, job, count) < self.theta) - 1]
+        return max(count for count in useful if efficiency_of(view, job, count) >= self.theta)
