@@ -117,7 +117,7 @@ def test_ctrl_c_in_a_long_simulation_says_how_far_it_came(start: Any, tmp_path: 
     arguments = ["--jobs", "20000", "--gpus", "256", "--load", "1.5", "-o", path]
     subprocess.run([*PROGRAM, "generate", "elastic_stream", *map(str, arguments)], check=True)
     process = start("solve", path, "--method", "myopic", "--json")
-    time.sleep(4.0)  # it runs for minutes
+    time.sleep(6.0)  # it runs for minutes
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in err and process.returncode == 5
