@@ -128,10 +128,20 @@ def _print(rows: list[Row], as_json: bool, as_csv: bool) -> None:
         writer.writeheader()
         writer.writerows(entry | dict(row.figures) for entry, row in zip(data, rows, strict=True))
     else:
-        columns = ("instance", "method", "status", "objective", "bound", *figures, "gap", "ratio", "time")
-        print_table(columns, [_cells(row, figures) for row in rows], right=columns[3:], grouped=True)
+        columns = ("instance", "method", "status", "objective", "bound", "gap", "ratio", "time")
+        print_table(columns, [_cells(row) for row in rows], right=columns[3:], grouped=True)
+        if figures:
+            _print_figures(rows, figures)
         if len({row.instance for row in rows}) > 1:
             _print_summary(rows)
+
+
+def _print_figures(rows: list[Row], figures: Sequence[str]) -> None:
+    """One line an answer: its further figures."""
+    table = [
+        (row.instance, _label(row), *(number(row.figures.get(name)) for name in figures)) for row in rows if row.figures
+    ]
+    print_table(("instance", "method", *figures), table, right=figures, grouped=True)
 
 
 def _print_summary(rows: list[Row]) -> None:
@@ -155,19 +165,23 @@ def _print_summary(rows: list[Row]) -> None:
     print_table(columns, table, right=columns[1:])
 
 
-def _cells(row: Row, figures: Sequence[str]) -> tuple[str, ...]:
+def _cells(row: Row) -> tuple[str, ...]:
     at_most = "<= " if row.ratio_is_at_most else ""
     return (
         row.instance,
-        row.method if row.kind != "foreign" else f"{row.method} *",
+        _label(row),
         row.status,
         number(row.objective),
         number(row.bound),
-        *(number(row.figures.get(name)) for name in figures),
         "-" if row.gap is None else at_most + percent(row.gap),
         "-" if row.ratio is None else f"{at_most}{row.ratio:.6f}",
         seconds(row.runtime_s),
     )
+
+
+def _label(row: Row) -> str:
+    """Name of the method, marked where the answer is from elsewhere."""
+    return row.method if row.kind != "foreign" else f"{row.method} *"
 
 
 def _require_plot(path: str) -> None:
@@ -199,7 +213,7 @@ def _draw(rows: list[Row], instances: Sequence[Any], path: str) -> None:
     points = {
         (row.instance, row.method, row.kind): Point(
             instance=row.instance,
-            method=row.method if row.kind != "foreign" else f"{row.method} *",
+            method=_label(row),
             kind="exact" if row.kind == "exact" else "foreign" if row.kind == "foreign" else "heuristic",
             ratio=row.ratio,
             ratio_is_upper_bound=row.ratio_is_at_most,
@@ -219,12 +233,7 @@ def _draw_streams(rows: list[Row], instance: elastic_stream.Instance, path: Path
         print(f"plot: no method found a stream of {instance.name}", file=sys.stderr)
         return
     drawn = [
-        StreamRow(
-            row.method if row.kind != "foreign" else f"{row.method} *",
-            row.solution.periods,
-            elastic_stream.flow_times(instance, row.solution),
-        )
-        for row in rows
+        StreamRow(_label(row), row.solution.periods, elastic_stream.flow_times(instance, row.solution)) for row in rows
     ]
     written = draw_streams(drawn, path, units=instance.units, title=instance.name)
     print(f"plot: {written}", file=sys.stderr)

@@ -10,6 +10,8 @@ from typing import Any
 from dlsched.core.limits import Progress, ProgressCallback
 
 _PIPE_WIDTH = 200  # columns of a table that no terminal limits
+_TEXT_WIDTH = 12  # of a column of text, which a narrow terminal folds no further
+_BETWEEN = 3  # columns of a table
 
 
 def print_json(data: Any) -> None:
@@ -20,17 +22,26 @@ def print_json(data: Any) -> None:
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), grouped: bool = False
 ) -> None:
-    """Print a table; columns named in ``right`` are aligned to the right; ``grouped``: a line between first entries."""
+    """Print a table; columns named in ``right`` are aligned to the right; ``grouped``: a line between first entries.
+
+    Text is folded on a narrow terminal; a table that needs more all the same is wider than it, and loses nothing.
+    """
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
+    needed = 0
+    for name, *cells in zip(columns, *rows, strict=True):
+        aligned = name in right
+        table.add_column(name, justify="right" if aligned else "left", no_wrap=aligned, overflow="fold")
+        longest = max(map(cell_len, (name, *cells)))
+        needed += _BETWEEN + (longest if aligned else min(longest, _TEXT_WIDTH))
     for row, following in zip(rows, [*rows[1:], None][: len(rows)], strict=True):
         table.add_row(*row, end_section=grouped and following is not None and following[0] != row[0])
-    Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, markup=False, highlight=False).print(table)
+    width = Console().width if sys.stdout.isatty() else _PIPE_WIDTH
+    Console(width=max(width, needed), markup=False, highlight=False).print(table)
 
 
 def number(value: float | None) -> str:

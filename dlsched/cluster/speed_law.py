@@ -82,12 +82,12 @@ class SpeedLaw(BaseModel):
         """Return counts in 1..``most`` among which w tau(w) is least.
 
         w tau(w) = hyperbolic + constant w + linear w^2 is convex: its least integer point is one of the two around
-        -constant / (2 linear), or an end.
+        -constant / (2 linear), or an end. A negative constant has linear > 0.
         """
         _, linear, theta2, theta3 = map(Fraction, self.theta)
         constant = theta2 * Fraction(self.model_bytes) + theta3 - linear
-        if constant >= 0 or linear == 0:
-            return (1,) if constant >= 0 else (most,)
+        if constant >= 0:
+            return (1,)
         lowest = math.floor(-constant / (2 * linear))
         return tuple({min(most, max(1, count)) for count in (lowest, lowest + 1)})
 

@@ -64,7 +64,7 @@ def run_method(
     except Stopped as stopped:
         status = stopped.status
     except KeyboardInterrupt as interrupt:
-        status, search.message = TerminationStatus.INTERRUPTED, str(interrupt)
+        status, search.message = TerminationStatus.INTERRUPTED, str(interrupt) or search.message
     except SolverError as error:
         status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
     except MemoryError:

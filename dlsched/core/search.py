@@ -99,6 +99,31 @@ class Search:
         self.report(source)
         return True
 
+    def consider(self, solution: Any, *, source: str) -> None:
+        """Keep a solver's incumbent if the checker agrees; on the way a solver may report what its tolerances let pass."""
+        if not self.violations(solution):
+            self.offer(solution, source=source)
+
+    def begin(self, infeasible: str | None, warm: Callable[[], None]) -> bool:
+        """Begin an exact method; return False when a sentence proves infeasibility by counting, which becomes the message.
+
+        The user's start is held. With no time or no nodes at all ``warm`` offers a heuristic's answer, and that is the end.
+
+        Raises
+        ------
+        Stopped
+            There is no time at all, or no node.
+        """
+        if infeasible is not None:
+            self.message = infeasible
+            return False
+        if self.start is not None:
+            self.offer(self.start, source="start")
+        if self.limits.time_s == 0 or self.limits.nodes == 0:
+            warm()
+            self.tick(1)
+        return True
+
     def prove(self, bound: float, *, source: str, certificate: Certificate | None = None) -> None:
         """Record a bound when it is tighter than the one held, and a certificate when there is one.
 
@@ -134,6 +159,10 @@ class Search:
             raise Stopped(TerminationStatus.TIME_LIMIT)
         if self._progress is not None and nodes:
             self.report("search")
+
+    def say(self, sentence: str) -> None:
+        """Add a sentence, which may be empty, to the message."""
+        self.message = "; ".join(filter(None, (self.message, sentence)))
 
     def report(self, doing: str) -> None:
         """Tell the progress callback where the search stands."""

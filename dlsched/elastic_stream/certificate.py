@@ -8,7 +8,7 @@ completion times, and with smaller sizes too.
 *Length.* No job takes less than work_j min over w <= C of tau_j(w) from when it can first hold units.
 
 With ticks that is the first tick at or after its arrival, which is also the release in SRPT; flow times count from the
-arrival all the same.
+arrival all the same. Work is the float stops_at x epochs, which simulator and checker use.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,31 +21,24 @@ from dlsched.elastic_stream.instance import Instance
 def exact_size_s(instance: Instance, place: int) -> Fraction:
     """a_j / C: seconds that the job's work takes on the whole cluster at its most efficient count."""
     job = instance.jobs[place]
-    work = _exact_work(instance, place)
-    if work == 0:
+    if job.work == 0:
         return Fraction(0)
     counts = instance.counts(place)
     if job.speed_law is not None:
-        counts = sorted({1, *job.speed_law.least_area_counts(counts[-1])})
-    return work * min(count * job.speed.exact_epoch_time_s(count) for count in counts) / instance.units
+        counts = job.speed_law.least_area_counts(counts[-1])
+    return Fraction(job.work) * min(n * job.speed.exact_epoch_time_s(n) for n in counts) / instance.units
 
 
 def exact_length_s(instance: Instance, place: int) -> Fraction:
     """Seconds from the job's arrival that it takes at least: to its first tick, and its work on its fastest count."""
     job = instance.jobs[place]
-    work = _exact_work(instance, place)
-    if work == 0:
+    if job.work == 0:
         return Fraction(0)
-    counts = instance.counts(place)
+    counts = instance.useful_counts(place)
     if job.speed_law is not None:
-        counts = [job.speed_law.largest_useful_count(counts[-1])]
+        counts = counts[-1:]
     waited = Fraction(instance.ready_s(place)) - Fraction(job.arrival_s)
-    return waited + work * min(job.speed.exact_epoch_time_s(count) for count in counts)
-
-
-def _exact_work(instance: Instance, place: int) -> Fraction:
-    """Work is the float stops_at x epochs: what simulator and checker use."""
-    return Fraction(instance.jobs[place].work)
+    return waited + Fraction(job.work) * min(job.speed.exact_epoch_time_s(n) for n in counts)
 
 
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:

@@ -172,7 +172,7 @@ def infeasible(instance: Instance) -> str | None:
 
 
 def figures(instance: Instance, stream: Stream) -> dict[str, float]:
-    """Further figures of a feasible stream.
+    """Further figures of a feasible stream, in which every job ends.
 
     ``max_flow_s``, ``p95_flow_s``, ``p99_flow_s``: of the flow times, percentiles interpolated; ``slowdown``: mean of
     flow time over the job's fastest run on the cluster, jobs without work left out; ``utilisation``: unit-seconds held
@@ -181,9 +181,10 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
     import numpy as np
 
     ran = [follow(job, stream.periods.get(job.id, ())) for job in instance.jobs]
-    flows = np.array(flow_times(instance, stream))
-    fastest = np.array([_fastest_s(instance, place) for place in range(len(flows))])
-    span_s = max(each.end_s or 0.0 for each in ran) - min(job.arrival_s for job in instance.jobs)
+    ends = [each.end_s for each in ran if each.end_s is not None]
+    flows = np.array([end_s - job.arrival_s for end_s, job in zip(ends, instance.jobs, strict=True)])
+    fastest = np.array([fastest_s(instance, place) for place in range(len(flows))])
+    span_s = max(ends) - min(job.arrival_s for job in instance.jobs)
     held = math.fsum(each.unit_seconds for each in ran)
     working = fastest > 0
     return {
@@ -196,12 +197,12 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
     }
 
 
-def _fastest_s(instance: Instance, place: int) -> float:
+def fastest_s(instance: Instance, place: int) -> float:
     """Seconds of the job's work on its fastest count, without pauses."""
     job = instance.jobs[place]
     if job.work == 0:
         return 0.0
-    counts = instance.counts(place)
+    counts = instance.useful_counts(place)
     if job.speed_law is not None:
-        return job.work * job.speed_law.epoch_time_s(job.speed_law.largest_useful_count(counts[-1]))
+        counts = counts[-1:]
     return job.work * min(job.speed.epoch_time_s(count) for count in counts)

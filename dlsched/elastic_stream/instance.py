@@ -124,6 +124,11 @@ class Instance(InstanceFile):
         counts = record.epoch_time_s.counts
         return counts if counts[-1] <= self.units else tuple(count for count in counts if count <= self.units)
 
+    def useful_counts(self, job: int) -> Sequence[int]:
+        """Allowed counts of the job that the cluster has, ascending, without those of a law beyond its fastest."""
+        counts, law = self.counts(job), self.jobs[job].speed_law
+        return counts if law is None else range(1, law.largest_useful_count(counts[-1]) + 1)
+
     def first_slot(self, job: int) -> int:
         """First slot (t for the one from t tick_s on) that begins at or after the arrival of a job, rounding left out."""
         assert self.tick_s is not None

@@ -8,7 +8,7 @@ from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.family import Method
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream import bounds, heuristics, slots
+from dlsched.elastic_stream import bounds, heuristics, slots, slotted
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.instance import Instance
@@ -59,13 +59,13 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     status = _best_policy(instance, search)
     if status is TerminationStatus.OPTIMAL or instance.tick_s is None:
         return status
-    reason = milp.refusal(instance)
+    reason = slotted.refusal(instance)
     if reason is None:
         try:
             return _by_slots(instance, search)
         except slots.TooLarge as large:
             reason = str(large)
-    search.message = f"the best of the policies, no proven optimum: {reason}"
+    search.say(f"the best of the policies, no proven optimum: {reason}")
     return status
 
 
@@ -76,7 +76,7 @@ def _by_slots(instance: Instance, search: Search) -> TerminationStatus:
     slots.search_slots(
         instance,
         search.objective * jobs,
-        found=lambda plan: search.offer(milp.stream_of(instance, plan), source=SLOTS),
+        found=lambda plan: search.offer(slotted.stream_of(instance, plan), source=SLOTS),
         proven=lambda total_s: search.prove(total_s / jobs, source=SLOTS),
         step=search.tick,
     )
@@ -108,25 +108,24 @@ def _by_program(instance: Instance, search: Search) -> TerminationStatus:
         problem,
         solver=search.solver or "highs",
         limits=search.left,
-        found=lambda values: _offer_incumbent(search, decode(values)),
+        found=lambda values: search.consider(decode(values), source="incumbent"),
     )
     return conclude(search, outcome, None if outcome.values is None else decode(outcome.values))
 
 
-def _offer_incumbent(search: Search, found: Stream) -> None:
-    """Keep a solver's incumbent if the checker agrees; on the way a solver may report what its tolerances let pass."""
-    if not search.violations(found):
-        search.offer(found, source="incumbent")
-
-
 def _best_policy(instance: Instance, search: Search) -> TerminationStatus:
-    """Offer the stream of every policy, the fast ones first."""
+    """Offer the stream of every policy, the fast ones first; the message says how many have none."""
+    skipped = 0
     for name in _FAST_FIRST:
         search.tick()
         try:
             found = POLICIES[name](instance, step=partial(_progress, search))
-        except (PolicyError, UsageError):
-            continue  # it restarts jobs for ever, or has too many counts to weigh; its own method says so
+        except (PolicyError, UsageError):  # its own method says which
+            skipped += 1
+            search.message = (
+                f"policies skipped, which restart jobs for ever or have too many counts to weigh: {skipped}"
+            )
+            continue
         search.offer(found, source=name)
         assert search.objective is not None and search.bound is not None
         if search.objective <= search.bound * (1 + 1e-12):
@@ -140,18 +139,15 @@ def _progress(search: Search, said: str) -> None:
 
 
 def _begin(instance: Instance, search: Search) -> bool:
-    """Prove infeasibility by counting, or take the user's start and the bound; with no time at all, one policy's stream."""
-    reason = infeasible(instance)
-    if reason is not None:
-        search.message = reason
+    """Begin, and prove the bound."""
+    if not search.begin(infeasible(instance), lambda: _offer_fixed(instance, search)):
         return False
-    if search.start is not None:
-        search.offer(search.start, source="start")
-    if search.limits.time_s == 0 or search.limits.nodes == 0:
-        search.offer(heuristics.fixed(instance), source="fixed")
-        search.tick(1)
     _prove(search, bounds.bound(instance))
     return True
+
+
+def _offer_fixed(instance: Instance, search: Search) -> None:
+    search.offer(heuristics.fixed(instance), source="fixed")
 
 
 def _prove(search: Search, certificate: SrptCertificate | LengthsCertificate) -> None:

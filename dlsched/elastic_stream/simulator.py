@@ -26,7 +26,7 @@ Keep = Callable[[int, float, float, int], None]
 _ROUNDING = 1e-9  # of a tick, by which the time may miss it
 _BETWEEN_STEPS = 256  # events
 _FEW = 64  # entries of jobs that changed, which the heap of ends may hold besides as many as the others
-_BARREN = 10_000  # periods without progress in a row, after which a policy is taken never to finish
+_BARREN = 10_000  # periods, and waits of all, without progress in a row, after which a policy is taken never to finish
 
 
 def simulate(
@@ -156,9 +156,12 @@ class _Simulation:
     def _next_s(self, now_s: float) -> float:
         """Time to go on at, given that of the next arrival or end; PolicyError when jobs wait for ever."""
         wake_s = self.view.wake_s
+        starving = now_s == math.inf
         if wake_s is not None and self.present:
             now_s = min(now_s, wake_s)
-        if now_s == math.inf:
+        if starving:
+            self.barren += 1
+        if starving and (self.barren > _BARREN or (now_s == math.inf and self.every_s is None)):
             job = next(iter(self.present))
             raise PolicyError(
                 f"{self._named()} at {self.view.now_s!r} s: found {len(self.present)} jobs that wait for ever, "
@@ -167,7 +170,7 @@ class _Simulation:
         if self.every_s is None:
             return now_s
         following = self._tick_after(self.view.now_s) if self.present else math.inf
-        return min(now_s, following) if self.tick_s is None else min(following, self._tick_from(now_s))
+        return min(following, now_s if self.tick_s is None or now_s == math.inf else self._tick_from(now_s))
 
     def _tick_after(self, time_s: float) -> float:
         assert self.every_s is not None

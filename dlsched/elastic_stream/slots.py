@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
-from dlsched.elastic_stream.formulations.milp import windows
 from dlsched.elastic_stream.instance import Instance, rounding_s
+from dlsched.elastic_stream.slotted import Plan, useful_times
 
 LARGEST_LAYER = 30_000
 """States kept at one tick, and divisions of the units, beyond which the search gives up."""
@@ -42,8 +42,6 @@ _CHUNK = 100_000
 _EXACT = 1e-12
 
 BoolArray = npt.NDArray[np.bool_]
-Plan = list[dict[int, int]]
-"""Units by slot, of every job."""
 
 
 class TooLarge(Exception):  # noqa: N818  a signal, not an error
@@ -150,22 +148,15 @@ class _Slots:
     def __init__(self, instance: Instance) -> None:
         assert instance.tick_s is not None
         self.tick_s, self.units = instance.tick_s, instance.units
-        spans = windows(instance)
         jobs = instance.jobs
-        self.options = [span.time_s for span in spans]
-        self.first_slot = [span.first for span in spans]
+        self.options = [useful_times(instance, place) for place in range(len(jobs))]
         self.work = np.array([job.work for job in jobs])
         self.arrival_s = np.array([job.arrival_s for job in jobs])
         self.restart_s = np.array([job.restart_s for job in jobs])
         self.fastest_s = np.array([min(time.values(), default=0.0) for time in self.options])
         self.area_s = np.array([min((n * t for n, t in time.items()), default=0.0) for time in self.options])
-        self.slots = np.array(self.first_slot)
-        self._divisions: dict[tuple[int, ...], IntArray] = {}
-        most = max((n for time in self.options for n in time), default=0)
-        self.time_s = np.full((len(jobs), most + 1), np.inf)
-        for place, time in enumerate(self.options):
-            for count, seconds in time.items():
-                self.time_s[place, count] = seconds
+        self.first_slot = np.array([instance.first_slot(place) for place in range(len(jobs))])
+        self._divisions: dict[tuple[int, ...], tuple[IntArray, FloatArray]] = {}
 
     def first(self) -> _Layer:
         """Return the one state before any job is present."""
@@ -182,27 +173,27 @@ class _Slots:
 
     def next_slot(self, slot: int, unfinished: BoolArray) -> int:
         """Slot to go on at: this one, or if no unfinished job is present yet, the first in which one is."""
-        return max(slot, int(self.slots[unfinished].min()))
+        return max(slot, int(self.first_slot[unfinished].min()))
 
     def arrive(self, layer: _Layer, slot: int) -> None:
         """Charge the jobs that become present now for the time since they arrived."""
-        new = (self.slots == slot) & (self.work > 0)
+        new = (self.first_slot == slot) & (self.work > 0)
         layer.cost += float((slot * self.tick_s - self.arrival_s)[new].sum())
 
     def follow(self, layer: _Layer, slot: int) -> Iterator[_Layer]:
         """Every state that can follow, in pieces."""
-        present = (layer.left > 0) & (self.slots <= slot)
+        present = (layer.left > 0) & (self.first_slot <= slot)
         masks, group = np.unique(present, axis=0, return_inverse=True)
         for number, mask in enumerate(masks):
             jobs = np.flatnonzero(mask)
-            divisions = self._divide(tuple(jobs.tolist()))
+            divisions, time_s = self._divide(tuple(jobs.tolist()))
             rows = np.flatnonzero(group.ravel() == number)
             size = max(1, _CHUNK // len(divisions))
             for begin in range(0, len(rows), size):
-                yield self._follow(layer, rows[begin : begin + size], jobs, divisions, slot)
+                yield self._follow(layer, rows[begin : begin + size], jobs, divisions, time_s, slot)
 
-    def _divide(self, jobs: tuple[int, ...]) -> IntArray:
-        """All ways to give the jobs useful counts or nothing, within the units; shape (ways, jobs)."""
+    def _divide(self, jobs: tuple[int, ...]) -> tuple[IntArray, FloatArray]:
+        """All ways to give the jobs useful counts or nothing, within the units, and seconds per epoch; shape (ways, jobs)."""
         if jobs not in self._divisions:
             ways: list[tuple[tuple[int, ...], int]] = [((), self.units)]
             for job in jobs:
@@ -212,10 +203,13 @@ class _Slots:
                     raise TooLarge(
                         f"more than {LARGEST_LAYER} ways to divide {self.units} units among {len(jobs)} jobs"
                     )
-            self._divisions[jobs] = np.array([way for way, _ in ways], dtype=np.int64).reshape(len(ways), len(jobs))
+            times = [[self.options[job].get(n, np.inf) for job, n in zip(jobs, way, strict=True)] for way, _ in ways]
+            self._divisions[jobs] = np.array([way for way, _ in ways], dtype=np.int64), np.array(times)
         return self._divisions[jobs]
 
-    def _follow(self, layer: _Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, slot: int) -> _Layer:
+    def _follow(
+        self, layer: _Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, time_s: FloatArray, slot: int
+    ) -> _Layer:
         """States after one slot, from some states of one set of present jobs, by all divisions."""
         n, ways = len(rows), len(divisions)
         left, held, started = (
@@ -226,7 +220,6 @@ class _Slots:
         given = divisions[None]
         runs = given > 0
         pause_s = np.where(runs & started & (given != held), self.restart_s[jobs], 0.0)
-        time_s = self.time_s[jobs, divisions][None]
         needed_s = np.where(runs, left * np.where(runs, time_s, 0.0) + pause_s, np.inf)
         ends = needed_s <= self.tick_s + rounding_s((slot + 1) * self.tick_s)
         after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
@@ -248,13 +241,13 @@ class _Slots:
 
     def bound(self, layer: _Layer, slot: int) -> FloatArray:
         """Least total flow time that each state at the start of a slot leaves possible."""
-        present = self.slots < slot
+        present = self.first_slot < slot
         left = np.where(present, layer.left, 0.0)
         shortest = left @ self.fastest_s
         areas = np.sort(left * self.area_s, axis=1)[:, ::-1] / self.units
         spt = areas @ np.arange(1, areas.shape[1] + 1)
         to_come = ~present & (self.work > 0)
-        later = (self.slots * self.tick_s - self.arrival_s + self.work * self.fastest_s)[to_come].sum()
+        later = (self.first_slot * self.tick_s - self.arrival_s + self.work * self.fastest_s)[to_come].sum()
         total: FloatArray = layer.cost + np.maximum(shortest, spt) + float(later)
         return total
 

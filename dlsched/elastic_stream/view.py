@@ -103,8 +103,7 @@ class View:
 
     def useful(self, job: int) -> Sequence[int]:
         """Allowed counts, ascending, without those of a law beyond its fastest."""
-        allowed, law = self._instance.counts(job), self._instance.jobs[job].speed_law
-        return allowed if law is None else range(1, law.largest_useful_count(allowed[-1]) + 1)
+        return self._instance.useful_counts(job)
 
     def arrival_s(self, job: int) -> float:
         """When the job arrived."""
@@ -136,11 +135,7 @@ class View:
 
     def time_left_s(self, job: int, units: int) -> float:
         """Seconds to its nominal end if it holds ``units`` from now on, its pause included."""
-        run = self._present[job]
-        if units != run.held:
-            return self.time_left_stopped_s(job, units)
-        pause_s = max(0.0, run.resumes_s - self.now_s)
-        return pause_s + (run.left_at(self.now_s) + run.hidden) * run.time_s
+        return self.pause_s(job, units) + self.left(job) * self.epoch_time_s(job, units)
 
     def time_left_stopped_s(self, job: int, units: int) -> float:
         """Seconds to its nominal end on ``units`` once it is stopped and goes on: ``time_left_s`` with a new pause."""

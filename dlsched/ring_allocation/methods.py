@@ -74,7 +74,7 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
         solver=search.solver or "highs",
         limits=search.left,
         start=start_values(instance, search.solution),
-        found=lambda values: _offer_incumbent(search, decode(values)),
+        found=lambda values: search.consider(decode(values), source="incumbent"),
     )
     return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), 1.0)
 
@@ -131,17 +131,7 @@ def heuristic(function: Callable[[Instance], Allocation | None]) -> Callable[[In
 
 
 def _begin(instance: Instance, search: Search) -> bool:
-    """Prove infeasibility by counting, or take the user's start; with no time at all, hold a heuristic's answer and stop."""
-    reason = infeasible(instance)
-    if reason is not None:
-        search.message = reason
-        return False
-    if search.start is not None:
-        search.offer(search.start, source="start")
-    if search.limits.time_s == 0 or search.limits.nodes == 0:
-        _warm(instance, search)
-        search.tick(1)
-    return True
+    return search.begin(infeasible(instance), lambda: _warm(instance, search))
 
 
 def _warm(instance: Instance, search: Search) -> None:
@@ -160,12 +150,6 @@ def _certify(instance: Instance, search: Search, table: CostTable, price: float)
         price = frontier.price
     certificate = bounds.lagrange(instance, price=price)
     search.prove(certificate.value, source="certificate", certificate=certificate)
-
-
-def _offer_incumbent(search: Search, found: Allocation) -> None:
-    """Keep a solver's incumbent if the checker agrees; on the way a solver may report what its tolerances let pass."""
-    if not search.violations(found):
-        search.offer(found, source="incumbent")
 
 
 METHODS = {

@@ -19,7 +19,7 @@ def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) ->
     """
     search.solver_version = outcome.solver
     search.nodes += outcome.nodes or 0
-    search.message = outcome.message
+    search.say(outcome.message)
     if outcome.status is TerminationStatus.INFEASIBLE:
         raise SolverError(
             f"{CONTRADICTION}: {outcome.solver} and the checker disagree: infeasible, but a solution is held"
@@ -30,6 +30,6 @@ def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) ->
         search.prove(outcome.bound * unit, source=outcome.solver)
     proven = search.objective is not None and search.bound is not None and meets(search.objective, search.bound)
     if outcome.status is TerminationStatus.OPTIMAL and not proven:
-        search.message = f"{outcome.solver} calls it optimal; its bound proves less"
+        search.say(f"{outcome.solver} calls it optimal; its bound proves less")
         return TerminationStatus.FEASIBLE
     return outcome.status

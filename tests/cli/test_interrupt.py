@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dlsched.elastic_stream import View
+from dlsched.elastic_stream.policies import Myopic
 
 from .conftest import PROGRAM
 
@@ -111,21 +114,30 @@ def test_ctrl_c_ends_a_comparison_with_the_rows_so_far(hard: dict[str, Path], st
     assert "interrupted" in err
 
 
-def test_ctrl_c_in_a_long_simulation_says_how_far_it_came(start: Any, tmp_path: Path) -> None:
+def test_ctrl_c_in_a_long_simulation_says_how_far_it_came(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A policy has no answer before its end: exit 5, one sentence with days simulated and jobs ended, no traceback."""
-    path = tmp_path / "stream.json"
-    arguments = ["--jobs", "20000", "--gpus", "256", "--load", "1.5", "-o", path]
-    subprocess.run([*PROGRAM, "generate", "elastic_stream", *map(str, arguments)], check=True)
-    process = start("solve", path, "--method", "myopic", "--json")
-    time.sleep(6.0)  # it runs for minutes
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert "Traceback" not in err and process.returncode == 5
-    if out:  # unless the file was still being read
-        result = json.loads(out)
-        assert (result["status"], result["solution"]) == ("interrupted", None)
-        said = r"interrupted: [\d.,e+-]+ days simulated, [\d,]+ of 20,000 jobs ended, [\d,]+ present"
-        assert re.fullmatch(said, result["message"])
+    path, decide, asked = tmp_path / "stream.json", Myopic.decide, 0
+
+    def press(policy: Myopic, view: View) -> Mapping[int, int]:
+        nonlocal asked
+        asked += 1
+        if asked == 500:
+            signal.raise_signal(signal.SIGINT)
+        return decide(policy, view)
+
+    assert cli("generate", "elastic_stream", "--jobs", "2000", "--gpus", "16", "-o", path).code == 0
+    monkeypatch.setattr(Myopic, "decide", press)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us without
+    try:
+        ended = cli("solve", path, "--method", "myopic", "--json")
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert (ended.code, ended.err, asked) == (5, "", 500)
+    assert (ended.json["status"], ended.json["solution"]) == ("interrupted", None)
+    said = r"interrupted: [\d.,e+-]+ days simulated, [\d,]+ of 2,000 jobs ended, [\d,]+ present"
+    assert re.fullmatch(said, ended.json["message"])
 
 
 def test_a_time_limit_holds(hard: dict[str, Path], start: Any, cli: Any, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dlsched import elastic_stream, write
+from dlsched.cli.output import number
 
 FIGURES = ["max_flow_s", "p95_flow_s", "p99_flow_s", "slowdown", "utilisation", "restarts"]
 
@@ -86,6 +87,25 @@ def test_compare_shows_the_figures(drawn: Path, cli: Any) -> None:
         assert 0 < row["figures"]["utilisation"] <= 1 <= row["figures"]["slowdown"]
     table = list(csv.DictReader(io.StringIO(cli(*arguments, "--csv").out)))
     assert [float(row["restarts"]) for row in table] == [row["figures"]["restarts"] for row in rows]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_column_is_lost_on_a_narrow_terminal(
+    width: int, drawn: Path, cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names of instances and methods, folded or not, and every figure stand in both tables."""
+    monkeypatch.setattr("dlsched.cli.output._PIPE_WIDTH", width)
+    few = tmp_path / "few.json"
+    write(elastic_stream.example().model_copy(update={"name": "few"}), few)
+    arguments = ("compare", few, "--methods", "exact,exploratory,srpt-knee")
+    _, methods, figures = cli(*arguments).out.split(" instance ")
+    for row in cli(*arguments, "--json").json:
+        (line,) = [line.split() for line in methods.splitlines() if row["method"] in line]
+        assert line[:5] == ["few", row["method"], row["status"], number(row["objective"]), number(row["bound"])]
+        (line,) = [line.split() for line in figures.splitlines() if row["method"] in line]
+        assert line == ["few", row["method"], *(number(row["figures"][name]) for name in FIGURES)]
+    long = cli("compare", drawn, "--methods", "efficiency-marginal").out
+    assert all(name in long for name in FIGURES) and "efficiency-m" in long and "poisson-30x1" in long
 
 
 def test_plots(drawn: Path, two: Path, cli: Any, tmp_path: Path) -> None:

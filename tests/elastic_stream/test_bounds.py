@@ -45,8 +45,8 @@ def test_ticks_delay_the_release():
 
 def test_early_ends_are_in_the_bounds():
     """A 10 s job that stops at .4 has flow 4, and a bound of 4."""
-    instance = stream((0.0, 1.0, {1: 10.0}, {"stops_at": 0.5}), units=1)
-    assert bound(instance).value == 5.0
+    instance = stream((0.0, 1.0, {1: 10.0}, {"stops_at": 0.4}), units=1)
+    assert bound(instance).value == 4.0
 
 
 @pytest.mark.parametrize("units", [1, 2, 3, 4, 5, 40])

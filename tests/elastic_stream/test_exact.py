@@ -7,8 +7,10 @@ from dlsched import Limits
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, Stream, check, example, generate, objective, simulate, solve
 from dlsched.elastic_stream import slots as room
-from dlsched.elastic_stream.formulations.milp import build_milp, stream_of, windows
+from dlsched.elastic_stream.formulations.milp import build_milp, windows
+from dlsched.elastic_stream.methods import POLICIES as NAMED
 from dlsched.elastic_stream.methods import SLOTS
+from dlsched.elastic_stream.slotted import stream_of
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
@@ -18,6 +20,11 @@ from .streams import POLICIES, stream
 def profile(examples):
     """Deterministic, without a clock."""
     return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
+
+
+def refuses(instance, *, step):
+    """Stand in for a policy that has too many counts to weigh."""
+    raise UsageError("found too many counts")
 
 
 def test_the_example_by_hand():
@@ -162,7 +169,55 @@ def test_restarts_as_long_as_a_tick_are_refused():
         solve(instance, method="milp")
     result = solve(instance)
     assert str(result.status) == "feasible"
-    assert result.message.startswith("the best of the policies, no proven optimum: jobs[0].restart_s")
+    assert "the best of the policies, no proven optimum: jobs[0].restart_s" in result.message
+
+
+def test_a_restart_of_a_job_without_work_refuses_nothing():
+    """It never pauses; the others are searched, and the program is built."""
+    instance = stream((0.0, 0.0, {1: 9.0}, {"restart_s": 99.0}), (0.0, 1.0, {1: 15.0, 2: 10.0}), units=2, tick_s=10.0)
+    assert solve(instance).objective == solve(instance, method="milp").objective == 5.0
+
+
+def test_counts_may_be_vast():
+    """The example, with 2**53 units for its 2: their number takes no memory; idle units change nothing."""
+    most = 2**53
+    jobs = (0.0, 2.0, {1: 20.0, most: 12.0}, {"restart_s": 2.0}), (10.0, 1.0, {1: 8.0})
+    result = solve(stream(*jobs, units=most, tick_s=10.0))
+    assert (str(result.status), result.bound_source, result.objective) == ("optimal", SLOTS, pytest.approx(19.6))
+    assert [period.units for period in result.solution.periods["j0"]] == [most, 1, most]
+
+
+def test_a_tick_that_dwarfs_a_job_is_refused_by_the_program_alone():
+    """Of its fastest count in between: 1e-7 s on two units, a tick of 10 s; exact ends the job in its first slot."""
+    jobs = (0.0, 1.0, {1: 20.0, 2: 1e-7, 3: 30.0}), (0.0, 1.0, {2: 15.0})
+    instance = stream(*jobs, units=3, tick_s=10.0)
+    assert solve(instance).objective == pytest.approx((1e-7 + 25.0) / 2)
+    with pytest.raises(UsageError, match=r"jobs\[0\]: found 1e-07 s of work, allowed: at least 1e-06 of tick_s"):
+        solve(instance, method="milp")
+
+
+def test_policies_without_a_stream_are_counted(monkeypatch):
+    """Those that restart for ever, and one with too many counts: the message says how many, the best other is held."""
+    job = (0.0, 1.0, {1: 30.0, 2: 20.0}, {"restart_s": 10.0})
+    instance = stream(job, job, job, units=2, tick_s=10.0)
+    forever = [name for name in NAMED if solve(instance, method=name).solution is None]
+    monkeypatch.setitem(NAMED, "doubling", refuses)
+    result = solve(instance)
+    assert forever and "doubling" not in forever and result.solution is not None
+    assert f"have too many counts to weigh: {len(forever) + 1};" in result.message
+
+
+def test_an_interrupt_keeps_what_was_said(monkeypatch):
+    """Ctrl-C in the search, which has no words of its own: the best policy's stream is held, the skipped one named."""
+
+    def interrupted(*arguments, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(NAMED, "doubling", refuses)
+    monkeypatch.setattr(room, "search_slots", interrupted)
+    result = solve(generate(preset="slots", jobs=5, gpus=3, seed=1))
+    assert (str(result.status), result.solution is not None) == ("interrupted", True)
+    assert result.message.endswith("have too many counts to weigh: 1")
 
 
 def test_what_is_too_large_is_said(monkeypatch):

@@ -47,7 +47,10 @@ from typing import TYPE_CHECKING, Any
 
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.elastic_stream.instance import Instance, rounding_s
+from dlsched.elastic_stream import slotted
+from dlsched.elastic_stream.checker import fastest_s, infeasible
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.slotted import stream_of, useful_times
 from dlsched.elastic_stream.solution import Stream
 
 if TYPE_CHECKING:
@@ -78,22 +81,13 @@ class Window:
 
 def refusal(instance: Instance) -> str | None:
     """Return a sentence that says why the program does not hold for an instance, or None."""
-    if instance.tick_s is None:
-        return "tick_s: found null, allowed: a number of seconds, since decisions at any time have no slots"
+    reason = infeasible(instance) or slotted.refusal(instance)
+    if reason is not None or instance.tick_s is None:
+        return reason
     for place, job in enumerate(instance.jobs):
-        if job.restart_s >= instance.tick_s:
-            return f"jobs[{place}].restart_s: found {job.restart_s}, allowed: less than tick_s, {instance.tick_s}"
-        if (
-            job.speed_law is not None
-            and job.speed_law.largest_useful_count(instance.counts(place)[-1]) > LARGEST_COLUMNS
-        ):
-            return f"jobs[{place}]: found more than {LARGEST_COLUMNS} useful counts, allowed: fewer (limit max_gpus)"
-        counts = instance.counts(place)
-        shortest = (
-            job.work * min((job.speed.epoch_time_s(n) for n in (counts[0], counts[-1])), default=1.0) if counts else 1.0
-        )
-        if job.work > 0 and shortest * _MOST_GAIN < instance.tick_s:
-            return f"jobs[{place}]: found {shortest!r} s of work, allowed: at least {1 / _MOST_GAIN:g} of tick_s"
+        shortest_s = fastest_s(instance, place)
+        if job.work and shortest_s * _MOST_GAIN < instance.tick_s:
+            return f"jobs[{place}]: found {shortest_s!r} s of work, allowed: at least {1 / _MOST_GAIN:g} of tick_s"
     return None
 
 
@@ -109,7 +103,7 @@ def windows(instance: Instance, total_flow_s: float | None = None) -> list[Windo
     """
     tick_s = instance.tick_s
     assert tick_s is not None
-    times = [_useful_times(instance, place) if job.work else {} for place, job in enumerate(instance.jobs)]
+    times = [useful_times(instance, place) for place in range(len(instance.jobs))]
     first = [instance.first_slot(place) for place in range(len(times))]
     least_s = [
         start * tick_s + job.work * min(time.values()) - job.arrival_s if time else 0.0
@@ -123,20 +117,6 @@ def windows(instance: Instance, total_flow_s: float | None = None) -> list[Windo
         last = math.ceil(end_s / tick_s - _ROUNDING) - 1
         found.append(Window(start, max(start, last), time))
     return found
-
-
-def _useful_times(instance: Instance, place: int) -> dict[int, float]:
-    """Seconds per epoch on the counts that no smaller one matches."""
-    job, counts = instance.jobs[place], instance.counts(place)
-    if job.speed_law is not None:
-        counts = range(1, job.speed_law.largest_useful_count(counts[-1]) + 1)
-    useful: dict[int, float] = {}
-    best_s = math.inf
-    for count in counts:
-        time_s = job.speed.epoch_time_s(count)
-        if time_s < best_s:
-            useful[count] = best_s = time_s
-    return useful
 
 
 def _one_by_one_s(instance: Instance, first: list[int], least_s: list[float]) -> float:
@@ -172,7 +152,7 @@ def build_milp(
     Raises
     ------
     UsageError
-        The instance has no ticks, a restart is not shorter than one, or there are more than ``LARGEST_COLUMNS``.
+        ``refusal`` has a reason, or there are more than ``LARGEST_COLUMNS``.
     """
     import pulp
 
@@ -294,35 +274,3 @@ def _ending(most: float) -> float:
         return u + math.fsum(max(0.0, 1 - most * (u + k)) for k in range(whole + 2))
 
     return min(map(value, (0.0, min(1.0, max(0.0, 1 / most - whole)), 1.0))) * (1 - _ROUNDING)
-
-
-def stream_of(instance: Instance, given: list[dict[int, int]]) -> Stream:
-    """Play units by slot of every job; what rounding leaves undone is done later, at the job's last count, alone."""
-    tick_s = instance.tick_s
-    assert tick_s is not None
-    free_from = max((slot for slots in given for slot in slots), default=0) + 2  # not touching a period
-    periods = {}
-    for job, slots in zip(instance.jobs, given, strict=True):
-        left = job.work
-        made: list[tuple[float, float, int]] = []
-        plan = sorted(slots.items())
-        while plan and left > 0:
-            slot, count = plan.pop(0)
-            start_s = slot * tick_s
-            until = slot + 1
-            while plan and plan[0] == (until, count):
-                plan.pop(0)
-                until += 1
-            resumes_s = start_s + (job.restart_s if made else 0.0)
-            end_s = resumes_s + left * job.speed.epoch_time_s(count)
-            if end_s <= until * tick_s + rounding_s(end_s):
-                left = 0.0
-            else:
-                end_s = until * tick_s
-                left -= (end_s - resumes_s) / job.speed.epoch_time_s(count)
-            made.append((start_s, end_s, count))
-            if not plan and left > 0:
-                plan = [(free_from, count)]
-                free_from += 1
-        periods[job.id] = made
-    return Stream(periods)

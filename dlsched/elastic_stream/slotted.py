@@ -1,0 +1,70 @@
+"""What the exact methods share on streams with ticks: slot t lasts from t tick_s to (t + 1) tick_s."""
+
+import math
+
+from dlsched.elastic_stream.instance import Instance, rounding_s
+from dlsched.elastic_stream.solution import Stream
+
+Plan = list[dict[int, int]]
+"""Units by slot, of every job."""
+
+_MOST_COUNTS = 200_000
+
+
+def refusal(instance: Instance) -> str | None:
+    """Return a sentence that says why exact methods do not hold for a feasible instance, or None."""
+    if instance.tick_s is None:
+        return "tick_s: found null, allowed: a number of seconds, since decisions at any time have no slots"
+    for place, job in enumerate(instance.jobs):
+        if job.work == 0:
+            continue
+        if job.restart_s >= instance.tick_s:
+            return f"jobs[{place}].restart_s: found {job.restart_s}, allowed: less than tick_s, {instance.tick_s}"
+        counts = instance.useful_counts(place)
+        if counts[_MOST_COUNTS:]:
+            return f"jobs[{place}]: found more than {_MOST_COUNTS} useful counts, allowed: fewer (limit max_gpus)"
+    return None
+
+
+def useful_times(instance: Instance, place: int) -> dict[int, float]:
+    """Seconds per epoch of a job on the counts that no smaller one matches; empty for a job without work."""
+    job = instance.jobs[place]
+    useful: dict[int, float] = {}
+    best_s = math.inf
+    for count in instance.useful_counts(place) if job.work else ():
+        time_s = job.speed.epoch_time_s(count)
+        if time_s < best_s:
+            useful[count] = best_s = time_s
+    return useful
+
+
+def stream_of(instance: Instance, given: Plan) -> Stream:
+    """Play units by slot of every job; what rounding leaves undone is done later, at the job's last count, alone."""
+    tick_s = instance.tick_s
+    assert tick_s is not None
+    free_from = max((slot for slots in given for slot in slots), default=0) + 2  # not touching a period
+    periods = {}
+    for job, slots in zip(instance.jobs, given, strict=True):
+        left = job.work
+        made: list[tuple[float, float, int]] = []
+        plan = sorted(slots.items())
+        while plan and left > 0:
+            slot, count = plan.pop(0)
+            start_s = slot * tick_s
+            until = slot + 1
+            while plan and plan[0] == (until, count):
+                plan.pop(0)
+                until += 1
+            resumes_s = start_s + (job.restart_s if made else 0.0)
+            end_s = resumes_s + left * job.speed.epoch_time_s(count)
+            if end_s <= until * tick_s + rounding_s(end_s):
+                left = 0.0
+            else:
+                end_s = until * tick_s
+                left -= (end_s - resumes_s) / job.speed.epoch_time_s(count)
+            made.append((start_s, end_s, count))
+            if not plan and left > 0:
+                plan = [(free_from, count)]
+                free_from += 1
+        periods[job.id] = made
+    return Stream(periods)
