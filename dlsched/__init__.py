@@ -6,7 +6,7 @@
 'optimal'
 """
 
-from dlsched import elastic_stream, ring_allocation
+from dlsched import elastic_stream, matching_placement, ring_allocation
 from dlsched.core.errors import (
     DisagreementError,
     DlschedError,
@@ -47,6 +47,7 @@ __all__ = [
     "check",
     "elastic_stream",
     "gap",
+    "matching_placement",
     "ratio",
     "read",
     "ring_allocation",

@@ -13,16 +13,16 @@ import pytest
 import typer
 
 import dlsched
-from dlsched import FAMILIES, cluster, elastic_stream, ring_allocation
+from dlsched import FAMILIES, cluster, elastic_stream, matching_placement, ring_allocation
 from dlsched.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ("quickstart.md", "ring_allocation.md", "elastic_stream.md")
+RUN = ("quickstart.md", "ring_allocation.md", "elastic_stream.md", "matching_placement.md")
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (  # what differs from run to run, or from version to version
     (r"\d+\.\d{3} s\b", "TIME"),
-    (r"\b(knapsack|dp|slots|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
+    (r"\b(knapsack|dp|slots|columns|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
     (r"─+", "─"),
     (r"\s+", " "),
 )
@@ -118,8 +118,9 @@ def test_the_format_shown_is_one_that_is_read(family):
     shown = FENCE.search(section)[5]
     instance = dlsched.families.instance_from(json.loads(shown), "formats.md")
     named = set(re.findall(r"^\| `([\w\[\].]+)` \|", section, re.MULTILINE))
-    fields = {"format", *type(instance).model_fields}
-    assert named == fields | {f"jobs[].{field}" for field in type(instance.jobs[0]).model_fields}
+    lists = {name: value for name in type(instance).model_fields if isinstance(value := getattr(instance, name), tuple)}
+    inner = {f"{name}[].{field}" for name, items in lists.items() for field in type(items[0]).model_fields}
+    assert named == {"format", *type(instance).model_fields} | inner
 
 
 def test_every_field_of_a_result_is_documented():
@@ -143,7 +144,9 @@ def test_every_command_and_option_is_documented():
 
 
 @pytest.mark.parametrize(
-    "module", [dlsched, ring_allocation, elastic_stream, cluster], ids=lambda module: module.__name__
+    "module",
+    [dlsched, ring_allocation, elastic_stream, matching_placement, cluster],
+    ids=lambda module: module.__name__,
 )
 def test_every_public_name_is_on_the_api_page(module):
     """Names in ``__all__`` are documented."""

@@ -16,7 +16,7 @@ def run(
     family: FamilyName,
     preset: Annotated[str | None, typer.Option(metavar="P", help="What kind; the family's first by default.")] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Number of jobs.")] = None,
-    gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs (units) of the cluster.")] = None,
+    gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs (units, workers) of the cluster.")] = None,
     max_gpus: Annotated[int | None, typer.Option(metavar="N", help="Largest count for a job.")] = None,
     load: Annotated[
         float | None, typer.Option(metavar="X", help="Work that arrives over capacity; streams only.")

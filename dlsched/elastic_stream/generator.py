@@ -13,6 +13,7 @@ import numpy as np
 
 from dlsched.algorithms.cost_table import FloatArray
 from dlsched.cluster.published import published_speeds
+from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
 
@@ -78,13 +79,7 @@ def generate(
     UsageError
         An unknown preset or a number out of range.
     """
-    if preset not in PRESETS:
-        raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(PRESETS)}")
-    for name, value in (("jobs", jobs), ("gpus", 1 if gpus is None else gpus), ("max_gpus", max_gpus)):
-        if value < 1:
-            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
-    if seed < 0:
-        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+    require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus, max_gpus=max_gpus)
     for name, number in (("load", load), ("tick", 1.0 if tick is None else tick)):
         if not 0 < number < math.inf:
             raise UsageError(f"{name}: found {number}, allowed: a number > 0")

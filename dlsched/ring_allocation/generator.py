@@ -20,7 +20,7 @@ import numpy as np
 
 from dlsched.cluster.all_reduce import Link, halving_doubling
 from dlsched.cluster.published import published_speeds
-from dlsched.core.errors import UsageError
+from dlsched.core.arguments import require_arguments
 from dlsched.ring_allocation.instance import Instance, Job
 
 Drawn = tuple[str, dict[str, Any]]
@@ -83,13 +83,7 @@ def generate(
     UsageError
         An unknown preset or a number out of range.
     """
-    if preset not in PRESETS:
-        raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(PRESETS)}")
-    for name, value in (("jobs", jobs), ("gpus", 1 if gpus is None else gpus), ("max_gpus", max_gpus)):
-        if value < 1:
-            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
-    if seed < 0:
-        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+    require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus, max_gpus=max_gpus)
     generator = np.random.default_rng(seed)
     total = math.ceil(6.5 * jobs) if gpus is None else gpus
     command = f"dlsched generate ring_allocation --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"

@@ -59,6 +59,7 @@ def solve(model: Any, limits: Limits) -> Outcome:
     options: dict[str, float | int] = {
         "parallel/maxnthreads": limits.threads,
         "numerics/feastol": FEASIBILITY,
+        "numerics/dualfeastol": FEASIBILITY,  # looser beside a tight feastol, SoPlex can cycle for ever
         "misc/usesymmetry": 0,
     }
     if limits.nodes is not None:

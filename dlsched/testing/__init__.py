@@ -11,6 +11,7 @@ except ImportError:
     raise ImportError("dlsched.testing needs Hypothesis: pip install 'dlsched[testing]'") from None
 
 from dlsched.testing.brute_force import brute_force
+from dlsched.testing.brute_force_placement import brute_force_placement
 from dlsched.testing.brute_force_stream import brute_force_stream
 from dlsched.testing.contract import check_method, hold_to_contract
 from dlsched.testing.strategies import (
@@ -21,12 +22,14 @@ from dlsched.testing.strategies import (
     elastic_stream_instances,
     ring_allocation_instances,
 )
+from dlsched.testing.strategies_placement import matching_placement_instances
 
 del _hypothesis
 
 __all__ = [
     "INSTANCES",
     "brute_force",
+    "brute_force_placement",
     "brute_force_stream",
     "check_method",
     "convex_instances",
@@ -34,5 +37,6 @@ __all__ = [
     "doubling_instances",
     "elastic_stream_instances",
     "hold_to_contract",
+    "matching_placement_instances",
     "ring_allocation_instances",
 ]

@@ -26,12 +26,14 @@ from dlsched.core.run import run_method
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
 from dlsched.testing.brute_force import brute_force
+from dlsched.testing.brute_force_placement import brute_force_placement
 from dlsched.testing.brute_force_stream import brute_force_stream
 from dlsched.testing.strategies import INSTANCES
 
 OPTIMA: dict[str, Callable[[Any], tuple[float, Any] | None]] = {
     "ring_allocation": brute_force,
     "elastic_stream": brute_force_stream,
+    "matching_placement": brute_force_placement,
 }
 """By family: the optimum of a small instance and a solution that attains it, None when infeasible."""
 

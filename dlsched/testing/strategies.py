@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dlsched.algorithms.cost_table import CostTable
 from dlsched.elastic_stream import Instance as StreamInstance
 from dlsched.ring_allocation import Instance
+from dlsched.testing.strategies_placement import matching_placement_instances
 
 Data = dict[str, Any]
 
@@ -256,5 +257,6 @@ def _stream_jobs(draw: st.DrawFn, units: int, tick: float, ticked: bool) -> Data
 INSTANCES: dict[str, Callable[..., st.SearchStrategy[Any]]] = {
     "ring_allocation": ring_allocation_instances,
     "elastic_stream": elastic_stream_instances,
+    "matching_placement": matching_placement_instances,
 }
 """By family: the strategy of its instances, small enough for brute force."""

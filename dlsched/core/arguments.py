@@ -1,0 +1,26 @@
+"""What the families' generators require of the arguments that they share."""
+
+from collections.abc import Collection
+
+from dlsched.core.errors import UsageError
+
+
+def require_arguments(presets: Collection[str], preset: str, seed: int, **counts: int | None) -> None:
+    """Refuse an unknown preset, a count below 1 (None: not given) or a negative seed.
+
+    Raises
+    ------
+    UsageError
+        Names the first such argument, what was found and what is allowed.
+
+    >>> require_arguments(["mixed"], "mixed", 0, jobs=10, gpus=0)
+    Traceback (most recent call last):
+    dlsched.core.errors.UsageError: gpus: found 0, allowed: an integer >= 1
+    """
+    if preset not in presets:
+        raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(presets)}")
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+    if seed < 0:
+        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")

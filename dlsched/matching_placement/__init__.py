@@ -1,0 +1,83 @@
+"""matching_placement: which of heterogeneous workers each job gets (Liu et al., TPDS 2024, abstract read only)."""
+
+from typing import Any
+
+from dlsched.core.family import Family
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.result import Result
+from dlsched.core.run import run_method
+from dlsched.core.status import Sense
+from dlsched.matching_placement import certificate, generator
+from dlsched.matching_placement.bounds import configuration_lp, relaxation
+from dlsched.matching_placement.checker import check, completion_times, figures, jain_index, objective
+from dlsched.matching_placement.feasibility import infeasible
+from dlsched.matching_placement.formulations.assignment import build_assignment
+from dlsched.matching_placement.formulations.milp import build_milp
+from dlsched.matching_placement.generator import example, generate
+from dlsched.matching_placement.heuristics import beam, equal, fastest_first, local_search, marginal
+from dlsched.matching_placement.instance import Instance, Job, Worker
+from dlsched.matching_placement.markets import market
+from dlsched.matching_placement.methods import METHODS
+from dlsched.matching_placement.sampling import sampled_market
+from dlsched.matching_placement.solution import Placement, read_solution
+
+__all__ = [
+    "Instance",
+    "Job",
+    "Placement",
+    "Worker",
+    "beam",
+    "check",
+    "completion_times",
+    "configuration_lp",
+    "equal",
+    "example",
+    "fastest_first",
+    "generate",
+    "jain_index",
+    "local_search",
+    "marginal",
+    "market",
+    "objective",
+    "relaxation",
+    "sampled_market",
+    "solve",
+]
+
+FAMILY = Family(
+    name="matching_placement",
+    summary="which of heterogeneous workers each job gets",
+    sense=Sense.MINIMIZE,
+    unit="mean seconds to completion",
+    instance=Instance,
+    read_solution=read_solution,
+    objective=objective,
+    check=check,
+    infeasible=infeasible,
+    methods=METHODS,
+    cross_check="milp",
+    best_bound="configuration-lp",
+    formulations={
+        "milp": lambda instance: build_milp(instance)[0],
+        "assignment": lambda instance: build_assignment(instance)[0],
+    },
+    verify=certificate.verify,
+    presets=generator.PRESETS,
+    generate=generate,
+    example=example,
+    figures=figures,
+)
+
+
+def solve(
+    instance: Instance,
+    *,
+    method: str = "exact",
+    limits: Limits | None = None,
+    seed: int = 0,
+    solver: str | None = None,
+    start: Placement | None = None,
+    progress: ProgressCallback | None = None,
+) -> Result[Any]:
+    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
+    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)

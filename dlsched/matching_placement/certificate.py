@@ -1,0 +1,188 @@
+"""What a certificate of matching_placement proves, from the instance's own numbers, without a solver.
+
+*Duals of* ``milp``, *the program over configurations.* Prices p_g >= 0 per type, for the sum of the times: the multiplier
+of row ``stock_<type>`` is -p_g / S, since the objective is the mean. Every placement costs at least
+sum_i min_c (J_i(c) + p c) - sum_g p_g s_g, c over the configurations of job i; the rows ``choice_<job>`` take their best
+multipliers, these minima, so they are not named. A minimum is found by extending count vectors type by type. With n',
+R', P' workers, rate and price of a vector so far, whatever it becomes costs at least P' + its communication so far +
+min_x (w / (R' + x) + the least price of rate x from the types to come, fractions allowed); vectors above the best known
+are dropped, and of those with equal n' and slowest type those with no more R' and no less P' than another. All terms are
+>= 0, so each float is off by at most ``_ERROR`` of itself, which is taken off the minimum. This is another algorithm than
+the one in ``pricing``, which finds the prices.
+
+*Duals of* ``relaxation``, *the convex program* (stated in ``bounds``). Multipliers -p_g / S of ``stock_<type>`` and
+-lambda_i / S of ``rate_<job>``: every placement costs at least
+
+    sum_i [2 sqrt(w_i lambda_i) + min over real c of sum_g (p_g - lambda_i rho_ig + b_i) c_g + a_i] - sum_g p_g s_g
+
+with a_i + b_i n the chord of the communication; the minimum takes cheapest types first. In rational arithmetic.
+"""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.certificate import Certificate, DualsCertificate, exact_sum
+from dlsched.core.labels import plain_labels
+from dlsched.matching_placement.instance import Instance, Job
+
+Floats = npt.NDArray[np.float64]
+
+_ERROR = 2.0**-40  # of sums, products and quotients of a few thousand terms >= 0
+_SLACK = 1 + 1e-9  # no vector within rounding of the best is dropped
+
+
+def verify(instance: Instance, certificate: Certificate) -> Fraction:
+    """Return the bound on the mean completion time that the certificate proves.
+
+    Raises
+    ------
+    ValueError
+        It is no certificate of this family: an unknown formulation or row, a multiplier that is positive or not finite.
+    """
+    if not isinstance(certificate, DualsCertificate):
+        raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
+    types = dict(zip(instance.types, plain_labels(list(instance.types), "g"), strict=True))
+    stock = {kind: f"stock_{label}" for kind, label in types.items()}
+    labels = plain_labels([job.id for job in instance.jobs], "j")
+    size = len(instance.jobs)  # the objective is the mean, what is said above of sums
+    prices = {kind: -certificate.rows.get(row, 0.0) * size for kind, row in stock.items()}
+    if certificate.formulation == "milp":
+        _require_rows(certificate.rows, set(stock.values()))
+        jobs = [_rational(least_value(instance, job, prices) * (1 - _ERROR)) for job in instance.jobs]
+    elif certificate.formulation == "relaxation":
+        rates = [f"rate_{label}" for label in labels]
+        _require_rows(certificate.rows, {*stock.values(), *rates})
+        jobs = [
+            relaxed_value(instance, job, prices, -certificate.rows.get(row, 0.0) * size)
+            for job, row in zip(instance.jobs, rates, strict=True)
+        ]
+    else:
+        raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
+    paid = exact_sum(Fraction(prices[kind]) * len(held) for kind, held in instance.types.items())
+    return (exact_sum(jobs) - paid) / len(instance.jobs)
+
+
+def _require_rows(rows: Mapping[str, float], allowed: set[str]) -> None:
+    for name, multiplier in rows.items():
+        if name not in allowed:
+            raise ValueError(f"there is no row {name!r}")
+        if not (math.isfinite(multiplier) and multiplier <= 0):
+            raise ValueError(f"multiplier {multiplier} of row {name!r} (<=) has the wrong sign or is not finite")
+
+
+def _rational(value: float) -> Fraction:
+    if not math.isfinite(value):
+        raise ValueError("a job has no configuration: every bound holds")
+    return Fraction(value)
+
+
+def least_value(instance: Instance, job: Job, prices: Mapping[str, float]) -> float:
+    """Least J(c) + p c over the configurations of a job, in seconds, off by less than ``_ERROR`` of itself; inf: none."""
+    kinds = sorted(
+        (kind for kind in instance.types if kind in job.samples_per_s),
+        key=lambda kind: instance.workers[instance.types[kind][0]].bandwidth_bytes_per_s,
+    )
+    rates = np.array([job.samples_per_s[kind] for kind in kinds])
+    price = np.array([prices[kind] for kind in kinds])
+    bandwidth = np.array([instance.workers[instance.types[kind][0]].bandwidth_bytes_per_s for kind in kinds])
+    stock = np.array([len(instance.types[kind]) for kind in kinds], dtype=np.int64)
+    most = min(int(stock.sum()), len(instance.workers) if job.max_workers is None else job.max_workers)
+    if job.min_workers > most:
+        return math.inf
+    work = job.iterations * job.batch_samples
+    ring_s = 2 * job.iterations * job.gradient_bytes / bandwidth
+    best = _some_value(work, ring_s, rates, price, stock, job.min_workers, most)
+    size = np.zeros(1, dtype=np.int64)
+    slow, rate, paid = np.zeros(1), np.zeros(1), np.zeros(1)
+    for kind in range(len(kinds)):
+        added = np.arange(int(stock[kind]) + 1)
+        shape = (len(size), len(added))
+        slow = np.where((slow == 0)[:, None] & (added > 0), ring_s[kind], np.broadcast_to(slow[:, None], shape)).ravel()
+        size = (size[:, None] + added).ravel()
+        rate = (rate[:, None] + rates[kind] * added).ravel()
+        paid = (paid[:, None] + price[kind] * added).ravel()
+        known = paid + slow * (np.maximum(size - 1, 0) / np.maximum(size, 1))
+        to_come = slice(kind + 1, len(kinds))
+        bound = known + _cheapest_rate(work, rate, rates[to_come], price[to_come], stock[to_come])
+        reach = (size <= most) & (size + int(stock[to_come].sum()) >= job.min_workers)
+        done = reach & (size >= max(1, job.min_workers))
+        best = min(best, float((known[done] + work / rate[done]).min(initial=math.inf)))
+        kept = np.flatnonzero(reach & (bound <= best * _SLACK))
+        kept = kept[_undominated(size[kept], slow[kept], rate[kept], paid[kept])]
+        size, slow, rate, paid = size[kept], slow[kept], rate[kept], paid[kept]
+    return best
+
+
+def _some_value(
+    work: float, ring_s: Floats, rates: Floats, price: Floats, stock: npt.NDArray[np.int64], least: int, most: int
+) -> float:
+    """Return the value of some good configuration: workers are added while that helps, from the fast or the cheap ones."""
+    best = math.inf
+    for order in (np.argsort(price / rates), np.argsort(-rates), np.argsort(ring_s)):
+        unit = np.repeat(order, stock[order])[:most]
+        size = np.arange(1, len(unit) + 1)
+        ring = np.maximum.accumulate(ring_s[unit]) * ((size - 1) / size)
+        values = work / np.cumsum(rates[unit]) + np.cumsum(price[unit]) + ring
+        best = min(best, float(values[least - 1 :].min()))
+    return best
+
+
+def _cheapest_rate(work: float, rate: Floats, rates: Floats, price: Floats, stock: npt.NDArray[np.int64]) -> Floats:
+    """Least of w / (R' + x) + price of x over fractions of the types to come, for every R' in ``rate``."""
+    reached, paid = rate.copy(), np.zeros(len(rate))
+    for kind in np.argsort(price / rates).tolist():
+        slope = price[kind] / rates[kind]
+        target = math.sqrt(work / slope) if slope > 0 else math.inf
+        following = np.maximum(reached, np.minimum(reached + stock[kind] * rates[kind], target))
+        paid += (following - reached) * slope
+        reached = following
+    paid += np.divide(work, reached, out=np.full(len(rate), np.inf), where=reached > 0)
+    return paid
+
+
+def _undominated(size: npt.NDArray[np.int64], slow: Floats, rate: Floats, paid: Floats) -> npt.NDArray[np.int64]:
+    """Positions that no other of equal size and ring equals or beats in rate and price."""
+    order = np.lexsort((paid, -rate, slow, size))
+    cuts = np.flatnonzero((np.diff(size[order]) != 0) | (np.diff(slow[order]) != 0)) + 1
+    kept = []
+    for group in np.split(order, cuts):
+        price = paid[group]
+        before = np.minimum.accumulate(np.append(np.inf, price[:-1]))
+        kept.append(group[price < before])
+    return np.concatenate(kept).astype(np.int64)
+
+
+def relaxed_value(instance: Instance, job: Job, prices: Mapping[str, float], slope: float) -> Fraction:
+    """What one job adds to the bound of ``relaxation``'s multipliers, in seconds, exactly but for a root rounded down."""
+    kinds = [kind for kind in instance.types if kind in job.samples_per_s]
+    usable = sum(len(instance.types[kind]) for kind in kinds)
+    least, most = job.min_workers, usable if job.max_workers is None else min(usable, job.max_workers)
+    if least > most:
+        raise ValueError("a job has no configuration: every bound holds")
+    work = Fraction(job.iterations) * Fraction(job.batch_samples)
+    bandwidth = max(instance.workers[instance.types[kind][0]].bandwidth_bytes_per_s for kind in kinds)
+    ring_s = 2 * Fraction(job.iterations) * Fraction(job.gradient_bytes) / Fraction(bandwidth)
+    chord = ring_s * Fraction(1, least * most)
+    units = sorted(
+        (
+            Fraction(prices[kind]) - Fraction(slope) * Fraction(job.samples_per_s[kind]) + chord,
+            len(instance.types[kind]),
+        )
+        for kind in kinds
+    )
+    total, taken = ring_s * (1 - Fraction(1, least) - Fraction(1, most)), 0
+    for linear, stock in units:
+        count = min(stock, (most if linear < 0 else max(least, taken)) - taken)
+        total += count * linear
+        taken += count
+    return total + 2 * _root_below(work * Fraction(slope))
+
+
+def _root_below(square: Fraction) -> Fraction:
+    """Return a rational number whose square is at most ``square``, and close to it."""
+    shift = max(0, 64 - square.numerator.bit_length() + square.denominator.bit_length()) // 2 * 2
+    return Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))

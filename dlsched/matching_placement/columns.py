@@ -1,0 +1,156 @@
+"""Column generation: the linear program over configurations, priced exactly, and the bound that its prices prove.
+
+    min sum_ic J_i(c) x_ic,   sum_c x_ic = 1 for every job,   sum_ic c_g x_ic <= s_g for every type
+
+has more columns than can be listed. A few are held; their LP gives prices p_g of the types and u_i of the jobs, and the
+configurations with J_i(c) + p c < u_i join. For any p >= 0 the optimum is at least
+
+    L(p) = sum_i min_c (J_i(c) + p c) - sum_g p_g s_g
+
+(Lagrange: a placement keeps the stock, so the terms with p add up to no more than 0), and when no column joins, L(p)
+is the LP's value. Prices are smoothed towards the best known (Wentges 1997), which keeps them from swinging.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.core.errors import SolverError
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats
+from dlsched.matching_placement.pricing import Priced, Pricing
+
+CLOSE = 1e-9
+"""Relative difference of the LP and its bound at which the prices are good enough."""
+_SMOOTH = 0.5
+_ROUNDS = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prices:
+    """Prices per type, shape (G,); the cheapest value of every job at them, shape (S,); and L(p), seconds in all."""
+
+    prices: Floats
+    least: Floats
+    bound: float
+
+
+class Pool:
+    """The configurations held so far and their linear program."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._jobs: list[int] = []
+        self._counts: list[Counts] = []
+        self._times: list[float] = []
+        self._known: set[tuple[int, bytes]] = set()
+        self._unit = 1.0
+
+    def add(self, job: int, counts: Counts) -> bool:
+        """Hold a configuration of shape (G,); False when it is held already."""
+        key = job, counts.tobytes()
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self._jobs.append(job)
+        self._counts.append(counts)
+        self._times.append(float(self._arrays.times(job, counts)))
+        return True
+
+    def solve(self) -> tuple[Floats, Floats, float]:
+        """Solve the linear program; return prices (G,), job prices (S,) and the value.
+
+        Raises
+        ------
+        SolverError
+            HiGHS finds no optimum; the pool holds a placement, so there is one.
+        """
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array
+
+        times = np.array(self._times)
+        unit = float(times.min())
+        one = csr_array((np.ones(len(times)), (self._jobs, np.arange(len(times)))))
+        answer = linprog(
+            times / unit,
+            A_ub=csr_array(np.array(self._counts, dtype=np.float64).T),
+            b_ub=self._arrays.stock,
+            A_eq=one,
+            b_eq=np.ones(self._arrays.jobs),
+            method="highs",
+        )
+        if answer.status != 0:
+            raise SolverError(f"HiGHS found no optimum of the columns held: {answer.message}")
+        prices = np.maximum(0.0, -np.asarray(answer.ineqlin.marginals)) * unit
+        return prices, np.asarray(answer.eqlin.marginals) * unit, float(answer.fun) * unit
+
+
+def generate_columns(
+    arrays: Arrays,
+    start: Counts,
+    *,
+    tick: Callable[[], None] | None = None,
+    proven: Callable[[Prices], None] | None = None,
+) -> Prices:
+    """Return prices whose bound is the linear program's value, up to ``CLOSE``.
+
+    Parameters
+    ----------
+    arrays
+        A feasible instance.
+    start
+        A placement, shape (S, G): the first columns.
+    tick
+        Called in every round and within the pricing; it may raise to stop.
+    proven
+        Called with every better bound.
+    """
+    pricing = [Pricing(arrays, job) for job in range(arrays.jobs)]
+    pool = Pool(arrays)
+    for job, counts in enumerate(start):
+        pool.add(job, counts)
+    center: Floats | None = None
+    guessed = -np.inf
+    best: Prices | None = None
+    for _ in range(_ROUNDS):
+        prices, duals, value = pool.solve()
+        if best is not None and value - best.bound <= CLOSE * value:
+            break
+        smooth = prices if center is None else _SMOOTH * center + (1 - _SMOOTH) * prices
+        joined = False
+        for trial in (smooth, prices):
+            if tick is not None:
+                tick()
+            guesses = [each.guess(trial) for each in pricing]
+            reached = sum(float(each.values[0]) for each in guesses) - float(trial @ arrays.stock)
+            if reached > guessed:
+                guessed, center = reached, trial
+            joined = _join(pool, guesses, prices, duals, arrays)
+            if joined or trial is prices or center is None:
+                break
+        if joined:
+            continue
+        exact = [
+            each.cheap(prices, float(guess.values[0]), tick=tick)
+            for each, guess in zip(pricing, (each.guess(prices) for each in pricing), strict=True)
+        ]
+        least = np.array([found.values[0] for found in exact])
+        bound = float(least.sum()) - float(prices @ arrays.stock)
+        if best is None or bound > best.bound:
+            best = Prices(prices, least, bound)
+            if proven is not None:
+                proven(best)
+        if not _join(pool, exact, prices, duals, arrays):
+            break
+    assert best is not None
+    return best
+
+
+def _join(pool: Pool, found: list[Priced], prices: Floats, duals: Floats, arrays: Arrays) -> bool:
+    """Hold the configurations that the linear program would use; say whether there were any."""
+    joined = False
+    for job, each in enumerate(found):
+        reduced = arrays.times(job, each.counts) + each.counts @ prices
+        for counts in each.counts[reduced < duals[job] - CLOSE * abs(duals[job])]:
+            joined |= pool.add(job, counts)
+    return joined

@@ -1,0 +1,1 @@
+"""matching_placement as models: ``milp`` and ``assignment`` (PuLP), ``minlp`` (Pyomo). Libraries are imported on building."""

@@ -1,0 +1,132 @@
+"""matching_placement worker by worker, as the paper writes it, in PuLP: the communication is made linear by choices.
+
+=============================  =====================================================================================
+name                           mathematics
+=============================  =====================================================================================
+``x_<worker>_<job>``           x_ik = 1 if worker k serves job i, binary; only where its type has a rate
+``pi_<worker>_<job>``          pi_ik / Pi_i, the worker's part of the batch, in [0, 1]
+``l_<job>``                    l_i R_i* / Pi_i, the slowest worker's time, at least 1; R_i*: the largest rate i can have
+``z_<job>_<n>_<level>``        z_inb = 1 if job i has n workers and its ring counts as bandwidth level b, binary
+objective                      minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + sum_nb 2 (n - 1) D_i / (n r_b) z_inb)
+``one_job_<worker>``           sum_i x_ik <= 1
+``served_<job>``               sum_k x_ik = sum_nb n z_inb
+``batch_<job>``                sum_k pi_ik = 1
+``split_<worker>_<job>``       pi_ik <= x_ik
+``slowest_<worker>_<job>``     R_i* / rho_ik pi_ik <= l_i
+``size_<job>``                 sum_nb z_inb = 1
+``bandwidth_<worker>_<job>``   x_ik <= sum of z_inb with r_b <= r_k
+``fastest_<job>``              l_i >= sum_nb (R_i* / R_inb) z_inb, R_inb: the n largest rates of workers with r_k >= r_b
+``order_<worker>_<job>``       sum_{j<=i} x_jm <= sum_{j<=i} x_jk for worker k and the next one of its type, m
+=============================  =====================================================================================
+
+Parts of the batch and multiples of the least time in place of samples and seconds: solvers' tolerances are absolute.
+Levels are the distinct bandwidths, 0 the slowest. *Exact*: ``bandwidth`` lets z choose any level up to the slowest
+worker's; the highest of them costs least and is the true one. Where a ring sends nothing (n = 1 or D_i = 0) one level, the
+slowest, is enough. *Valid* (``fastest``): with z_inb = 1 job i has n workers, all with r_k >= r_b, so its rate is at most
+R_inb, and l_i >= Pi_i / R_i (theorem A). A z_inb with fewer than n such workers could not be 1 and is left out.
+*Valid* (``order``): workers of one type may change places, so they may stand in order of their jobs, the idle ones last.
+``l`` is at most R_i* / min rho: with the best split Pi_i / R_i <= Pi_i / min rho.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dlsched.core.labels import plain_labels
+from dlsched.matching_placement.arrays import Counts, Floats, arrays
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.solution import Placement
+
+if TYPE_CHECKING:
+    import pulp
+
+Decode = Callable[[Mapping[str, float]], Placement]
+
+
+def build_assignment(instance: Instance, *, tick: Callable[[], None] | None = None) -> tuple["pulp.LpProblem", Decode]:
+    """Build the model and the function that reads a placement from values of its variables.
+
+    ``tick`` is called before every job; it may raise to stop.
+    """
+    import pulp
+
+    held = arrays(instance)
+    column = {kind: place for place, kind in enumerate(instance.types)}
+    kinds = [column[worker.type] for worker in instance.workers]
+    bandwidths, levels = np.unique(held.bandwidth[kinds], return_inverse=True)
+    workers = _labels(instance)
+    jobs = plain_labels([job.id for job in instance.jobs], "j")
+    problem = pulp.LpProblem("matching_placement", pulp.LpMinimize)
+    objective: list[tuple[pulp.LpVariable, float]] = []
+    serves: dict[str, tuple[int, int]] = {}
+    one_job: list[list[pulp.LpVariable]] = [[] for _ in workers]
+    following = {k: m for held_by in instance.types.values() for k, m in pairwise(held_by)}
+
+    def add(name: str, terms: Sequence[tuple["pulp.LpVariable", float]], sense: int, right: float) -> None:
+        problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
+
+    for place, job in enumerate(jobs):
+        if tick is not None:
+            tick()
+        rates = held.rates[place, kinds]
+        able = np.flatnonzero(rates).tolist()
+        best = float(np.sort(rates)[::-1][: held.most[place]].sum()) or 1.0
+        slowest = pulp.LpVariable(f"l_{job}", 1, best / min((float(rates[k]) for k in able), default=1.0))
+        rings = _rings(rates, levels, int(held.least[place]), int(held.most[place]), sends=held.traffic[place] > 0)
+        z = {ring: pulp.LpVariable(f"z_{job}_{ring[0]}_{ring[1]}", 0, 1, pulp.LpInteger) for ring in rings}
+        x = {k: pulp.LpVariable(f"x_{workers[k]}_{job}", 0, 1, pulp.LpInteger) for k in able}
+        pi = {k: pulp.LpVariable(f"pi_{workers[k]}_{job}", 0, 1) for k in able}
+        objective.append((slowest, float(held.work[place]) / best / held.jobs))
+        for (n, level), chosen in z.items():
+            objective.append((chosen, float(held.traffic[place] * ((n - 1) / n) / bandwidths[level]) / held.jobs))
+        add(f"size_{job}", [(chosen, 1) for chosen in z.values()], pulp.LpConstraintEQ, 1)
+        sizes = [(chosen, -n) for (n, _), chosen in z.items()]
+        add(f"served_{job}", [*((x[k], 1) for k in able), *sizes], pulp.LpConstraintEQ, 0)
+        add(f"batch_{job}", [(pi[k], 1) for k in able], pulp.LpConstraintEQ, 1)
+        fastest = [(z[ring], -best / rate) for ring, rate in rings.items()]
+        add(f"fastest_{job}", [(slowest, 1), *fastest], pulp.LpConstraintGE, 0)
+        for k in able:
+            pair = f"{workers[k]}_{job}"
+            add(f"split_{pair}", [(pi[k], 1), (x[k], -1)], pulp.LpConstraintLE, 0)
+            add(f"slowest_{pair}", [(pi[k], best / float(rates[k])), (slowest, -1)], pulp.LpConstraintLE, 0)
+            slow = [(chosen, -1) for (_, level), chosen in z.items() if level <= levels[k]]
+            add(f"bandwidth_{pair}", [(x[k], 1), *slow], pulp.LpConstraintLE, 0)
+            serves[x[k].name] = place, k
+            one_job[k].append(x[k])
+        for k in filter(following.__contains__, able):
+            later = [(chosen, 1) for chosen in one_job[following[k]]]
+            earlier = [(chosen, -1) for chosen in one_job[k]]
+            add(f"order_{workers[k]}_{job}", [*later, *earlier], pulp.LpConstraintLE, 0)
+    for worker, given in zip(workers, one_job, strict=True):
+        if given:
+            add(f"one_job_{worker}", [(chosen, 1) for chosen in given], pulp.LpConstraintLE, 1)
+    problem.setObjective(pulp.LpAffineExpression(objective))
+
+    def decode(values: Mapping[str, float]) -> Placement:
+        found: dict[str, list[str]] = {job.id: [] for job in instance.jobs}
+        for name, (place, k) in serves.items():
+            if values.get(name, 0.0) > 0.5:
+                found[instance.jobs[place].id].append(instance.workers[k].id)
+        return Placement(found)
+
+    return problem, decode
+
+
+def _rings(rates: Floats, levels: Counts, least: int, most: int, *, sends: bool) -> dict[tuple[int, int], float]:
+    """Sizes and bandwidth levels that a job's ring can have, and the largest rate R_inb of each."""
+    rings = {}
+    able = rates > 0
+    for level in sorted({0, *levels[able].tolist()}):
+        rate = np.cumsum(np.sort(rates[able & (levels >= level)])[::-1])
+        for n in range(least, min(most, len(rate)) + 1):
+            if level == 0 or (sends and n > 1):
+                rings[n, level] = float(rate[n - 1])
+    return rings
+
+
+def _labels(instance: Instance) -> list[str]:
+    """Plain names of the workers; positions where an underscore would make ``x_<worker>_<job>`` ambiguous."""
+    labels = plain_labels([worker.id for worker in instance.workers], "w")
+    return [f"w{place}" for place in range(len(labels))] if any("_" in label for label in labels) else labels

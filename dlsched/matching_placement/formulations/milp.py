@@ -1,0 +1,157 @@
+"""matching_placement over configurations: a mixed-integer linear program in PuLP.
+
+A configuration c of a job says how many workers of each type it gets; J_i(c) is the time that the job then takes.
+
+============================  ====================================================================
+name                          mathematics
+============================  ====================================================================
+``x_<job>_<c1>_<c2>_...``     x_ic = 1 if job i gets c1 workers of the first type ..., binary
+objective                     minimise (1/S) sum_ic J_i(c) x_ic, mean seconds
+``choice_<job>``              sum_c x_ic = 1
+``stock_<type>``              sum_ic c_g x_ic <= s_g
+============================  ====================================================================
+
+With more than ``SPELT`` types one number stands for the counts, sum_g c_g (s_1 + 1) ... (s_{g-1} + 1). A job without a
+configuration has one column, ``x_<job>_none``, that is 0: the model is infeasible. A type that no column uses has no row.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dlsched.core.errors import UsageError
+from dlsched.core.labels import plain_labels
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, placement
+from dlsched.matching_placement.configurations import configurations, count_configurations
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.solution import Placement
+
+if TYPE_CHECKING:
+    import pulp
+
+LARGEST = 200_000
+"""Columns; a model of so many takes PuLP some seconds."""
+SPELT = 8
+"""Types up to which a column's name spells its counts."""
+
+Decode = Callable[[Mapping[str, float]], Placement]
+
+
+def build_milp(
+    instance: Instance,
+    *,
+    columns: Sequence[Counts] | None = None,
+    drop_dominated: bool = False,
+    tick: Callable[[], None] | None = None,
+) -> tuple["pulp.LpProblem", Decode]:
+    """Build the model and the function that reads a placement from values of its variables.
+
+    Parameters
+    ----------
+    instance
+        Any valid instance.
+    columns
+        Configurations of every job, arrays of shape (N_i, G) without repetition; None: all there are.
+    drop_dominated
+        Leave out configurations that are no faster than another one with no more workers of any type; the optimum stays.
+    tick
+        Called before every job; it may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        More than ``LARGEST`` columns.
+    """
+    import pulp
+
+    held = arrays(instance)
+    sizes = (
+        [count_configurations(held, job) for job in range(held.jobs)] if columns is None else list(map(len, columns))
+    )
+    if sum(sizes) > LARGEST:
+        raise UsageError(f"the model has {sum(sizes)} columns, a job's worker counts by type, allowed: up to {LARGEST}")
+    labels = plain_labels([job.id for job in instance.jobs], "j")
+    chosen: dict[str, tuple[int, list[int]]] = {}
+    objective, choices = [], []
+    stock: list[list[tuple[pulp.LpVariable, int]]] = [[] for _ in instance.types]
+    for job, (label, size) in enumerate(zip(labels, sizes, strict=True)):
+        if tick is not None:
+            tick()
+        choice = []
+        for row, time in zip(*_timed(held, job, columns, size, drop_dominated), strict=True):
+            variable = pulp.LpVariable(_name(held, label, row), 0, 1, pulp.LpInteger)
+            chosen[variable.name] = job, row
+            objective.append((variable, time / held.jobs))
+            choice.append((variable, 1))
+            for kind, count in enumerate(row):
+                if count:
+                    stock[kind].append((variable, count))
+        choice = choice or [(pulp.LpVariable(f"x_{label}_none", 0, 0, pulp.LpInteger), 1)]
+        choices.append(pulp.LpConstraint(pulp.LpAffineExpression(choice), pulp.LpConstraintEQ, f"choice_{label}", 1))
+    problem = pulp.LpProblem("matching_placement", pulp.LpMinimize)
+    problem.setObjective(pulp.LpAffineExpression(objective))
+    for row in choices:
+        problem.addConstraint(row)
+    for label, used, there in zip(plain_labels(list(instance.types), "g"), stock, held.stock.tolist(), strict=True):
+        if used:
+            terms = pulp.LpAffineExpression(used)
+            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintLE, f"stock_{label}", there))
+
+    def decode(values: Mapping[str, float]) -> Placement:
+        counts = np.zeros((held.jobs, held.types), dtype=np.int64)
+        for name, value in values.items():
+            if value > 0.5:
+                job, row = chosen[name]
+                counts[job] = row
+        return placement(instance, counts)
+
+    return problem, decode
+
+
+def undominated(counts: Counts, times: Floats) -> Counts:
+    """Positions of the configurations of one job that no other one beats, ascending.
+
+    c is beaten if some c' <= c in every type, c' != c, has J(c') <= J(c). ``counts`` (shape (N, G), no repetition) must
+    hold, with two configurations, those between them, as all configurations of a job do; otherwise some that are beaten
+    stay. With f(c) = min(J(c), min_g f(c - e_g)), the least time of any c' <= c, c is beaten if and only if some
+    f(c - e_g) <= J(c). Whatever is beaten is so by one that is not: go on to what beats that one, its size falls.
+    Cost: O(N G) look-ups.
+    """
+    radix = np.cumprod([1, *(counts.max(axis=0, initial=0) + 1).tolist()], dtype=object)[:-1]
+    keys = counts.astype(object) @ radix
+    least: dict[int, float] = {}
+    kept = []
+    for place in np.argsort(counts.sum(axis=1), kind="stable").tolist():
+        key, time = keys[place], float(times[place])
+        below = [
+            least[key - step] for step, count in zip(radix, counts[place], strict=True) if count and key - step in least
+        ]
+        best = min(below, default=np.inf)
+        least[key] = min(time, best)
+        if time < best:
+            kept.append(place)
+    return np.array(sorted(kept), dtype=np.int64)
+
+
+def _timed(
+    held: Arrays, job: int, columns: Sequence[Counts] | None, size: int, drop_dominated: bool
+) -> tuple[list[list[int]], list[float]]:
+    """Configurations of a job and their seconds."""
+    if not size:
+        return [], []
+    counts = configurations(held, job) if columns is None else columns[job]
+    times = held.times(job, counts)
+    if drop_dominated:
+        kept = undominated(counts, times)
+        counts, times = counts[kept], times[kept]
+    return counts.tolist(), times.tolist()
+
+
+def _name(held: Arrays, label: str, row: list[int]) -> str:
+    if len(row) <= SPELT:
+        return f"x_{label}_{'_'.join(map(str, row))}"
+    number = 0
+    for count, there in zip(reversed(row), reversed(held.stock.tolist()), strict=True):
+        number = number * (there + 1) + count
+    return f"x_{label}_{number}"

@@ -1,0 +1,262 @@
+"""Instances of matching_placement: the example, and random ones from a seed.
+
+A job is drawn after the workers it is promised, one or two of a random order, and only as one that they can serve: so
+the smallest sizes always fit together. All figures drawn are rounded to four significant digits.
+
+=======================  =========================================================================================
+preset                   what it is
+=======================  =========================================================================================
+``few-types``            2 to 4 types of workers
+``many-types``           8 to 10 types
+``distinct-workers``     every worker a type of its own
+``compute-only``         2 to 4 types, nothing to exchange
+``communication-heavy``  2 to 4 types, by turns on a fast and a slow network; large gradients
+``published-rates``      K80, P100, T4, V100 and A100 with published models at their published rates
+=======================  =========================================================================================
+
+Rates of the other presets: a job takes c seconds an iteration on a worker of speed 1; its rate on a type is batch / c
+times the type's speed and a factor of job and type (lognormal). A type whose memory is too small for a job cannot
+serve it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dlsched.cluster.published_rates import PublishedRates, published_rates
+from dlsched.core.arguments import require_arguments
+from dlsched.core.errors import UsageError
+from dlsched.matching_placement.instance import Instance
+
+Drawn = dict[str, Any]
+
+PRESETS = {
+    "few-types": "2 to 4 types of workers",
+    "many-types": "8 to 10 types of workers",
+    "distinct-workers": "every worker a type of its own",
+    "compute-only": "few types, jobs that exchange nothing",
+    "communication-heavy": "few types on slow and fast networks, large gradients",
+    "published-rates": "published models and rates on K80, P100, T4, V100 and A100",
+}
+
+WORKERS_PER_JOB = 3
+
+# All figures of this block are choices of ours, orders of magnitude that occur; none is a measurement.
+_NICS = (1.25e9, 3.125e9, 5e9, 1.25e10)  # B/s: 10, 25, 40 and 100 Gbit/s
+_SLOW, _FAST = _NICS[0], _NICS[-1]
+_MEMORIES_GB = (8.0, 12.0, 16.0, 24.0, 32.0, 40.0, 80.0)
+_GRADIENTS = (1e7, 1e9)  # bytes: 2.5 to 250 million parameters of 4 bytes
+_LARGE_GRADIENTS = (1e8, 4e9)  # 25 to 1000 million parameters
+_PUBLISHED_BANDWIDTHS = {"K80": 1.25e9, "P100": 1.25e9, "T4": 3.125e9, "V100": 3.125e9, "A100": 1.25e10}
+_UNKNOWN_GRADIENT = 1e8  # bytes, for models whose number of parameters is not published
+_CHOSEN = (
+    "Chosen by dlsched, not measured: the bandwidth of every type, the iterations, the batches (1 to 8 times the "
+    "published one) and gradient_bytes where it is not known"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A type of workers; speed and memory mean nothing in ``published-rates``."""
+
+    name: str
+    bandwidth: float
+    speed: float = 1.0
+    memory_gb: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How many types (None: as many as workers), gradients from .. to (None: no exchange), networks that take turns."""
+
+    kinds: tuple[int, int] | None = (2, 4)
+    gradients: tuple[float, float] | None = _GRADIENTS
+    networks: tuple[float, ...] = ()
+
+
+_RECIPES = {
+    "few-types": _Recipe(),
+    "many-types": _Recipe(kinds=(8, 10)),
+    "distinct-workers": _Recipe(kinds=None),
+    "compute-only": _Recipe(gradients=None),
+    "communication-heavy": _Recipe(gradients=_LARGE_GRADIENTS, networks=(_FAST, _SLOW)),
+}
+
+
+def example() -> Instance:
+    """Two jobs on four workers of two types; small enough to solve by hand.
+
+    A ring through a T4 is ten times slower, so the best placement leaves one idle: a on both V100, b on one T4.
+    """
+    return Instance(
+        name="mixed",
+        workers=[
+            {"id": "v0", "type": "V100", "bandwidth_bytes_per_s": 1.25e10},
+            {"id": "v1", "type": "V100", "bandwidth_bytes_per_s": 1.25e10},
+            {"id": "t0", "type": "T4", "bandwidth_bytes_per_s": 1.25e9},
+            {"id": "t1", "type": "T4", "bandwidth_bytes_per_s": 1.25e9},
+        ],
+        jobs=[
+            {
+                "id": "a",
+                "iterations": 1000,
+                "batch_samples": 256,
+                "gradient_bytes": 1.0e8,
+                "samples_per_s": {"V100": 400.0, "T4": 120.0},
+                "max_workers": 8,
+            },
+            {
+                "id": "b",
+                "iterations": 500,
+                "batch_samples": 128,
+                "gradient_bytes": 8.0e8,
+                "samples_per_s": {"V100": 200.0, "T4": 160.0},
+                "max_workers": 2,
+            },
+        ],
+    )
+
+
+def generate(*, preset: str = "few-types", jobs: int = 6, gpus: int | None = None, seed: int = 0) -> Instance:
+    """Draw a feasible instance; the same arguments give the same instance.
+
+    Parameters
+    ----------
+    preset
+        One of ``PRESETS``; never more types than workers.
+    jobs
+        Number of jobs, >= 1. A quarter of them need two workers, while there are enough; a third take at most 4 to 16.
+    gpus
+        Number of workers, >= ``jobs``; None: ``WORKERS_PER_JOB`` for every job.
+    seed
+        Of ``numpy.random.default_rng``.
+
+    Raises
+    ------
+    UsageError
+        An unknown preset, a number out of range, or fewer workers than jobs.
+    """
+    require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus)
+    total = WORKERS_PER_JOB * jobs if gpus is None else gpus
+    if total < jobs:
+        raise UsageError(f"gpus: found {total}, allowed: an integer >= jobs = {jobs}, a worker for each")
+    generator = np.random.default_rng(seed)
+    recipe = _RECIPES.get(preset)
+    kinds = _published_kinds(generator, total) if recipe is None else _kinds(generator, recipe, total)
+    several = [*range(len(kinds)), *generator.integers(len(kinds), size=total - len(kinds)).tolist()]
+    kind_of = [kinds[place] for place in sorted(several)]
+    order = generator.permutation(total).tolist()
+    drawn: list[Drawn] = []
+    used: list[PublishedRates] = []
+    for place in range(jobs):
+        spare = len(order) - (jobs - place)
+        sizes = _sizes(generator, spare)
+        promised = [kind_of[order.pop()] for _ in range(sizes.get("min_workers", 1))]
+        if recipe is None:
+            rates, job = _published_job(generator, promised, kinds)
+            used.append(rates)
+        else:
+            job = _job(generator, recipe, promised, kinds)
+        drawn.append({"id": f"j{place}", **job, **sizes})
+    command = f"dlsched generate matching_placement --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
+    return Instance(
+        name=f"{preset}-{jobs}x{total}-seed{seed}",
+        source="\n".join([command, *_sources(used, kinds)]),
+        workers=[
+            {"id": f"w{place}", "type": kind.name, "bandwidth_bytes_per_s": kind.bandwidth}
+            for place, kind in enumerate(kind_of)
+        ],
+        jobs=drawn,
+    )
+
+
+def _sizes(generator: np.random.Generator, spare: int) -> Drawn:
+    """Limits of a job's size, where it has some; a second worker only if one is to spare."""
+    two, limited, limit = generator.random() < 1 / 4, generator.random() < 1 / 3, int(generator.integers(4, 17))
+    return ({"min_workers": 2} if two and spare > 0 else {}) | ({"max_workers": limit} if limited else {})
+
+
+def _kinds(generator: np.random.Generator, recipe: _Recipe, gpus: int) -> list[_Kind]:
+    """Types with speeds from 1 to 8, by turns on the recipe's networks or each on any."""
+    count = gpus if recipe.kinds is None else min(gpus, int(generator.integers(recipe.kinds[0], recipe.kinds[1] + 1)))
+    networks = recipe.networks or generator.choice(_NICS, size=count).tolist()
+    return [
+        _Kind(
+            name=f"g{place}",
+            bandwidth=networks[place % len(networks)],
+            speed=_log_uniform(generator, 1, 8),
+            memory_gb=float(generator.choice(_MEMORIES_GB)),
+        )
+        for place in range(count)
+    ]
+
+
+def _job(generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Kind], kinds: Sequence[_Kind]) -> Drawn:
+    """Work of 10 minutes to 5 days on a worker of speed 1, .1 to 2 s an iteration; memory the promised have."""
+    iteration_s = _log_uniform(generator, 0.1, 2)
+    batch = 2 ** int(generator.integers(4, 12))
+    needed_gb = float(generator.uniform(2, min(kind.memory_gb for kind in promised)))
+    factors = generator.lognormal(0.0, 0.25, size=len(kinds)).tolist()
+    return {
+        "iterations": _rounded(_log_uniform(generator, 600, 5 * 86400) / iteration_s),
+        "batch_samples": float(batch),
+        "gradient_bytes": _rounded(_log_uniform(generator, *recipe.gradients)) if recipe.gradients else 0.0,
+        "samples_per_s": {
+            kind.name: _rounded(batch / iteration_s * kind.speed * factor)
+            for kind, factor in zip(kinds, factors, strict=True)
+            if kind.memory_gb >= needed_gb
+        },
+    }
+
+
+def _published_kinds(generator: np.random.Generator, gpus: int) -> list[_Kind]:
+    """All five types, or as many of them as there are workers, in random choice."""
+    every = [_Kind(name, bandwidth) for name, bandwidth in _PUBLISHED_BANDWIDTHS.items()]
+    chosen = generator.permutation(len(every))[:gpus]
+    return [every[place] for place in sorted(chosen.tolist())]
+
+
+def _published_job(
+    generator: np.random.Generator, promised: Sequence[_Kind], kinds: Sequence[_Kind]
+) -> tuple[PublishedRates, Drawn]:
+    """A model published on the promised types (ResNet-50 is on all); 15 minutes to 2 days on one V100.
+
+    The published rate holds at the published batch on one GPU; it is taken for any share of the job's batch.
+    """
+    able = [rates for rates in published_rates() if all(kind.name in rates.samples_per_s for kind in promised)]
+    rates = able[int(generator.integers(len(able)))]
+    batch = rates.batch_samples * 2 ** int(generator.integers(4))
+    duration_s = _log_uniform(generator, 900, 2 * 86400)
+    return rates, {
+        "iterations": _rounded(duration_s * rates.samples_per_s["V100"] / batch),
+        "batch_samples": float(batch),
+        "gradient_bytes": float(rates.gradient_bytes or _UNKNOWN_GRADIENT),
+        "samples_per_s": {
+            kind.name: rates.samples_per_s[kind.name] for kind in kinds if kind.name in rates.samples_per_s
+        },
+    }
+
+
+def _sources(used: Sequence[PublishedRates], kinds: Sequence[_Kind]) -> list[str]:
+    """Where the figures of the models used come from, a line each, and what was chosen."""
+    lines = []
+    for rates in published_rates():
+        if rates not in used:
+            continue
+        which = ", ".join(f"j{place}" for place, other in enumerate(used) if other is rates)
+        unknown = f"not known, {_UNKNOWN_GRADIENT:g} chosen"
+        lines.append(f"{rates.model} ({which}), gradient_bytes: {rates.gradient_source or unknown}")
+        for gpu in (kind.name for kind in kinds if kind.name in rates.samples_per_s):
+            how = f" ({rates.how[gpu]})" if gpu in rates.how else ""
+            lines.append(f"{rates.model} on {gpu}: {rates.sources[gpu]}{how}")
+    return [*lines, _CHOSEN] if lines else []
+
+
+def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
+    return float(np.exp(generator.uniform(np.log(low), np.log(high))))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

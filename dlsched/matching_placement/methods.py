@@ -1,0 +1,284 @@
+"""The methods of matching_placement by name, as ``solve`` and the command line run them."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from dlsched.core.certificate import DualsCertificate
+from dlsched.core.errors import UsageError
+from dlsched.core.family import Method
+from dlsched.core.gap import meets
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.matching_placement import bounds, guarantees, heuristics
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
+from dlsched.matching_placement.closing import close_gap, columns_within, search_beam
+from dlsched.matching_placement.columns import Prices, generate_columns
+from dlsched.matching_placement.feasibility import infeasible
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.markets import all_markets
+from dlsched.matching_placement.moves import improve
+from dlsched.matching_placement.pricing import TooMany
+from dlsched.matching_placement.sampling import DRAWS, sample_markets
+from dlsched.matching_placement.solution import Placement
+from dlsched.matching_placement.states import additions, solve_by_states, state_bytes
+from dlsched.solvers.conclude import conclude
+from dlsched.version import VERSION
+
+COLUMNS = f"dlsched columns {VERSION}"
+DP = f"dlsched dp {VERSION}"
+FEW_ADDITIONS = 2_000_000
+"""Up to here ``exact`` takes the dynamic program, which needs some milliseconds."""
+MOST_ADDITIONS = 20_000_000_000
+MOST_BYTES = 2**31
+
+
+def run_exact(instance: Instance, search: Search) -> TerminationStatus:
+    """The dynamic program where it is small, else column generation and the search that closes its gap."""
+    if infeasible(instance) is None:
+        size = additions(arrays(instance))
+        if size <= FEW_ADDITIONS:
+            search.say(f"dp, which needs at most {size:,} additions here")
+            status = run_dp(instance, search)
+            certificate = bounds.configuration_lp(instance)
+            search.prove(certificate.value, source="certificate", certificate=certificate)
+            return status
+        search.say(f"columns, since dp could need {size:,} additions")
+    return run_columns(instance, search)
+
+
+def run_dp(instance: Instance, search: Search) -> TerminationStatus:
+    """Dynamic programming over the workers left of each type; a node is a job."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    data = arrays(instance)
+    needed, sums = state_bytes(data), additions(data)
+    if needed > MOST_BYTES or sums > MOST_ADDITIONS:
+        raise UsageError(
+            f"method dp would need {needed / 2**30:.3g} GiB for its states and {sums:.3g} additions, "
+            f"allowed: {MOST_BYTES / 2**30:.0f} GiB and {MOST_ADDITIONS:.0e}; use exact"
+        )
+    _warm(instance, search)
+    counts = solve_by_states(data, step=lambda: search.tick(1))
+    assert counts is not None
+    search.offer(placement(instance, counts), source=DP)
+    assert search.objective is not None
+    search.prove(search.objective, source=DP)
+    return TerminationStatus.OPTIMAL
+
+
+def run_columns(instance: Instance, search: Search) -> TerminationStatus:
+    """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended.
+
+    Where the search has too many labels, MILPs over the configurations that can matter, by HiGHS, go on.
+    """
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    data = arrays(instance)
+    _warm(instance, search)
+
+    def proven(prices: Prices) -> None:
+        certificate = bounds.price_certificate(instance, data, prices)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+
+    def offer(counts: Counts, source: str) -> None:
+        search.offer(placement(instance, counts), source=source)
+
+    def total() -> float:
+        assert search.objective is not None
+        return search.objective * data.jobs
+
+    prices = generate_columns(data, heuristics.best_local(data), tick=lambda: search.tick(1), proven=proven)
+    found = search_beam(data, prices, total(), tick=search.tick)
+    if found is not None:
+        offer(improve(data, found), "beam")
+    closed = close_gap(
+        data,
+        prices,
+        total(),
+        tick=lambda: search.tick(1),
+        proven=lambda bound: search.prove(bound / data.jobs, source=COLUMNS),
+    )
+    if closed.counts is not None:
+        offer(closed.counts, COLUMNS)
+    if closed.left == 0:
+        assert search.objective is not None
+        search.prove(search.objective, source=COLUMNS)
+        return TerminationStatus.OPTIMAL
+    return _by_programs(instance, data, prices, closed.left, search)
+
+
+def _by_programs(instance: Instance, data: Arrays, prices: Prices, slack: float, search: Search) -> TerminationStatus:
+    """Solve MILPs over the configurations within a growing slack; what uses others costs more than the bound and the slack."""
+    from dlsched.matching_placement.formulations.milp import LARGEST, build_milp
+    from dlsched.solvers.milp import solve_milp
+
+    while True:
+        try:
+            columns = [each.counts for each in columns_within(data, prices, slack, search.tick)]
+        except TooMany:
+            columns = []
+        total = sum(map(len, columns))
+        if not 0 < total <= LARGEST:
+            search.say("too many labels for the search, and too many configurations for a program")
+            return TerminationStatus.FEASIBLE
+        search.report(f"HiGHS on {total} configurations")
+        problem, decode = build_milp(instance, columns=columns, tick=search.tick)
+        outcome = solve_milp(problem, solver="highs", limits=search.left)
+        search.nodes += outcome.nodes or 0
+        search.solver_version = outcome.solver
+        if outcome.values is not None:
+            search.consider(decode(outcome.values), source=outcome.solver)
+        beyond = (prices.bound + slack) / data.jobs
+        bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
+        if bound is not None:
+            search.prove(min(bound, beyond), source=f"{COLUMNS} and {outcome.solver}")
+        assert search.objective is not None and search.bound is not None
+        if meets(search.objective, search.bound):
+            return TerminationStatus.OPTIMAL
+        if prices.bound + slack >= search.objective * data.jobs:
+            search.say(f"{outcome.solver} had every configuration that can matter, and its bound proves less")
+            return TerminationStatus.FEASIBLE
+        if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE):
+            search.message = outcome.message
+            return outcome.status
+        slack *= 4
+
+
+def run_milp(instance: Instance, search: Search) -> TerminationStatus:
+    """The program over all configurations by HiGHS, CBC, SCIP or CP-SAT."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    from dlsched.matching_placement.formulations.milp import build_milp
+
+    return _by_solver(instance, search, partial(build_milp, drop_dominated=True))
+
+
+def run_assignment(instance: Instance, search: Search) -> TerminationStatus:
+    """The plain assignment model, worker by worker, by HiGHS, CBC or SCIP."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    from dlsched.matching_placement.formulations.assignment import build_assignment
+
+    return _by_solver(instance, search, build_assignment)
+
+
+def _by_solver(instance: Instance, search: Search, build: Callable[..., tuple[Any, Any]]) -> TerminationStatus:
+    from dlsched.solvers.milp import solve_milp
+
+    _warm(instance, search)
+    problem, decode = build(instance, tick=search.tick)
+    outcome = solve_milp(
+        problem,
+        solver=search.solver or "highs",
+        limits=search.left,
+        found=lambda values: search.consider(decode(values), source="incumbent"),
+    )
+    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values))
+
+
+def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
+    """The non-linear integer program by SCIP."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    from dlsched.matching_placement.formulations.minlp import build_minlp
+    from dlsched.solvers.minlp import solve_minlp
+
+    _warm(instance, search)
+    model, decode, unit_s = build_minlp(instance, tick=search.tick)
+    outcome = solve_minlp(model, limits=search.left)
+    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
+
+
+def run_market(instance: Instance, search: Search) -> TerminationStatus:
+    """The market of every category; a node is one, and a limit keeps the best so far."""
+    if not search.begin(infeasible(instance), lambda: None):
+        return TerminationStatus.INFEASIBLE
+    data, least = arrays(instance), math.inf
+    for counts in all_markets(data):
+        total = data.total(counts)
+        if total < least:
+            least = total
+            search.offer(placement(instance, counts), source="market")
+        search.tick(1)
+    return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
+
+
+def run_sampled_market(instance: Instance, search: Search) -> TerminationStatus:
+    """Markets of categories drawn from the seed; a node is a draw, and a limit keeps the best so far."""
+    if not search.begin(infeasible(instance), lambda: None):
+        return TerminationStatus.INFEASIBLE
+    sample_markets(
+        instance,
+        draws=DRAWS,
+        generator=search.generator,
+        tick=lambda: search.tick(1),
+        found=lambda held: search.offer(held, source="sampled-market"),
+    )
+    return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
+
+
+def heuristic(function: Callable[[Instance], Placement | None]) -> Callable[[Instance, Search], TerminationStatus]:
+    """Wrap a heuristic: limits do not concern it, and infeasibility is said where a count proves it."""
+
+    def run(instance: Instance, search: Search) -> TerminationStatus:
+        reason = infeasible(instance)
+        if reason is not None:
+            search.message = reason
+            return TerminationStatus.INFEASIBLE
+        found = function(instance)
+        if found is None:
+            return TerminationStatus.NO_SOLUTION
+        search.offer(found, source=function.__name__)
+        return TerminationStatus.FEASIBLE
+
+    return run
+
+
+def bound_by(function: Callable[[Instance], DualsCertificate]) -> Callable[[Instance, Search], TerminationStatus]:
+    """Wrap a bound."""
+
+    def run(instance: Instance, search: Search) -> TerminationStatus:
+        reason = infeasible(instance)
+        if reason is not None:
+            search.message = reason
+            return TerminationStatus.INFEASIBLE
+        certificate = function(instance)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        return TerminationStatus.FEASIBLE
+
+    return run
+
+
+def _begin(instance: Instance, search: Search) -> bool:
+    return search.begin(infeasible(instance), lambda: _warm(instance, search))
+
+
+def _warm(instance: Instance, search: Search) -> None:
+    """Hold the local search's answer before anything longer starts."""
+    found = heuristics.local_search(instance)
+    assert found is not None
+    search.offer(found, source="local-search")
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("exact", "exact", run_exact),
+        Method("columns", "exact", run_columns),
+        Method("dp", "exact", run_dp),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip", "cpsat")),
+        Method("assignment", "exact", run_assignment, solvers=("highs", "cbc", "scip")),
+        Method("minlp", "exact", run_minlp, solvers=("scip",)),
+        Method("beam", "heuristic", heuristic(heuristics.beam)),
+        Method("local-search", "heuristic", heuristic(heuristics.local_search), guarantees.MARGINAL),
+        Method("marginal", "heuristic", heuristic(heuristics.marginal), guarantees.MARGINAL),
+        Method("market", "heuristic", run_market),
+        Method("sampled-market", "heuristic", run_sampled_market, seeded=True),
+        Method("equal", "heuristic", heuristic(heuristics.equal)),
+        Method("fastest-first", "heuristic", heuristic(heuristics.fastest_first)),
+        Method("configuration-lp", "bound", bound_by(bounds.configuration_lp)),
+        Method("relaxation", "bound", bound_by(bounds.relaxation)),
+    )
+}

@@ -1,0 +1,53 @@
+"""The decision of matching_placement: which workers each job gets."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dlsched.core.errors import InputError
+from dlsched.core.frozen import FrozenMapping
+from dlsched.core.messages import field_path, shown
+from dlsched.matching_placement.instance import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Ids of the workers by job id; immutable.
+
+    >>> Placement({"a": ["v0", "t0"]}).workers["a"]
+    ('v0', 't0')
+    """
+
+    workers: Mapping[str, Sequence[str]]
+
+    def __post_init__(self) -> None:
+        frozen = FrozenMapping({job: tuple(held) for job, held in self.workers.items()})
+        object.__setattr__(self, "workers", frozen)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the placement as result files hold it."""
+        return {"workers": {job: list(held) for job, held in self.workers.items()}}
+
+
+def read_solution(data: Any, instance: Instance) -> Placement:
+    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
+
+    Raises
+    ------
+    InputError
+        It is not ``{"workers": {job: [worker, ...]}}``.
+    """
+    del instance
+    if not isinstance(data, dict) or not isinstance(data.get("workers"), dict):
+        raise InputError("solution.workers: found no object, allowed: {job: [worker, ...]}")
+    if set(data) != {"workers"}:
+        other = next(key for key in data if key != "workers")
+        raise InputError(f"{field_path(('solution', other))}: found an unknown field, allowed: only workers")
+    for job, held in data["workers"].items():
+        where = ("solution", "workers", job)
+        if not isinstance(held, list):
+            raise InputError(f"{field_path(where)}: found {shown(held)}, allowed: a list of worker ids")
+        for place, worker in enumerate(held):
+            if not isinstance(worker, str):
+                raise InputError(f"{field_path((*where, place))}: found {shown(worker)}, allowed: the id of a worker")
+    return Placement(data["workers"])

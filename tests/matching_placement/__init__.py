@@ -1,0 +1,1 @@
+"""Tests of matching_placement, one file a room."""

@@ -1,0 +1,35 @@
+"""Random instances for tests, from a seed; another way than the package's generator."""
+
+import numpy as np
+
+from dlsched.matching_placement.instance import Instance
+
+
+def draw(seed, *, types, each, jobs, exchange=True, most=None, able=0.9):
+    """``types`` types of ``each`` workers, the first of which can serve every job."""
+    rng = np.random.default_rng(seed)
+    bandwidth = rng.choice([1.25e9, 3e9, 6e9], types).tolist()
+    base = np.sort(rng.uniform(50, 500, types))
+    return Instance(
+        name=f"drawn-{seed}",
+        workers=[
+            {"id": f"w{kind}-{place}", "type": f"t{kind}", "bandwidth_bytes_per_s": bandwidth[kind]}
+            for kind in range(types)
+            for place in range(each)
+        ],
+        jobs=[
+            {
+                "id": f"j{job}",
+                "iterations": float(rng.integers(1000, 20000)),
+                "batch_samples": 256,
+                "gradient_bytes": float(rng.uniform(1e7, 1e9)) if exchange else 0.0,
+                "samples_per_s": {
+                    f"t{kind}": float(base[kind] * rng.uniform(0.6, 1.4))
+                    for kind in range(types)
+                    if kind == 0 or rng.random() < able
+                },
+                **({} if most is None else {"max_workers": most}),
+            }
+            for job in range(jobs)
+        ],
+    )

@@ -1,0 +1,164 @@
+"""The exact routes of our own agree with each other, at sizes that brute force cannot reach, and prove what they say."""
+
+import numpy as np
+import pytest
+
+import dlsched
+from dlsched import Limits, TerminationStatus, matching_placement
+from dlsched.matching_placement import closing, pricing
+from dlsched.matching_placement.arrays import arrays, counts_of, placement
+from dlsched.matching_placement.closing import cheapest_within, close_gap, columns_within
+from dlsched.matching_placement.columns import generate_columns
+from dlsched.matching_placement.heuristics import best_local
+from dlsched.matching_placement.states import solve_by_states
+
+from .draw import draw
+
+SHAPES = [(2, 6, 4), (3, 4, 4), (4, 2, 3), (9, 1, 3), (1, 12, 5)]
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(4))
+def test_dp_and_columns_agree(seed, shape, exchange):
+    """Two algorithms with nothing in common but the table of times; the certificate's bound is below both."""
+    types, each, jobs = shape
+    instance = draw(seed, types=types, each=each, jobs=jobs, exchange=exchange, able=0.8)
+    by_states, by_columns = (dlsched.solve(instance, method=name) for name in ("dp", "columns"))
+    if by_states.status is TerminationStatus.INFEASIBLE:
+        assert by_columns.status is TerminationStatus.INFEASIBLE
+        return
+    assert by_states.status is by_columns.status is TerminationStatus.OPTIMAL
+    assert by_columns.objective == pytest.approx(by_states.objective, rel=1e-9)
+    assert by_columns.certificate.value <= by_states.objective * (1 + 1e-12)
+
+
+def test_exact_says_which_method_it_chose():
+    """A small instance goes to the dynamic program, a large one to column generation."""
+    small = dlsched.solve(draw(1, types=2, each=2, jobs=2))
+    large = dlsched.solve(draw(1, types=3, each=20, jobs=20))
+    assert small.message.startswith("dp, which needs at most")
+    assert large.message.startswith("columns, since dp could need")
+    assert small.status is large.status is TerminationStatus.OPTIMAL
+
+
+def test_dp_refuses_what_is_too_large():
+    """The sentence has the size and what to use instead."""
+    with pytest.raises(dlsched.UsageError, match=r"method dp would need .* GiB for its states and .* additions"):
+        dlsched.solve(draw(1, types=6, each=40, jobs=20), method="dp")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_gap_is_closed_from_any_incumbent(seed):
+    """From a bad incumbent the search finds the optimum, from the optimum it proves it, from beyond it finds nothing."""
+    instance = draw(seed, types=3, each=4, jobs=4)
+    data = arrays(instance)
+    optimum = data.total(solve_by_states(data, step=lambda: None))
+    prices = generate_columns(data, best_local(data))
+    assert prices.bound <= optimum * (1 + 1e-12)
+    for upper in (1.5 * optimum, optimum * (1 + 1e-9)):
+        bounds = []
+        closed = close_gap(data, prices, upper, tick=lambda: None, proven=bounds.append)
+        assert closed.left == 0
+        assert closed.bound == pytest.approx(optimum, rel=1e-8)
+        assert all(bound <= optimum * (1 + 1e-8) for bound in bounds)
+        if closed.counts is not None:
+            assert data.total(closed.counts) == pytest.approx(optimum, rel=1e-9)
+    slack = optimum * (1 - 1e-6) - prices.bound
+    if slack > 0:
+        assert cheapest_within(data, prices, columns_within(data, prices, slack), slack) is None
+
+
+def test_with_too_many_labels_a_program_goes_on(monkeypatch):
+    """HiGHS proves the optimum over the configurations that can matter, and the result names both."""
+    instance = draw(3, types=4, each=5, jobs=6)
+    optimum = dlsched.solve(instance, method="columns")
+    monkeypatch.setattr(closing, "LARGEST", 3)
+    monkeypatch.setattr("dlsched.matching_placement.methods.search_beam", lambda *args, **kwargs: None)
+    result = dlsched.solve(instance, method="columns")
+    assert result.status is TerminationStatus.OPTIMAL
+    assert result.objective == pytest.approx(optimum.objective, rel=1e-9)
+    assert "HiGHS" in result.solver
+    assert "HiGHS" in result.bound_source
+
+
+def test_with_too_many_configurations_the_gap_is_reported(monkeypatch):
+    """No program either: the best placement is returned with the bound that is proven, and a sentence."""
+    instance = draw(3, types=4, each=5, jobs=6)
+    optimum = dlsched.solve(instance, method="columns").objective
+    monkeypatch.setattr(closing, "LARGEST", 3)
+    monkeypatch.setattr("dlsched.matching_placement.formulations.milp.LARGEST", 3)
+    monkeypatch.setattr("dlsched.matching_placement.methods.search_beam", lambda *args, **kwargs: None)
+    result = dlsched.solve(instance, method="columns")
+    assert result.status is TerminationStatus.FEASIBLE
+    assert "too many" in result.message
+    assert result.bound <= optimum <= result.objective
+
+
+def test_a_node_limit_keeps_answer_and_bound():
+    """Stopped in column generation: the local search's placement is held."""
+    result = dlsched.solve(draw(2, types=3, each=20, jobs=20), limits=Limits(nodes=3))
+    assert result.status is TerminationStatus.NODE_LIMIT
+    assert result.solution is not None
+
+
+def test_a_better_start_is_kept():
+    """The user's start is the incumbent."""
+    instance = draw(4, types=3, each=8, jobs=6)
+    best = dlsched.solve(instance, method="columns")
+    stopped = dlsched.solve(instance, method="columns", start=best, limits=Limits(nodes=1))
+    assert stopped.objective == best.objective
+
+
+def test_counts_and_placements_are_one(seed=5):
+    """Counts to workers and back."""
+    instance = draw(seed, types=3, each=4, jobs=3)
+    counts = best_local(arrays(instance))
+    assert (counts_of(instance, placement(instance, counts)) == counts).all()
+    assert not matching_placement.check(instance, placement(instance, counts))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_workers_and_more_bandwidth_never_hurt(seed):
+    """Another worker, or twice the bandwidth of a type: the optimum does not rise."""
+    instance = draw(seed, types=3, each=5, jobs=5)
+    before = dlsched.solve(instance).objective
+    data = instance.as_data()
+    del data["format"]
+    extra = {"id": "new", **{key: data["workers"][0][key] for key in ("type", "bandwidth_bytes_per_s")}}
+    more = matching_placement.Instance(**(data | {"workers": [*data["workers"], extra]}))
+    assert dlsched.solve(more).objective <= before * (1 + 1e-9)
+    kind = data["workers"][0]["type"]
+    faster = [
+        worker | {"bandwidth_bytes_per_s": worker["bandwidth_bytes_per_s"] * (2 if worker["type"] == kind else 1)}
+        for worker in data["workers"]
+    ]
+    assert dlsched.solve(matching_placement.Instance(**(data | {"workers": faster}))).objective <= before * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_relabelling_and_powers_of_two_change_nothing_else(seed):
+    """Shuffled jobs and workers: the same optimum. Iterations times 4: four times the optimum, exactly."""
+    instance = draw(seed, types=3, each=5, jobs=5)
+    before = dlsched.solve(instance)
+    data = instance.as_data()
+    del data["format"]
+    rng = np.random.default_rng(seed)
+    shuffled = {key: [data[key][place] for place in rng.permutation(len(data[key]))] for key in ("workers", "jobs")}
+    assert dlsched.solve(matching_placement.Instance(**(data | shuffled))).objective == pytest.approx(
+        before.objective, rel=1e-12
+    )
+    longer = [job | {"iterations": 4 * job["iterations"]} for job in data["jobs"]]
+    scaled = dlsched.solve(matching_placement.Instance(**(data | {"jobs": longer})))
+    assert scaled.objective == pytest.approx(4 * before.objective, rel=1e-12)
+
+
+def test_labels_are_compared_in_as_many_words_as_they_need():
+    """A hundred types: count vectors do not fit into one machine word."""
+    assert pricing.LARGEST > 0
+    stock = np.full(100, 3)
+    rng = np.random.default_rng(0)
+    taken = rng.integers(0, 4, (50, 100))
+    taken = np.vstack((taken, taken[:10]))
+    spent = np.arange(60.0)
+    assert sorted(closing._first_of_each(taken, spent, stock).tolist()) == list(range(50))
