@@ -65,6 +65,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/trend.py
 	$(BIN)/python benchmarks/patterns.py
 	$(BIN)/python benchmarks/streams.py
+	$(BIN)/python benchmarks/placement.py
+	$(BIN)/python benchmarks/placement_heuristics.py
+	$(BIN)/python benchmarks/placement_growth.py
 	$(BIN)/python benchmarks/shipped.py
 
 clean:

@@ -8,6 +8,8 @@ import pytest
 
 import dlsched
 from dlsched import FAMILIES
+from dlsched.matching_placement.arrays import arrays
+from dlsched.matching_placement.configurations import count_configurations
 from dlsched.ring_allocation.costs import cost_table
 
 ROOT = Path(__file__).parent.parent / "instances"
@@ -15,13 +17,16 @@ FILES = sorted(ROOT.glob("*/*.json"))
 
 
 def test_there_are_enough() -> None:
-    """At least twenty of ring_allocation, from two jobs to ten thousand on 65,536 GPUs; at least twelve streams."""
+    """At least twenty of ring_allocation, from two jobs to ten thousand on 65,536 GPUs; streams, placements."""
     data = [json.loads(path.read_text(encoding="utf-8")) for path in FILES]
     sizes = [(len(file["jobs"]), file["gpus"]) for file in data if file["format"] == "dlsched/ring_allocation/1"]
     assert len(sizes) >= 20
     assert (2, 6) in sizes and (10_000, 65_536) in sizes
     streams = [file for file in data if file["format"] == "dlsched/elastic_stream/1"]
     assert len(streams) >= 12 and sum("optimum" in file["known"] for file in streams) >= 4
+    placements = [file for file in data if file["format"] == "dlsched/matching_placement/1"]
+    assert len(placements) >= 15 and sum("optimum" in file["known"] for file in placements) >= 15
+    assert sum(any(worker["type"] == "A100" for worker in file["workers"]) for file in placements) >= 4
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
@@ -52,13 +57,19 @@ def test_what_is_known_is_proven_again(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
 def test_known_optimum_by_another_code_base(path: Path, solver: str) -> None:
-    """HiGHS proves every stated optimum; CBC and SCIP those of allocations of at most 10,000 pairs."""
+    """HiGHS proves stated optima, of placements those of few configurations; CBC and SCIP those of at most 10,000 pairs."""
     instance = dlsched.read(path)
     if instance.known.optimum is None:
         pytest.skip("its optimum is not known")
     if instance.family == "elastic_stream":
         if solver != "highs" or instance.tick_s is None:
             pytest.skip("streams with ticks are proven by HiGHS")
+    elif instance.family == "matching_placement":
+        data = arrays(instance)
+        if sum(count_configurations(data, job) for job in range(data.jobs)) > (
+            200_000 if solver == "highs" else 10_000
+        ):
+            pytest.skip("too many configurations for this solver")
     elif solver != "highs" and cost_table(instance).pairs > 10_000:
         pytest.skip("too large for this solver")
     result = dlsched.solve(instance, method="milp", solver=solver)

@@ -39,11 +39,14 @@ def configuration_lp(instance: Instance) -> DualsCertificate:
     Raises
     ------
     UsageError
-        The instance is infeasible.
+        The instance is infeasible, or has too many types for the pricing.
     """
     _require_feasible(instance)
     data = arrays(instance)
-    return price_certificate(instance, data, generate_columns(data, best_local(data)))
+    prices = generate_columns(data, best_local(data))
+    if not prices.exact:
+        raise UsageError("the pricing of configuration-lp had too many labels; use relaxation")
+    return price_certificate(instance, data, prices)
 
 
 def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> DualsCertificate:

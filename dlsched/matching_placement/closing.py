@@ -10,7 +10,7 @@ label, finds the cheapest of them or proves that there is none: then L + slack i
 placement is found or it reaches the incumbent's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,13 +19,15 @@ import numpy as np
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 from dlsched.matching_placement.columns import Prices
 from dlsched.matching_placement.configurations import run_lengths
-from dlsched.matching_placement.pricing import LARGEST, Priced, Pricing, TooMany
+from dlsched.matching_placement.pricing import CELLS, Priced, Pricing, TooMany
 
-STAGES = 256.0, 64.0, 16.0, 4.0, 1.0
-"""Parts of the incumbent's slack that are tried in turn."""
+FIRST_SLACK = 1e-5
+"""Of the bound: the slack that is tried first; every next one is ``GROWTH`` times as large, up to the incumbent's."""
+GROWTH = 8
 WIDTH = 1000
 """Labels that the beam search keeps."""
 _BRANCHES = 100  # configurations that a label is extended by in a full beam
+_BEAM_CELLS = 2_000_000  # of one job's pricing in a beam search
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,8 +71,7 @@ def close_gap(
         Called with every better bound.
     """
     bound = prices.bound
-    for part in STAGES:
-        slack = (upper - prices.bound) / part
+    for slack in slacks(bound, upper):
         try:
             found = cheapest_within(arrays, prices, columns_within(arrays, prices, slack, tick), slack, tick=tick)
         except TooMany:
@@ -80,6 +81,16 @@ def close_gap(
         bound = prices.bound + slack
         proven(bound)
     return Closed(None, upper, 0.0)
+
+
+def slacks(bound: float, upper: float) -> Iterator[float]:
+    """Slacks to try in turn; the last is that of the incumbent."""
+    gap = max(0.0, upper - bound)
+    slack = FIRST_SLACK * bound
+    while slack < gap:
+        yield slack
+        slack *= GROWTH
+    yield gap
 
 
 def columns_within(
@@ -94,14 +105,24 @@ def columns_within(
 def search_beam(
     arrays: Arrays, prices: Prices, upper: float, *, width: int = WIDTH, tick: Callable[[], None] | None = None
 ) -> Counts | None:
-    """Return a placement that costs less than ``upper``, shape (S, G), or None: ``close_gap`` with few labels and columns."""
-    for part in STAGES:
-        slack = (upper - prices.bound) / part
-        try:
-            columns = columns_within(arrays, prices, slack, tick)
-        except TooMany:
-            return None
-        few = [Priced(each.counts[:width], each.values[:width]) for each in columns]
+    """Return a placement that costs less than ``upper``, shape (S, G), or None: ``close_gap`` with few labels and columns.
+
+    A job whose configurations within a slack are more than ``width``, or too many to list, keeps those it has.
+    """
+    pricing = [Pricing(arrays, job) for job in range(arrays.jobs)]
+    few: list[Priced] = [each.guess(prices.prices) for each in pricing]
+    full = [False] * arrays.jobs
+    for slack in slacks(prices.bound, upper):
+        for job, each in enumerate(pricing):
+            if full[job]:
+                continue
+            try:
+                listed = each.cheap(prices.prices, prices.least[job] + slack, cells=_BEAM_CELLS, tick=tick)
+            except TooMany:
+                full[job] = True
+                continue
+            full[job] = len(listed.values) >= width
+            few[job] = Priced(listed.counts[:width], listed.values[:width])
         found = cheapest_within(arrays, prices, few, slack, width=width, tick=tick)
         if found is not None:
             return found
@@ -124,7 +145,7 @@ def cheapest_within(
     Raises
     ------
     TooMany
-        At some job more than ``LARGEST`` labels would be kept at once.
+        The labels of some job would have more than ``CELLS`` numbers.
     """
     order = sorted(range(arrays.jobs), key=lambda job: len(columns[job].values))
     fewest = np.array([columns[job].counts.min(axis=0) for job in order])
@@ -139,7 +160,7 @@ def cheapest_within(
         ways = np.searchsorted(extra, slack - spent, side="right")
         if width is not None:
             ways = np.minimum(ways, max(1, _BRANCHES * width // len(spent)))
-        elif int(ways.sum()) > LARGEST:
+        elif int(ways.sum()) * (arrays.types + 10) > CELLS:
             raise TooMany
         parent = np.repeat(np.arange(len(spent)), ways)
         column = run_lengths(ways)

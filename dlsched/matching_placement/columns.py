@@ -18,21 +18,35 @@ import numpy as np
 
 from dlsched.core.errors import SolverError
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
-from dlsched.matching_placement.pricing import Priced, Pricing
+from dlsched.matching_placement.pricing import Priced, Pricing, TooMany
 
 CLOSE = 1e-9
 """Relative difference of the LP and its bound at which the prices are good enough."""
 _SMOOTH = 0.5
-_ROUNDS = 1000
+_ROUNDS = 5000
+_PROVE_EVERY = 50  # rounds, so that a limit finds a bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prices:
-    """Prices per type, shape (G,); the cheapest value of every job at them, shape (S,); and L(p), seconds in all."""
+    """What column generation proved.
+
+    Parameters
+    ----------
+    prices
+        p_g of every type, shape (G,).
+    least
+        min_c (J_i(c) + p c) of every job, shape (S,), or less where ``exact`` is False.
+    bound
+        sum_i least_i - sum_g p_g s_g, seconds in all.
+    exact
+        Whether the pricing could list all labels of every job.
+    """
 
     prices: Floats
     least: Floats
     bound: float
+    exact: bool
 
 
 class Pool:
@@ -112,7 +126,7 @@ def generate_columns(
     center: Floats | None = None
     guessed = -np.inf
     best: Prices | None = None
-    for _ in range(_ROUNDS):
+    for turn in range(1, _ROUNDS + 1):
         prices, duals, value = pool.solve()
         if best is not None and value - best.bound <= CLOSE * value:
             break
@@ -128,22 +142,30 @@ def generate_columns(
             joined = _join(pool, guesses, prices, duals, arrays)
             if joined or trial is prices or center is None:
                 break
-        if joined:
+        if joined and turn % _PROVE_EVERY:
             continue
-        exact = [
-            each.cheap(prices, float(guess.values[0]), tick=tick)
-            for each, guess in zip(pricing, (each.guess(prices) for each in pricing), strict=True)
-        ]
-        least = np.array([found.values[0] for found in exact])
-        bound = float(least.sum()) - float(prices @ arrays.stock)
+        at = prices if not joined or center is None else center
+        found = [_cheapest(each, at, tick) for each in pricing]
+        least = np.array([value for value, _ in found])
+        bound = float(least.sum()) - float(at @ arrays.stock)
         if best is None or bound > best.bound:
-            best = Prices(prices, least, bound)
+            best = Prices(at, least, bound, all(priced is not None for _, priced in found))
             if proven is not None:
                 proven(best)
-        if not _join(pool, exact, prices, duals, arrays):
+        listed = [guess if priced is None else priced for guess, (_, priced) in zip(guesses, found, strict=True)]
+        if not _join(pool, listed, prices, duals, arrays) and not joined:
             break
     assert best is not None
     return best
+
+
+def _cheapest(pricing: Pricing, prices: Floats, tick: Callable[[], None] | None) -> tuple[float, Priced | None]:
+    """Least value of a job and the configurations that have it; a lower bound and None where labels are too many."""
+    try:
+        found = pricing.cheap(prices, float(pricing.guess(prices).values[0]), tick=tick)
+    except TooMany:
+        return pricing.floor(prices), None
+    return float(found.values[0]), found
 
 
 def _join(pool: Pool, found: list[Priced], prices: Floats, duals: Floats, arrays: Arrays) -> bool:

@@ -120,8 +120,8 @@ def beam(instance: Instance, *, width: int = WIDTH) -> Placement | None:
     """Search the placements near the linear programming bound job by job, keeping the ``width`` most promising at each.
 
     1. ``local_search``; prices of the types by column generation (``columns``).
-    2. A beam search over the configurations whose reduced cost is a small part of the gap, a larger part if nothing is
-       found (``closing.search_beam``).
+    2. A beam search over the configurations of small reduced cost, of larger if nothing is found
+       (``closing.search_beam``).
     3. Local search from what it found; the better of both.
 
     Guarantee: none better than that of ``marginal``; ours, from no paper. Cost: that of ``configuration_lp`` and

@@ -39,12 +39,12 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     if infeasible(instance) is None:
         size = additions(arrays(instance))
         if size <= FEW_ADDITIONS:
-            search.say(f"dp, which needs at most {size:,} additions here")
+            search.say(f"dp, which needs at most {size:.3g} additions here")
             status = run_dp(instance, search)
             certificate = bounds.configuration_lp(instance)
             search.prove(certificate.value, source="certificate", certificate=certificate)
             return status
-        search.say(f"columns, since dp could need {size:,} additions")
+        search.say(f"columns, since dp could need {size:.3g} additions")
     return run_columns(instance, search)
 
 
@@ -79,8 +79,11 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
     _warm(instance, search)
 
     def proven(prices: Prices) -> None:
-        certificate = bounds.price_certificate(instance, data, prices)
-        search.prove(certificate.value, source="certificate", certificate=certificate)
+        if prices.exact:
+            certificate = bounds.price_certificate(instance, data, prices)
+            search.prove(certificate.value, source="certificate", certificate=certificate)
+        else:
+            search.prove(prices.bound / data.jobs, source=COLUMNS)
 
     def offer(counts: Counts, source: str) -> None:
         search.offer(placement(instance, counts), source=source)

@@ -26,14 +26,14 @@ TANGENTS = 64
 """Size of the grid of R0; the nearest is off by at most a few per cent, its bound by the square of that."""
 GUESSES = 8
 _NEIGHBOURS = (-2, 2)
-LARGEST = 4_000_000
-"""Labels held at once; about 500 MB."""
+CELLS = 60_000_000
+"""Numbers in the labels held at once, for each label one a type and some more; about 500 MB."""
 _BATCH = 200_000
 _ROUNDING = 1e-12  # relative, by which a threshold is widened
 
 
 class TooMany(Exception):  # noqa: N818  a signal, not an error
-    """More than ``LARGEST`` labels would be held at once."""
+    """The labels would have more numbers than are allowed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,15 +95,18 @@ class Pricing:
         order = np.argsort(values, kind="stable")[:GUESSES]
         return Priced(np.array(counts, dtype=np.int64)[order], np.array(values)[order])
 
-    def cheap(self, prices: Floats, threshold: float, *, tick: Callable[[], None] | None = None) -> Priced:
+    def cheap(
+        self, prices: Floats, threshold: float, *, cells: int | None = None, tick: Callable[[], None] | None = None
+    ) -> Priced:
         """List every configuration with J(c) + p c <= threshold, cheapest first; ``tick`` is called at every type.
 
         Raises
         ------
         TooMany
-            More than ``LARGEST`` labels at once.
+            Labels of more than ``cells`` numbers at once (None: ``CELLS``).
         """
         threshold += _ROUNDING * abs(threshold)
+        most = (CELLS if cells is None else cells) // (len(self.kinds) + 10)
         exchange = np.minimum.accumulate(self.exchange[::-1])[::-1]  # of the fastest type to come
         totals = [self._totals(prices, first) for first in range(len(self.kinds))] + [np.zeros((TANGENTS, 1))]
         sizes = self.sizes
@@ -115,11 +118,17 @@ class Pricing:
         batch = max(1, _BATCH // max(1, int(self.stock.max(initial=1))))
         for begin in range(0, len(kept), batch):
             chosen = kept[begin : begin + batch]
-            parts.append(self._grow(prices, threshold, sizes[chosen], tangent[chosen], totals, exchange, tick))
+            parts.append(self._grow(prices, threshold, sizes[chosen], tangent[chosen], totals, exchange, most, tick))
         counts = np.concatenate([part.counts for part in parts] or [np.zeros((0, self.all_kinds), dtype=np.int64)])
         values = np.concatenate([part.values for part in parts] or [np.zeros(0)])
         order = np.argsort(values, kind="stable")
         return Priced(counts[order], values[order])
+
+    def floor(self, prices: Floats) -> float:
+        """Return a lower bound on the least J(c) + p c, from the labels at the root alone."""
+        sizes = self.sizes
+        root = 2 * self.work / self.points[:, None] + self._totals(prices, 0)[:, sizes]
+        return float((root.max(axis=0) + self.exchange.min() * ((sizes - 1) / sizes)).min()) * (1 - _ROUNDING)
 
     def _totals(self, prices: Floats, first: int) -> Floats:
         _, linear = self._units(prices, first)
@@ -133,9 +142,10 @@ class Pricing:
         tangent: Counts,
         totals: list[Floats],
         exchange: Floats,
+        most: int,
         tick: Callable[[], None] | None,
     ) -> Priced:
-        """Extend labels type by type; ``size`` and ``tangent`` have one entry for each label at the root."""
+        """Extend labels type by type; ``size`` and ``tangent`` have one entry for each label at the root, ``most`` at once."""
         rows = np.zeros((len(size), len(self.kinds)), dtype=np.int64)
         left, rate, paid = size.copy(), np.zeros(len(size)), np.zeros(len(size))
         slowest = np.full(len(size), -1)
@@ -144,7 +154,7 @@ class Pricing:
                 tick()
             low = np.maximum(0, left - self.after[kind + 1])
             ways = np.maximum(0, np.minimum(left, self.stock[kind]) - low + 1)
-            if int(ways.sum()) > LARGEST:
+            if int(ways.sum()) > most:
                 raise TooMany
             kept = np.repeat(np.arange(len(left)), ways)
             added = run_lengths(ways) + low[kept]

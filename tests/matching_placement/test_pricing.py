@@ -72,7 +72,7 @@ def test_guesses_are_configurations_with_their_values(seed):
 
 def test_too_many_labels_are_refused(monkeypatch):
     """Labels are counted before they are made."""
-    monkeypatch.setattr(pricing, "LARGEST", 10)
+    monkeypatch.setattr(pricing, "CELLS", 100)
     data = arrays(draw(1, types=3, each=4, jobs=1))
     with pytest.raises(TooMany):
         Pricing(data, 0).cheap(np.zeros(3), 1e12)
