@@ -103,4 +103,6 @@ _ALLOWED = {
 
 def _allowed(error: Any) -> str:
     pattern = _ALLOWED.get(error["type"])
+    if error["type"] == "too_short" and isinstance(error["input"], dict):
+        pattern = "an object with at least {min_length} entries"
     return str(error["msg"]) if pattern is None else pattern.format(**error.get("ctx", {}))

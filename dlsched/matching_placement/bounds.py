@@ -13,6 +13,8 @@ m_i <= n <= M_i (1 - 1/n is concave, equal at both ends). A convex program in R_
 solved by tangents (w / R >= 2 w / R0 - w R / R0^2), each round a linear program whose value is a bound; Kelley 1960.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dlsched.core.certificate import DualsCertificate, rounded_down
@@ -31,10 +33,11 @@ _FIRST = np.geomspace(0.1, 10, 13)  # of the rates of a good placement: where th
 _ROUNDING = 1e-11  # relative error of a bound computed in floats, with room
 
 
-def configuration_lp(instance: Instance) -> DualsCertificate:
+def configuration_lp(instance: Instance, *, tick: Callable[[], None] | None = None) -> DualsCertificate:
     """Bound of the linear program over configurations; its prices per type are the certificate.
 
-    Cost: tens of rounds, each a linear program over some hundred columns and milliseconds a job of pricing.
+    ``tick`` is called in every round; it may raise to stop. Cost: tens of rounds with few types, hundreds with many; a
+    round is a linear program over the columns held and some milliseconds a job of pricing, more with many workers.
 
     Raises
     ------
@@ -43,7 +46,7 @@ def configuration_lp(instance: Instance) -> DualsCertificate:
     """
     _require_feasible(instance)
     data = arrays(instance)
-    prices = generate_columns(data, best_local(data))
+    prices = generate_columns(data, best_local(data), tick=tick)
     if not prices.exact:
         raise UsageError("the pricing of configuration-lp had too many labels; use relaxation")
     return price_certificate(instance, data, prices)
@@ -55,10 +58,10 @@ def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> Duals
     return DualsCertificate("milp", _stock_rows(instance, prices.prices), (prices.bound - room) / data.jobs)
 
 
-def relaxation(instance: Instance) -> DualsCertificate:
+def relaxation(instance: Instance, *, tick: Callable[[], None] | None = None) -> DualsCertificate:
     """Bound of the convex relaxation, computed in exact arithmetic from its multipliers and rounded down.
 
-    Cost: some tens of linear programs with S G variables.
+    ``tick`` is called in every round; it may raise to stop. Cost: some tens of linear programs with S G variables.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def relaxation(instance: Instance) -> DualsCertificate:
     """
     _require_feasible(instance)
     data = arrays(instance)
-    prices, slopes = _tangents(data, best_local(data))
+    prices, slopes = _tangents(data, best_local(data), tick)
     labels = plain_labels([job.id for job in instance.jobs], "j")
     rows = _stock_rows(instance, prices) | {
         f"rate_{label}": -slope for label, slope in zip(labels, (slopes / data.jobs).tolist(), strict=True) if slope > 0
@@ -77,7 +80,7 @@ def relaxation(instance: Instance) -> DualsCertificate:
     )
 
 
-def _tangents(data: Arrays, start: Counts) -> tuple[Floats, Floats]:
+def _tangents(data: Arrays, start: Counts, tick: Callable[[], None] | None) -> tuple[Floats, Floats]:
     """Multipliers of the stock rows, shape (G,), and of the rate rows, shape (S,), both >= 0."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, vstack
@@ -95,6 +98,8 @@ def _tangents(data: Arrays, start: Counts) -> tuple[Floats, Floats]:
     rows, right, slopes = [], [], []
     fresh = [held * factor for factor in _FIRST]
     for _ in range(_ROUNDS):
+        if tick is not None:
+            tick()
         for points in fresh:
             slopes.append(data.work / points**2)
             rows.append(-times - rates * (slopes[-1] / unit)[:, None])

@@ -32,6 +32,7 @@ from dlsched.matching_placement.instance import Instance, Job
 Floats = npt.NDArray[np.float64]
 
 _ERROR = 2.0**-40  # of sums, products and quotients of a few thousand terms >= 0
+_VAST = 1e150  # prices below leave room for sums and quotients
 _SLACK = 1 + 1e-9  # no vector within rounding of the best is dropped
 
 
@@ -72,6 +73,8 @@ def _require_rows(rows: Mapping[str, float], allowed: set[str]) -> None:
             raise ValueError(f"there is no row {name!r}")
         if not (math.isfinite(multiplier) and multiplier <= 0):
             raise ValueError(f"multiplier {multiplier} of row {name!r} (<=) has the wrong sign or is not finite")
+        if multiplier < -_VAST:
+            raise ValueError(f"multiplier {multiplier} of row {name!r} is below {-_VAST:g}")
 
 
 def _rational(value: float) -> Fraction:
@@ -111,7 +114,7 @@ def least_value(instance: Instance, job: Job, prices: Mapping[str, float]) -> fl
         reach = (size <= most) & (size + int(stock[to_come].sum()) >= job.min_workers)
         done = reach & (size >= max(1, job.min_workers))
         best = min(best, float((known[done] + work / rate[done]).min(initial=math.inf)))
-        kept = np.flatnonzero(reach & (bound <= best * _SLACK))
+        kept = np.flatnonzero(reach & ~(bound > best * _SLACK))
         kept = kept[_undominated(size[kept], slow[kept], rate[kept], paid[kept])]
         size, slow, rate, paid = size[kept], slow[kept], rate[kept], paid[kept]
     return best
@@ -135,10 +138,9 @@ def _cheapest_rate(work: float, rate: Floats, rates: Floats, price: Floats, stoc
     """Least of w / (R' + x) + price of x over fractions of the types to come, for every R' in ``rate``."""
     reached, paid = rate.copy(), np.zeros(len(rate))
     for kind in np.argsort(price / rates).tolist():
-        slope = price[kind] / rates[kind]
-        target = math.sqrt(work / slope) if slope > 0 else math.inf
+        target = math.sqrt(work) * math.sqrt(rates[kind]) / math.sqrt(price[kind]) if price[kind] > 0 else math.inf
         following = np.maximum(reached, np.minimum(reached + stock[kind] * rates[kind], target))
-        paid += (following - reached) * slope
+        paid += price[kind] * ((following - reached) / rates[kind])
         reached = following
     paid += np.divide(work, reached, out=np.full(len(rate), np.inf), where=reached > 0)
     return paid

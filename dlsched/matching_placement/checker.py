@@ -109,7 +109,9 @@ def jain_index(instance: Instance, placement: Placement) -> float:
         time / equal_share_time(instance, job)
         for job, time in zip(instance.jobs, completion_times(instance, placement).values(), strict=True)
     ]
-    return math.fsum(ratios) ** 2 / (len(ratios) * math.fsum(ratio * ratio for ratio in ratios))
+    largest = max(ratios)
+    parts = [ratio / largest for ratio in ratios]
+    return math.fsum(parts) ** 2 / (len(parts) * math.fsum(part * part for part in parts))
 
 
 def equal_share_time(instance: Instance, job: Job) -> float:

@@ -26,6 +26,7 @@ FIRST_SLACK = 1e-5
 GROWTH = 8
 WIDTH = 1000
 """Labels that the beam search keeps."""
+_ROUNDING = 1e-12  # relative to all times and prices that add up to a slack
 _BRANCHES = 100  # configurations that a label is extended by in a full beam
 _BEAM_CELLS = 2_000_000  # of one job's pricing in a beam search
 
@@ -41,12 +42,12 @@ class Closed:
     bound
         Proven, seconds in all.
     left
-        Where the search gave up: the slack that had too many labels, else 0.
+        Where the search gave up: the slack that had too many labels, else None.
     """
 
     counts: Counts | None
     bound: float
-    left: float
+    left: float | None
 
 
 def close_gap(
@@ -71,22 +72,24 @@ def close_gap(
         Called with every better bound.
     """
     bound = prices.bound
+    room = _ROUNDING * float(prices.least.sum() + prices.prices @ arrays.stock)
     for slack in slacks(bound, upper):
         try:
-            found = cheapest_within(arrays, prices, columns_within(arrays, prices, slack, tick), slack, tick=tick)
+            columns = columns_within(arrays, prices, slack + room, tick)
+            found = cheapest_within(arrays, prices, columns, slack + room, tick=tick)
         except TooMany:
             return Closed(None, bound, slack)
         if found is not None:
-            return Closed(found, arrays.total(found), 0.0)
-        bound = prices.bound + slack
+            return Closed(found, arrays.total(found), None)
+        bound = prices.bound + slack - room
         proven(bound)
-    return Closed(None, upper, 0.0)
+    return Closed(None, upper, None)
 
 
 def slacks(bound: float, upper: float) -> Iterator[float]:
     """Slacks to try in turn; the last is that of the incumbent."""
     gap = max(0.0, upper - bound)
-    slack = FIRST_SLACK * bound
+    slack = FIRST_SLACK * max(bound, 1e-3 * upper)
     while slack < gap:
         yield slack
         slack *= GROWTH
@@ -148,6 +151,8 @@ def cheapest_within(
         The labels of some job would have more than ``CELLS`` numbers.
     """
     order = sorted(range(arrays.jobs), key=lambda job: len(columns[job].values))
+    if not len(columns[order[0]].values):
+        return None
     fewest = np.array([columns[job].counts.min(axis=0) for job in order])
     most = np.array([columns[job].counts.max(axis=0) for job in order])
     taken = np.zeros((1, arrays.types), dtype=np.int64)

@@ -162,7 +162,9 @@ def generate_columns(
 def _cheapest(pricing: Pricing, prices: Floats, tick: Callable[[], None] | None) -> tuple[float, Priced | None]:
     """Least value of a job and the configurations that have it; a lower bound and None where labels are too many."""
     try:
-        found = pricing.cheap(prices, float(pricing.guess(prices).values[0]), tick=tick)
+        found = pricing.cheap(
+            prices, float(pricing.guess(prices).values[0]), tick=tick
+        )  # never empty: it finds the guess
     except TooMany:
         return pricing.floor(prices), None
     return float(found.values[0]), found

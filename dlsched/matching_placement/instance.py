@@ -14,7 +14,6 @@ code                           mathematics
 =============================  ==================================================================================
 """
 
-import math
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
 
@@ -30,6 +29,10 @@ Rates = Annotated[
     AfterValidator(FrozenMapping),
     PlainSerializer(dict, return_type=dict[str, float]),
 ]
+
+
+_MODERATE = 1e-100, 1e100
+_ALLOWED = "a number from 1e-100 to 1e100"
 
 
 class Worker(BaseModel):
@@ -122,16 +125,24 @@ class Instance(InstanceFile):
         return self
 
     def _refuse_overflow(self) -> None:
+        """Times, rates and bandwidths must leave room for squares and quotients in double precision."""
+        for place, worker in enumerate(self.workers):
+            if not _MODERATE[0] <= worker.bandwidth_bytes_per_s <= _MODERATE[1]:
+                found = f"{worker.bandwidth_bytes_per_s}"
+                raise Refused(found, _ALLOWED, "workers", place, "bandwidth_bytes_per_s")
         slowest = min(worker.bandwidth_bytes_per_s for worker in self.workers)
-        total = 0.0
         for place, job in enumerate(self.jobs):
-            samples, sent = job.iterations * job.batch_samples, 2 * job.iterations * job.gradient_bytes
             rates = job.samples_per_s.values()
-            total += samples / min(rates) + sent / slowest
-            fastest = len(self.workers) * max(rates)
-            if not (math.isfinite(total) and math.isfinite(fastest) and samples / fastest > 0):
-                allowed = "times of which the sum is finite and none is 0 in double precision"
-                raise Refused("times that overflow or vanish", allowed, "jobs", place)
+            for kind, rate in job.samples_per_s.items():
+                if not _MODERATE[0] <= rate <= _MODERATE[1]:
+                    raise Refused(f"{rate}", _ALLOWED, "jobs", place, "samples_per_s", kind)
+            samples, sent = job.iterations * job.batch_samples, 2 * job.iterations * job.gradient_bytes
+            longest = samples / min(rates) + sent / slowest
+            shortest = min(samples, samples / (len(self.workers) * max(rates)))
+            if not (longest <= _MODERATE[1] and shortest >= _MODERATE[0]):
+                raise Refused(
+                    "times that are vast or vanish", "samples and seconds of a job from 1e-100 to 1e100", "jobs", place
+                )
 
     @cached_property
     def types(self) -> dict[str, tuple[int, ...]]:

@@ -18,16 +18,16 @@ one demand set, and workers of a type have equal prices at the start; if equal, 
 alternating paths reach all or none of them, and they are raised together.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, placement
-from dlsched.matching_placement.categories import Sizes, categories, count_categories
+from dlsched.matching_placement.categories import Sizes, categories
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
@@ -196,12 +196,15 @@ def market(instance: Instance) -> Placement | None:
     return placement(instance, min(all_markets(data), key=data.total))
 
 
-def all_markets(data: Arrays) -> Iterator[Counts]:
+def all_markets(data: Arrays, *, tick: Callable[[], None] | None = None) -> Iterator[Counts]:
     """Placement of every category that can be served, shape (S, G) each; errors as ``market``."""
-    count = count_categories(data)
-    if count > MOST_CATEGORIES:
-        raise UsageError(f"{count:,} categories, allowed: up to {MOST_CATEGORIES:,}; use sampled-market")
+    if next(islice(categories(data), MOST_CATEGORIES, None), None) is not None:
+        raise UsageError(
+            f"more than {MOST_CATEGORIES:,} categories, allowed: up to {MOST_CATEGORIES:,}; use sampled-market"
+        )
     for sizes in categories(data):
+        if tick is not None:
+            tick()
         outcome = market_placement(data, sizes)
         if outcome is not None:
             yield outcome[0]

@@ -12,8 +12,8 @@ from dlsched.core.gap import meets
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds, guarantees, heuristics
-from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
-from dlsched.matching_placement.closing import close_gap, columns_within, search_beam
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
+from dlsched.matching_placement.closing import GROWTH, close_gap, columns_within, search_beam
 from dlsched.matching_placement.columns import Prices, generate_columns
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import Instance
@@ -41,7 +41,7 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
         if size <= FEW_ADDITIONS:
             search.say(f"dp, which needs at most {size:.3g} additions here")
             status = run_dp(instance, search)
-            certificate = bounds.configuration_lp(instance)
+            certificate = bounds.configuration_lp(instance, tick=search.tick)
             search.prove(certificate.value, source="certificate", certificate=certificate)
             return status
         search.say(f"columns, since dp could need {size:.3g} additions")
@@ -77,6 +77,7 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
         return TerminationStatus.INFEASIBLE
     data = arrays(instance)
     _warm(instance, search)
+    start = counts_of(instance, search.solution)
 
     def proven(prices: Prices) -> None:
         if prices.exact:
@@ -92,7 +93,9 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
         assert search.objective is not None
         return search.objective * data.jobs
 
-    prices = generate_columns(data, heuristics.best_local(data), tick=lambda: search.tick(1), proven=proven)
+    prices = generate_columns(data, start, tick=lambda: search.tick(1), proven=proven)
+    if _met(search):
+        return TerminationStatus.OPTIMAL
     found = search_beam(data, prices, total(), tick=search.tick)
     if found is not None:
         offer(improve(data, found), "beam")
@@ -105,11 +108,15 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
     )
     if closed.counts is not None:
         offer(closed.counts, COLUMNS)
-    if closed.left == 0:
+    if closed.left is None:
         assert search.objective is not None
         search.prove(search.objective, source=COLUMNS)
         return TerminationStatus.OPTIMAL
     return _by_programs(instance, data, prices, closed.left, search)
+
+
+def _met(search: Search) -> bool:
+    return search.objective is not None and search.bound is not None and meets(search.objective, search.bound)
 
 
 def _by_programs(instance: Instance, data: Arrays, prices: Prices, slack: float, search: Search) -> TerminationStatus:
@@ -117,7 +124,7 @@ def _by_programs(instance: Instance, data: Arrays, prices: Prices, slack: float,
     from dlsched.matching_placement.formulations.milp import LARGEST, build_milp
     from dlsched.solvers.milp import solve_milp
 
-    while True:
+    while not _met(search):
         try:
             columns = [each.counts for each in columns_within(data, prices, slack, search.tick)]
         except TooMany:
@@ -137,16 +144,15 @@ def _by_programs(instance: Instance, data: Arrays, prices: Prices, slack: float,
         bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
         if bound is not None:
             search.prove(min(bound, beyond), source=f"{COLUMNS} and {outcome.solver}")
-        assert search.objective is not None and search.bound is not None
-        if meets(search.objective, search.bound):
-            return TerminationStatus.OPTIMAL
-        if prices.bound + slack >= search.objective * data.jobs:
+        assert search.objective is not None
+        if prices.bound + slack >= search.objective * data.jobs and not _met(search):
             search.say(f"{outcome.solver} had every configuration that can matter, and its bound proves less")
             return TerminationStatus.FEASIBLE
-        if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE):
-            search.message = outcome.message
+        if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE) and not _met(search):
+            search.say(outcome.message)
             return outcome.status
-        slack *= 4
+        slack *= GROWTH
+    return TerminationStatus.OPTIMAL
 
 
 def run_milp(instance: Instance, search: Search) -> TerminationStatus:
@@ -199,12 +205,11 @@ def run_market(instance: Instance, search: Search) -> TerminationStatus:
     if not search.begin(infeasible(instance), lambda: None):
         return TerminationStatus.INFEASIBLE
     data, least = arrays(instance), math.inf
-    for counts in all_markets(data):
+    for counts in all_markets(data, tick=lambda: search.tick(1)):
         total = data.total(counts)
         if total < least:
             least = total
             search.offer(placement(instance, counts), source="market")
-        search.tick(1)
     return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
 
@@ -222,7 +227,9 @@ def run_sampled_market(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
 
-def heuristic(function: Callable[[Instance], Placement | None]) -> Callable[[Instance, Search], TerminationStatus]:
+def heuristic(
+    name: str, function: Callable[[Instance], Placement | None]
+) -> Callable[[Instance, Search], TerminationStatus]:
     """Wrap a heuristic: limits do not concern it, and infeasibility is said where a count proves it."""
 
     def run(instance: Instance, search: Search) -> TerminationStatus:
@@ -233,21 +240,21 @@ def heuristic(function: Callable[[Instance], Placement | None]) -> Callable[[Ins
         found = function(instance)
         if found is None:
             return TerminationStatus.NO_SOLUTION
-        search.offer(found, source=function.__name__)
+        search.offer(found, source=name)
         return TerminationStatus.FEASIBLE
 
     return run
 
 
-def bound_by(function: Callable[[Instance], DualsCertificate]) -> Callable[[Instance, Search], TerminationStatus]:
-    """Wrap a bound."""
+def bound_by(function: Callable[..., DualsCertificate]) -> Callable[[Instance, Search], TerminationStatus]:
+    """Wrap a bound, which stops at a limit."""
 
     def run(instance: Instance, search: Search) -> TerminationStatus:
         reason = infeasible(instance)
         if reason is not None:
             search.message = reason
             return TerminationStatus.INFEASIBLE
-        certificate = function(instance)
+        certificate = function(instance, tick=search.tick)
         search.prove(certificate.value, source="certificate", certificate=certificate)
         return TerminationStatus.FEASIBLE
 
@@ -260,9 +267,8 @@ def _begin(instance: Instance, search: Search) -> bool:
 
 def _warm(instance: Instance, search: Search) -> None:
     """Hold the local search's answer before anything longer starts."""
-    found = heuristics.local_search(instance)
-    assert found is not None
-    search.offer(found, source="local-search")
+    data = arrays(instance)
+    search.offer(placement(instance, heuristics.best_local(data)), source="local-search")
 
 
 METHODS = {
@@ -274,13 +280,13 @@ METHODS = {
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip", "cpsat")),
         Method("assignment", "exact", run_assignment, solvers=("highs", "cbc", "scip")),
         Method("minlp", "exact", run_minlp, solvers=("scip",)),
-        Method("beam", "heuristic", heuristic(heuristics.beam)),
-        Method("local-search", "heuristic", heuristic(heuristics.local_search), guarantees.MARGINAL),
-        Method("marginal", "heuristic", heuristic(heuristics.marginal), guarantees.MARGINAL),
+        Method("beam", "heuristic", heuristic("beam", heuristics.beam)),
+        Method("local-search", "heuristic", heuristic("local-search", heuristics.local_search), guarantees.MARGINAL),
+        Method("marginal", "heuristic", heuristic("marginal", heuristics.marginal), guarantees.MARGINAL),
         Method("market", "heuristic", run_market),
         Method("sampled-market", "heuristic", run_sampled_market, seeded=True),
-        Method("equal", "heuristic", heuristic(heuristics.equal)),
-        Method("fastest-first", "heuristic", heuristic(heuristics.fastest_first)),
+        Method("equal", "heuristic", heuristic("equal", heuristics.equal)),
+        Method("fastest-first", "heuristic", heuristic("fastest-first", heuristics.fastest_first)),
         Method("configuration-lp", "bound", bound_by(bounds.configuration_lp)),
         Method("relaxation", "bound", bound_by(bounds.relaxation)),
     )

@@ -29,7 +29,7 @@ _NEIGHBOURS = (-2, 2)
 CELLS = 60_000_000
 """Numbers in the labels held at once, for each label one a type and some more; about 500 MB."""
 _BATCH = 200_000
-_ROUNDING = 1e-12  # relative, by which a threshold is widened
+_ROUNDING = 1e-10  # relative, by which a threshold is widened: sums of many rates are rounded many times
 
 
 class TooMany(Exception):  # noqa: N818  a signal, not an error

@@ -43,6 +43,8 @@ def draws_needed(q: float, delta: float) -> int:
 
 
 DRAWS = draws_needed(0.01, 0.01)
+LARGEST_TABLE = 1_000_000
+"""Jobs times workers, beyond which the table for uniform draws would need too much memory: all draws are guided."""
 
 LAWS: tuple[Law, ...] = (lambda data, generator, table: draw_category(data, generator, table=table), draw_guided)
 """All categories alike, and near the square root rule."""
@@ -105,8 +107,11 @@ def _chain(
 ) -> Iterator[Sizes]:
     """The smallest sizes, then a category for every tick."""
     yield tuple(data.least.tolist())
-    table = completions(data)
-    if table[0][-1] <= draws:
+    large = data.jobs * int(data.stock.sum()) > LARGEST_TABLE
+    if large:
+        laws = [draw_guided]
+    table = [] if large else completions(data)
+    if table and table[0][-1] <= draws:
         for sizes in categories(data):
             tick()
             yield sizes

@@ -59,7 +59,8 @@ def solve(model: Any, limits: Limits) -> Outcome:
     options: dict[str, float | int] = {
         "parallel/maxnthreads": limits.threads,
         "numerics/feastol": FEASIBILITY,
-        "numerics/dualfeastol": FEASIBILITY,  # looser beside a tight feastol, SoPlex can cycle for ever
+        "numerics/dualfeastol": FEASIBILITY,
+        "propagating/obbt/freq": -1,  # at a tight feastol, the linear programs of bound tightening can cycle for ever
         "misc/usesymmetry": 0,
     }
     if limits.nodes is not None:

@@ -86,6 +86,7 @@ def test_any_prices_prove_a_bound(seed):
         (DualsCertificate("milp", {"rate_a": -1.0}, 1.0), "no row 'rate_a'"),
         (DualsCertificate("milp", {"stock_V": 1.0}, 1.0), "wrong sign"),
         (DualsCertificate("relaxation", {"rate_a": float("nan")}, 1.0), "not finite"),
+        (DualsCertificate("relaxation", {"rate_a": -1e308}, 1.0), "is below -1e"),
     ],
 )
 def test_what_is_no_certificate_is_refused(certificate, words):

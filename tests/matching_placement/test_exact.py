@@ -7,6 +7,7 @@ import dlsched
 from dlsched import Limits, TerminationStatus, matching_placement
 from dlsched.matching_placement import closing
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
+from dlsched.matching_placement.certificate import verify
 from dlsched.matching_placement.closing import cheapest_within, close_gap, columns_within
 from dlsched.matching_placement.columns import generate_columns
 from dlsched.matching_placement.heuristics import best_local
@@ -59,7 +60,7 @@ def test_the_gap_is_closed_from_any_incumbent(seed):
     for upper in (1.5 * optimum, optimum * (1 + 1e-9)):
         bounds = []
         closed = close_gap(data, prices, upper, tick=lambda: None, proven=bounds.append)
-        assert closed.left == 0
+        assert closed.left is None
         assert closed.bound == pytest.approx(optimum, rel=1e-8)
         assert all(bound <= optimum * (1 + 1e-8) for bound in bounds)
         if closed.counts is not None:
@@ -151,6 +152,60 @@ def test_relabelling_and_powers_of_two_change_nothing_else(seed):
     longer = [job | {"iterations": 4 * job["iterations"]} for job in data["jobs"]]
     scaled = dlsched.solve(matching_placement.Instance(**(data | {"jobs": longer})))
     assert scaled.objective == pytest.approx(4 * before.objective, rel=1e-12)
+
+
+def test_slacks_end():
+    """They grow to the incumbent's, from bounds that prove nothing too; one below the bound by rounding has slack 0."""
+    assert list(closing.slacks(100.0, 100.005)) == pytest.approx([0.001, 0.005])
+    assert list(closing.slacks(0.0, 1e-6))[-1] == 1e-6
+    assert list(closing.slacks(-5.0, 1.0))[-1] == 6.0
+    assert list(closing.slacks(1.0, 1.0 - 1e-13)) == [0.0]
+
+
+@pytest.mark.parametrize("spread", [1e-60, 1e60])
+def test_vast_and_tiny_numbers(spread):
+    """Rates and batches times a vast or tiny number: the same optimum, by all own methods, and certificates verify."""
+    data = draw(6, types=3, each=3, jobs=3).as_data()
+    del data["format"]
+    plain = dlsched.solve(matching_placement.Instance(**data)).objective
+    for job in data["jobs"]:
+        job["batch_samples"] *= spread
+        job["samples_per_s"] = {kind: rate * spread for kind, rate in job["samples_per_s"].items()}
+    instance = matching_placement.Instance(**data)
+    for method in ("exact", "columns", "dp"):
+        assert dlsched.solve(instance, method=method).objective == pytest.approx(plain, rel=1e-9)
+    for method in ("configuration-lp", "relaxation"):
+        certificate = dlsched.solve(instance, method=method).certificate
+        assert certificate.value <= float(verify(instance, certificate)) <= plain * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "words"),
+    [
+        ("workers", {"bandwidth_bytes_per_s": 1e-310}, r"workers\[0\].bandwidth_bytes_per_s: found 1e-310"),
+        ("jobs", {"samples_per_s": {"t0": 1e200}}, r"jobs\[0\].samples_per_s.t0: found 1e\+200"),
+        ("jobs", {"iterations": 1e99, "batch_samples": 1e20}, r"jobs\[0\]: found times that are vast or vanish"),
+        ("jobs", {"samples_per_s": {}}, r"samples_per_s: found an object, allowed: an object with at least 1"),
+    ],
+)
+def test_numbers_without_room_in_double_precision_are_refused(place, change, words):
+    """Squares and quotients of times and rates must be finite; the message names the field."""
+    data = draw(6, types=1, each=1, jobs=1).as_data()
+    del data["format"]
+    data[place] = [data[place][0] | change, *data[place][1:]]
+    with pytest.raises(dlsched.InstanceError, match=words):
+        matching_placement.Instance(**data)
+
+
+def test_many_workers_of_one_type():
+    """Rates summed a hundred thousand times: the pricing still finds its own guess."""
+    data = draw(1, types=1, each=1, jobs=1).as_data()
+    del data["format"]
+    worker = data["workers"][0]
+    data["workers"] = [worker | {"id": f"w{place}"} for place in range(20_000)]
+    data["jobs"][0]["samples_per_s"] = {worker["type"]: 0.1}
+    result = dlsched.solve(matching_placement.Instance(**data), method="columns")
+    assert result.status is TerminationStatus.OPTIMAL
 
 
 def test_labels_are_compared_in_as_many_words_as_they_need():

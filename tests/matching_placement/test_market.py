@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, arrays
-from dlsched.matching_placement.categories import categories, count_categories
+from dlsched.matching_placement.categories import categories
 from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets import ascending_market, linear_values, market, market_placement
 from dlsched.matching_placement.states import solve_by_states
@@ -234,11 +234,10 @@ def test_all_categories_of_identical_workers_hold_the_optimum():
         assert data.total(counts) == pytest.approx(data.total(optimum))
 
 
-def test_a_market_of_too_many_categories_is_refused_with_their_number():
+def test_a_market_of_too_many_categories_is_refused():
     """And an infeasible instance has none."""
     large = build([[1.0] * 40] * 6, 1, None, types=["t"] * 40)
-    number = count_categories(arrays(large))
-    with pytest.raises(UsageError, match=f"^{number:,} categories, allowed: up to 20,000; use sampled-market$"):
+    with pytest.raises(UsageError, match=r"^more than 20,000 categories, allowed: up to 20,000; use sampled-market$"):
         market(large)
     assert market(build([[1.0]] * 2, 1, None)) is None
     assert list(categories(arrays(build([[1.0]] * 2, 1, None)))) == []
