@@ -219,7 +219,7 @@ def main() -> None:
         "## Protocol\n\n"
         f"`python benchmarks/placement_growth.py`, {machine()}, {time.perf_counter() - begin:.0f} s in all. One thread; "
         "seconds on the wall, checks included, each method once, median of three seeds. `exact` and `sampled-market` stop "
-        f"after {LIMIT_S:g} s (dotted), which the others do not. Where the median run did not end, by a limit or, of "
+        f"after {LIMIT_S:g} s (dotted), which the others do not. Where the median run did not end, by a limit, an error or, of "
         "`exact`, without a proof, the point is hollow and no part of the slope, and larger sizes of that method are left "
         "out.\n"
     )
