@@ -2,8 +2,8 @@
 
 Protocol: every instance is solved by ``exact``, with a limit of 60 s; those without a proof are left out and named. The
 others have no limit. Gaps are objective / optimum - 1. Times are of one run as ``solve`` makes it, checks included, as
-ratios to ``exact`` on the same instance, in one process of two that run side by side. Jain's index is that of
-completion times over those at equal shares.
+ratios to ``exact`` on the same instance, in one process of two that run side by side. Jain's index is that of completion
+times over those at equal shares.
 
 - Generated: seeds 0 to 499, presets by turns, 3 to 8 jobs and 6 to 24 workers (never fewer than jobs), drawn alike.
 - Shipped: all of instances/matching_placement.
@@ -273,7 +273,8 @@ def main() -> None:
     sections.append(
         "## Protocol\n\n"
         f"`python benchmarks/placement_heuristics.py`, {machine()}, {taken:.0f} s in all, two processes side by side of one "
-        "thread each. Optima by `exact`; the others run without a limit. Gap: objective / optimum - 1, over the answers found: "
+        "thread each. Optima by `exact`; the others run without a limit. "
+        "Gap: objective / optimum - 1, over the answers found: "
         "`equal` and `fastest-first` can leave a job short of workers, and then have none. Time: median over "
         "instances of the seconds of one run over "
         "those of one run of `exact` on the same instance, checks included. Jain's index: of completion times over those at "
