@@ -177,8 +177,7 @@ def presets_text(sizes: Sequence[tuple[str, int, int]], seeds: int) -> tuple[str
         "## Where it gets slow\n\n"
         f"`dlsched generate matching_placement --preset ... --jobs ... --gpus ... --seed ...`, seeds 0 to {seeds - 1}, "
         f"{PRESETS_LIMIT_S:g} s each, one run. *Gave up*: there are too many labels for the search within the gap, and too "
-        "many configurations for a program by HiGHS. *Failed*: `solve` raises `TooMany`, an error of dlsched.\n\n"
-        + markdown(columns, rows)
+        "many configurations for a program by HiGHS.\n\n" + markdown(columns, rows)
     )
 
 

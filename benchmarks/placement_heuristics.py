@@ -272,7 +272,8 @@ def main() -> None:
     )
     sections.append(
         "## Protocol\n\n"
-        f"`python benchmarks/placement_heuristics.py --markets {markets}`, {machine()}, {taken:.0f} s in all, two processes side by side of one "
+        f"`python benchmarks/placement_heuristics.py --markets {markets}`, {machine()}, {taken:.0f} s in all, "
+        "two processes side by side of one "
         "thread each. Optima by `exact`; the others run without a limit. "
         "Gap: objective / optimum - 1, over the answers found: "
         "`equal` and `fastest-first` can leave a job short of workers, and then have none. Time: median over "
