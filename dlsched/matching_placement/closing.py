@@ -72,18 +72,27 @@ def close_gap(
         Called with every better bound.
     """
     bound = prices.bound
-    room = _ROUNDING * float(prices.least.sum() + prices.prices @ arrays.stock)
     for slack in slacks(bound, upper):
         try:
-            columns = columns_within(arrays, prices, slack + room, tick)
-            found = cheapest_within(arrays, prices, columns, slack + room, tick=tick)
+            columns = columns_within(arrays, prices, slack, tick)
+            found = cheapest_within(arrays, prices, columns, slack + _room(arrays, prices), tick=tick)
         except TooMany:
             return Closed(None, bound, slack)
         if found is not None:
             return Closed(found, arrays.total(found), None)
-        bound = prices.bound + slack - room
+        bound = beyond_slack(arrays, prices, slack)
         proven(bound)
     return Closed(None, upper, None)
+
+
+def beyond_slack(arrays: Arrays, prices: Prices, slack: float) -> float:
+    """Seconds in all that a placement costs at least when its slack is more than ``slack``."""
+    return prices.bound + slack - _room(arrays, prices)
+
+
+def _room(arrays: Arrays, prices: Prices) -> float:
+    """Seconds by which rounding may change a slack."""
+    return _ROUNDING * float(prices.least.sum() + prices.prices @ arrays.stock)
 
 
 def slacks(bound: float, upper: float) -> Iterator[float]:
@@ -100,9 +109,8 @@ def columns_within(
     arrays: Arrays, prices: Prices, slack: float, tick: Callable[[], None] | None = None
 ) -> list[Priced]:
     """List every job's configurations that a placement of cost at most L + slack can use; ``TooMany`` as ``Pricing.cheap``."""
-    return [
-        Pricing(arrays, job).cheap(prices.prices, prices.least[job] + slack, tick=tick) for job in range(arrays.jobs)
-    ]
+    threshold = prices.least + slack + _room(arrays, prices)
+    return [Pricing(arrays, job).cheap(prices.prices, threshold[job], tick=tick) for job in range(arrays.jobs)]
 
 
 def search_beam(

@@ -58,7 +58,6 @@ class Pool:
         self._counts: list[Counts] = []
         self._times: list[float] = []
         self._known: set[tuple[int, bytes]] = set()
-        self._unit = 1.0
 
     def add(self, job: int, counts: Counts) -> bool:
         """Hold a configuration of shape (G,); False when it is held already."""

@@ -1,4 +1,4 @@
-"""The heuristics of matching_placement: plain functions from an instance to a placement; the market's stand in ``market``.
+"""The heuristics of matching_placement: plain functions from an instance to a placement; the market's stand in ``markets``.
 
 None means that no placement exists, or for ``equal`` and ``fastest_first`` that their way leaves a job below its
 smallest number of workers. Ties go to the job, and the type, that stands first.

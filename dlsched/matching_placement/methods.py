@@ -6,14 +6,14 @@ from functools import partial
 from typing import Any
 
 from dlsched.core.certificate import DualsCertificate
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.family import Method
 from dlsched.core.gap import meets
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds, guarantees, heuristics
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
-from dlsched.matching_placement.closing import GROWTH, close_gap, columns_within, search_beam
+from dlsched.matching_placement.closing import GROWTH, beyond_slack, close_gap, columns_within, search_beam
 from dlsched.matching_placement.columns import Prices, generate_columns
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import Instance
@@ -41,11 +41,20 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
         if size <= FEW_ADDITIONS:
             search.say(f"dp, which needs at most {size:.3g} additions here")
             status = run_dp(instance, search)
-            certificate = bounds.configuration_lp(instance, tick=search.tick)
-            search.prove(certificate.value, source="certificate", certificate=certificate)
+            _certify(instance, search)
             return status
         search.say(f"columns, since dp could need {size:.3g} additions")
     return run_columns(instance, search)
+
+
+def _certify(instance: Instance, search: Search) -> None:
+    """Add the certificate of ``configuration_lp`` to an optimum that is proven, where its linear programs can be solved."""
+    try:
+        certificate = bounds.configuration_lp(instance)
+    except (SolverError, UsageError) as error:
+        search.say(f"no certificate: {error}")
+    else:
+        search.prove(certificate.value, source="certificate", certificate=certificate)
 
 
 def run_dp(instance: Instance, search: Search) -> TerminationStatus:
@@ -80,11 +89,11 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
     start = counts_of(instance, search.solution)
 
     def proven(prices: Prices) -> None:
+        certificate = bounds.price_certificate(instance, data, prices)
         if prices.exact:
-            certificate = bounds.price_certificate(instance, data, prices)
             search.prove(certificate.value, source="certificate", certificate=certificate)
         else:
-            search.prove(prices.bound / data.jobs, source=COLUMNS)
+            search.prove(certificate.value, source=COLUMNS)
 
     def offer(counts: Counts, source: str) -> None:
         search.offer(placement(instance, counts), source=source)
@@ -98,7 +107,7 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
         return TerminationStatus.OPTIMAL
     found = search_beam(data, prices, total(), tick=search.tick)
     if found is not None:
-        offer(improve(data, found), "beam")
+        offer(improve(data, found, tick=search.tick), "beam")
     closed = close_gap(
         data,
         prices,
@@ -140,7 +149,7 @@ def _by_programs(instance: Instance, data: Arrays, prices: Prices, slack: float,
         search.solver_version = outcome.solver
         if outcome.values is not None:
             search.consider(decode(outcome.values), source=outcome.solver)
-        beyond = (prices.bound + slack) / data.jobs
+        beyond = beyond_slack(data, prices, slack) / data.jobs
         bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
         if bound is not None:
             search.prove(min(bound, beyond), source=f"{COLUMNS} and {outcome.solver}")

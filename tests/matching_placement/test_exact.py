@@ -216,3 +216,16 @@ def test_labels_are_compared_in_as_many_words_as_they_need():
     taken = np.vstack((taken, taken[:10]))
     spent = np.arange(60.0)
     assert sorted(closing._first_of_each(taken, spent, stock).tolist()) == list(range(50))
+
+
+def test_a_proven_optimum_stays_optimal_without_a_certificate(monkeypatch):
+    """The dynamic program has proven it; that HiGHS fails on the certificate is said, and takes nothing away."""
+
+    def fails(instance):
+        raise dlsched.SolverError("numbers too far apart")
+
+    monkeypatch.setattr("dlsched.matching_placement.bounds.configuration_lp", fails)
+    result = dlsched.solve(draw(1, types=2, each=2, jobs=2))
+    assert result.status is TerminationStatus.OPTIMAL
+    assert result.certificate is None
+    assert "no certificate: numbers too far apart" in result.message
