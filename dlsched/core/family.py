@@ -114,3 +114,39 @@ class Family:
     example: Callable[[], Any]
     aliases: Mapping[str, str] = field(default_factory=dict)
     figures: Callable[[Any, Any], dict[str, float]] = field(default=lambda instance, solution: {})
+
+
+def heuristic(
+    name: str, function: Callable[[Any], Any], infeasible: Callable[[Any], str | None]
+) -> Callable[[Any, Search], TerminationStatus]:
+    """Run a plain heuristic as a method: limits do not concern it; a sentence that proves infeasibility is its message."""
+
+    def run(instance: Any, search: Search) -> TerminationStatus:
+        reason = infeasible(instance)
+        if reason is not None:
+            search.say(reason)
+            return TerminationStatus.INFEASIBLE
+        found = function(instance)
+        if found is None:
+            return TerminationStatus.NO_SOLUTION
+        search.offer(found, source=name)
+        return TerminationStatus.FEASIBLE
+
+    return run
+
+
+def bound_by(
+    function: Callable[[Any, Search], Any], infeasible: Callable[[Any], str | None]
+) -> Callable[[Any, Search], TerminationStatus]:
+    """Run a function that returns a certificate as a method; a sentence that proves infeasibility is its message."""
+
+    def run(instance: Any, search: Search) -> TerminationStatus:
+        reason = infeasible(instance)
+        if reason is not None:
+            search.say(reason)
+            return TerminationStatus.INFEASIBLE
+        certificate = function(instance, search)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        return TerminationStatus.FEASIBLE
+
+    return run

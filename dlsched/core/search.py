@@ -76,6 +76,11 @@ class Search:
         nodes = None if self.limits.nodes is None else max(0, self.limits.nodes - self.nodes)
         return Limits(time_s=time_s, nodes=nodes, threads=self.limits.threads)
 
+    @property
+    def proven(self) -> bool:
+        """Whether the bound meets the objective held."""
+        return self.objective is not None and self.bound is not None and meets(self.objective, self.bound)
+
     def violations(self, solution: Any) -> Sequence[Violation]:
         """Return the rules that a solution breaks, by the checker."""
         return self._check(solution)

@@ -5,7 +5,7 @@ from functools import partial
 
 from dlsched.core.certificate import LengthsCertificate, SrptCertificate
 from dlsched.core.errors import PolicyError, UsageError
-from dlsched.core.family import Method
+from dlsched.core.family import Method, bound_by
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import bounds, heuristics, slots, slotted
@@ -14,7 +14,7 @@ from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.policies import ORDERS
 from dlsched.elastic_stream.solution import Stream
-from dlsched.solvers.conclude import conclude
+from dlsched.solvers.conclude import solve_and_conclude
 from dlsched.version import VERSION
 
 Heuristic = Callable[..., Stream | None]
@@ -99,18 +99,10 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
 
 def _by_program(instance: Instance, search: Search) -> TerminationStatus:
     """Solve the program within the horizon that the stream held allows."""
-    from dlsched.solvers.milp import solve_milp
-
     assert search.objective is not None, "fixed finishes every stream"
     total_s = search.objective * len(instance.jobs)
     problem, decode = milp.build_milp(instance, total_flow_s=total_s, tick=search.tick)
-    outcome = solve_milp(
-        problem,
-        solver=search.solver or "highs",
-        limits=search.left,
-        found=lambda values: search.consider(decode(values), source="incumbent"),
-    )
-    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values))
+    return solve_and_conclude(search, problem, decode)
 
 
 def _best_policy(instance: Instance, search: Search) -> TerminationStatus:
@@ -154,20 +146,6 @@ def _prove(search: Search, certificate: SrptCertificate | LengthsCertificate) ->
     search.prove(certificate.value, source="certificate", certificate=certificate)
 
 
-def bound_by(
-    function: Callable[[Instance], SrptCertificate | LengthsCertificate],
-) -> Callable[[Instance, Search], TerminationStatus]:
-    """Wrap a bound."""
-
-    def run(instance: Instance, search: Search) -> TerminationStatus:
-        if infeasible(instance) is not None:
-            return TerminationStatus.INFEASIBLE
-        _prove(search, function(instance))
-        return TerminationStatus.FEASIBLE
-
-    return run
-
-
 def heuristic(name: str, function: Heuristic) -> Callable[[Instance, Search], TerminationStatus]:
     """Wrap a policy: limits do not concern it; it reports how far it has come."""
 
@@ -191,8 +169,8 @@ METHODS = {
         Method("exact", "exact", run_exact),
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
         *(Method(name, "heuristic", heuristic(name, function)) for name, function in POLICIES.items()),
-        Method("bound", "bound", bound_by(bounds.bound)),
-        Method("area", "bound", bound_by(bounds.area)),
-        Method("length", "bound", bound_by(bounds.length)),
+        Method("bound", "bound", bound_by(lambda instance, search: bounds.bound(instance), infeasible)),
+        Method("area", "bound", bound_by(lambda instance, search: bounds.area(instance), infeasible)),
+        Method("length", "bound", bound_by(lambda instance, search: bounds.length(instance), infeasible)),
     )
 }

@@ -7,8 +7,7 @@ from typing import Any
 
 from dlsched.core.certificate import DualsCertificate
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.family import Method
-from dlsched.core.gap import meets
+from dlsched.core.family import Method, bound_by, heuristic
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds, guarantees, heuristics
@@ -21,9 +20,8 @@ from dlsched.matching_placement.markets import all_markets
 from dlsched.matching_placement.moves import improve
 from dlsched.matching_placement.pricing import TooMany
 from dlsched.matching_placement.sampling import DRAWS, sample_markets
-from dlsched.matching_placement.solution import Placement
 from dlsched.matching_placement.states import additions, solve_by_states, state_bytes
-from dlsched.solvers.conclude import conclude
+from dlsched.solvers.conclude import conclude, solve_and_conclude
 from dlsched.version import VERSION
 
 COLUMNS = f"dlsched columns {VERSION}"
@@ -103,7 +101,7 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
         return search.objective * data.jobs
 
     prices = generate_columns(data, start, tick=lambda: search.tick(1), proven=proven)
-    if _met(search):
+    if search.proven:
         return TerminationStatus.OPTIMAL
     found = search_beam(data, prices, total(), tick=search.tick)
     if found is not None:
@@ -124,16 +122,12 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
     return _by_programs(instance, data, prices, closed.left, search)
 
 
-def _met(search: Search) -> bool:
-    return search.objective is not None and search.bound is not None and meets(search.objective, search.bound)
-
-
 def _by_programs(instance: Instance, data: Arrays, prices: Prices, slack: float, search: Search) -> TerminationStatus:
     """Solve MILPs over the configurations within a growing slack; what uses others costs more than the bound and the slack."""
     from dlsched.matching_placement.formulations.milp import LARGEST, build_milp
     from dlsched.solvers.milp import solve_milp
 
-    while not _met(search):
+    while not search.proven:
         try:
             columns = [each.counts for each in columns_within(data, prices, slack, search.tick)]
         except TooMany:
@@ -154,10 +148,10 @@ def _by_programs(instance: Instance, data: Arrays, prices: Prices, slack: float,
         if bound is not None:
             search.prove(min(bound, beyond), source=f"{COLUMNS} and {outcome.solver}")
         assert search.objective is not None
-        if prices.bound + slack >= search.objective * data.jobs and not _met(search):
+        if prices.bound + slack >= search.objective * data.jobs and not search.proven:
             search.say(f"{outcome.solver} had every configuration that can matter, and its bound proves less")
             return TerminationStatus.FEASIBLE
-        if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE) and not _met(search):
+        if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE) and not search.proven:
             search.say(outcome.message)
             return outcome.status
         slack *= GROWTH
@@ -183,17 +177,8 @@ def run_assignment(instance: Instance, search: Search) -> TerminationStatus:
 
 
 def _by_solver(instance: Instance, search: Search, build: Callable[..., tuple[Any, Any]]) -> TerminationStatus:
-    from dlsched.solvers.milp import solve_milp
-
     _warm(instance, search)
-    problem, decode = build(instance, tick=search.tick)
-    outcome = solve_milp(
-        problem,
-        solver=search.solver or "highs",
-        limits=search.left,
-        found=lambda values: search.consider(decode(values), source="incumbent"),
-    )
-    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values))
+    return solve_and_conclude(search, *build(instance, tick=search.tick))
 
 
 def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
@@ -236,40 +221,6 @@ def run_sampled_market(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
 
-def heuristic(
-    name: str, function: Callable[[Instance], Placement | None]
-) -> Callable[[Instance, Search], TerminationStatus]:
-    """Wrap a heuristic: limits do not concern it, and infeasibility is said where a count proves it."""
-
-    def run(instance: Instance, search: Search) -> TerminationStatus:
-        reason = infeasible(instance)
-        if reason is not None:
-            search.message = reason
-            return TerminationStatus.INFEASIBLE
-        found = function(instance)
-        if found is None:
-            return TerminationStatus.NO_SOLUTION
-        search.offer(found, source=name)
-        return TerminationStatus.FEASIBLE
-
-    return run
-
-
-def bound_by(function: Callable[..., DualsCertificate]) -> Callable[[Instance, Search], TerminationStatus]:
-    """Wrap a bound, which stops at a limit."""
-
-    def run(instance: Instance, search: Search) -> TerminationStatus:
-        reason = infeasible(instance)
-        if reason is not None:
-            search.message = reason
-            return TerminationStatus.INFEASIBLE
-        certificate = function(instance, tick=search.tick)
-        search.prove(certificate.value, source="certificate", certificate=certificate)
-        return TerminationStatus.FEASIBLE
-
-    return run
-
-
 def _begin(instance: Instance, search: Search) -> bool:
     return search.begin(infeasible(instance), lambda: _warm(instance, search))
 
@@ -278,6 +229,14 @@ def _warm(instance: Instance, search: Search) -> None:
     """Hold the local search's answer before anything longer starts."""
     data = arrays(instance)
     search.offer(placement(instance, heuristics.best_local(data)), source="local-search")
+
+
+def _configuration_lp(instance: Instance, search: Search) -> DualsCertificate:
+    return bounds.configuration_lp(instance, tick=search.tick)
+
+
+def _relaxation(instance: Instance, search: Search) -> DualsCertificate:
+    return bounds.relaxation(instance, tick=search.tick)
 
 
 METHODS = {
@@ -289,14 +248,19 @@ METHODS = {
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip", "cpsat")),
         Method("assignment", "exact", run_assignment, solvers=("highs", "cbc", "scip")),
         Method("minlp", "exact", run_minlp, solvers=("scip",)),
-        Method("beam", "heuristic", heuristic("beam", heuristics.beam)),
-        Method("local-search", "heuristic", heuristic("local-search", heuristics.local_search), guarantees.MARGINAL),
-        Method("marginal", "heuristic", heuristic("marginal", heuristics.marginal), guarantees.MARGINAL),
+        Method("beam", "heuristic", heuristic("beam", heuristics.beam, infeasible)),
+        Method(
+            "local-search",
+            "heuristic",
+            heuristic("local-search", heuristics.local_search, infeasible),
+            guarantees.MARGINAL,
+        ),
+        Method("marginal", "heuristic", heuristic("marginal", heuristics.marginal, infeasible), guarantees.MARGINAL),
         Method("market", "heuristic", run_market),
         Method("sampled-market", "heuristic", run_sampled_market, seeded=True),
-        Method("equal", "heuristic", heuristic("equal", heuristics.equal)),
-        Method("fastest-first", "heuristic", heuristic("fastest-first", heuristics.fastest_first)),
-        Method("configuration-lp", "bound", bound_by(bounds.configuration_lp)),
-        Method("relaxation", "bound", bound_by(bounds.relaxation)),
+        Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible)),
+        Method("fastest-first", "heuristic", heuristic("fastest-first", heuristics.fastest_first, infeasible)),
+        Method("configuration-lp", "bound", bound_by(_configuration_lp, infeasible)),
+        Method("relaxation", "bound", bound_by(_relaxation, infeasible)),
     )
 }

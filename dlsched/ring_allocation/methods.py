@@ -1,21 +1,18 @@
 """The methods of ring_allocation by name, as ``solve`` and the command line run them."""
 
-from collections.abc import Callable
-
 from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.dynamic_program import solve_by_states, state_bytes
 from dlsched.algorithms.knapsack import solve_knapsack
 from dlsched.algorithms.lagrange import best_price
 from dlsched.core.errors import UsageError
-from dlsched.core.family import Method
+from dlsched.core.family import Method, bound_by, heuristic
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import bounds, guarantees, heuristics
 from dlsched.ring_allocation.checker import infeasible
 from dlsched.ring_allocation.costs import allocation, cost_table
 from dlsched.ring_allocation.instance import Instance
-from dlsched.ring_allocation.solution import Allocation
-from dlsched.solvers.conclude import conclude
+from dlsched.solvers.conclude import conclude, solve_and_conclude
 from dlsched.version import VERSION
 
 KNAPSACK = f"dlsched knapsack {VERSION}"
@@ -65,18 +62,10 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
     if not _begin(instance, search):
         return TerminationStatus.INFEASIBLE
     from dlsched.ring_allocation.formulations.milp import build_milp, start_values
-    from dlsched.solvers.milp import solve_milp
 
     _warm(instance, search)
     problem, decode = build_milp(instance, drop_dominated=True, tick=search.tick)
-    outcome = solve_milp(
-        problem,
-        solver=search.solver or "highs",
-        limits=search.left,
-        start=start_values(instance, search.solution),
-        found=lambda values: search.consider(decode(values), source="incumbent"),
-    )
-    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), 1.0)
+    return solve_and_conclude(search, problem, decode, start=start_values(instance, search.solution))
 
 
 def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
@@ -90,15 +79,6 @@ def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
     model, decode, unit_s = build_minlp(instance, tick=search.tick)
     outcome = solve_minlp(model, limits=search.left)
     return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
-
-
-def run_lagrange(instance: Instance, search: Search) -> TerminationStatus:
-    """The Lagrangian bound at the best price."""
-    if infeasible(instance) is not None:
-        return TerminationStatus.INFEASIBLE
-    certificate = bounds.lagrange(instance)
-    search.prove(certificate.value, source="certificate", certificate=certificate)
-    return TerminationStatus.FEASIBLE
 
 
 def run_lp(instance: Instance, search: Search) -> TerminationStatus:
@@ -115,19 +95,6 @@ def run_lp(instance: Instance, search: Search) -> TerminationStatus:
         return TerminationStatus.TIME_LIMIT
     search.prove(certificate.value, source="certificate", certificate=certificate)
     return TerminationStatus.FEASIBLE
-
-
-def heuristic(function: Callable[[Instance], Allocation | None]) -> Callable[[Instance, Search], TerminationStatus]:
-    """Wrap a heuristic: limits do not concern it, and infeasibility is said where a count proves it."""
-
-    def run(instance: Instance, search: Search) -> TerminationStatus:
-        found = function(instance)
-        if found is None:
-            return TerminationStatus.INFEASIBLE if infeasible(instance) is not None else TerminationStatus.NO_SOLUTION
-        search.offer(found, source=function.__name__)
-        return TerminationStatus.FEASIBLE
-
-    return run
 
 
 def _begin(instance: Instance, search: Search) -> bool:
@@ -159,12 +126,12 @@ METHODS = {
         Method("dp", "exact", run_dp),
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip", "cpsat")),
         Method("minlp", "exact", run_minlp, solvers=("scip",)),
-        Method("doubling", "heuristic", heuristic(heuristics.doubling), guarantees.DOUBLING),
-        Method("marginal", "heuristic", heuristic(heuristics.marginal), guarantees.MARGINAL),
-        Method("fixed", "heuristic", heuristic(heuristics.fixed)),
-        Method("equal", "heuristic", heuristic(heuristics.equal)),
-        Method("hull", "heuristic", heuristic(heuristics.hull), guarantees.HULL),
-        Method("lagrange", "bound", run_lagrange),
+        Method("doubling", "heuristic", heuristic("doubling", heuristics.doubling, infeasible), guarantees.DOUBLING),
+        Method("marginal", "heuristic", heuristic("marginal", heuristics.marginal, infeasible), guarantees.MARGINAL),
+        Method("fixed", "heuristic", heuristic("fixed", heuristics.fixed, infeasible)),
+        Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible)),
+        Method("hull", "heuristic", heuristic("hull", heuristics.hull, infeasible), guarantees.HULL),
+        Method("lagrange", "bound", bound_by(lambda instance, search: bounds.lagrange(instance), infeasible)),
         Method("lp", "bound", run_lp, solvers=("highs",)),
     )
 }

@@ -1,12 +1,31 @@
 """What a search makes of a solver's answer."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dlsched.core.errors import SolverError
-from dlsched.core.gap import meets
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers.outcome import Outcome
+from dlsched.solvers.outcome import Incumbent, Outcome
+
+if TYPE_CHECKING:
+    import pulp
+
+
+def solve_and_conclude(
+    search: Search, problem: "pulp.LpProblem", decode: Callable[[Incumbent], Any], *, start: Incumbent | None = None
+) -> TerminationStatus:
+    """Solve a linear model by the solver the search names (HiGHS by default) within its limits; errors as ``conclude``."""
+    from dlsched.solvers.milp import solve_milp
+
+    outcome = solve_milp(
+        problem,
+        solver=search.solver or "highs",
+        limits=search.left,
+        start=start,
+        found=lambda values: search.consider(decode(values), source="incumbent"),
+    )
+    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values))
 
 
 def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) -> TerminationStatus:
@@ -28,8 +47,7 @@ def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) ->
         search.offer(found, source=outcome.solver)
     if outcome.bound is not None:
         search.prove(outcome.bound * unit, source=outcome.solver)
-    proven = search.objective is not None and search.bound is not None and meets(search.objective, search.bound)
-    if outcome.status is TerminationStatus.OPTIMAL and not proven:
+    if outcome.status is TerminationStatus.OPTIMAL and not search.proven:
         search.say(f"{outcome.solver} calls it optimal; its bound proves less")
         return TerminationStatus.FEASIBLE
     return outcome.status
