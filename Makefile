@@ -68,6 +68,10 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/placement.py
 	$(BIN)/python benchmarks/placement_heuristics.py
 	$(BIN)/python benchmarks/placement_growth.py
+	$(BIN)/python benchmarks/srpt.py
+	$(BIN)/python benchmarks/heavy_edge.py
+	$(BIN)/python benchmarks/gangs.py
+	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/shipped.py
 
 clean:

@@ -6,7 +6,7 @@
 'optimal'
 """
 
-from dlsched import elastic_stream, matching_placement, ring_allocation
+from dlsched import elastic_stream, matching_placement, ring_allocation, srpt_mapping
 from dlsched.core.errors import (
     DisagreementError,
     DlschedError,
@@ -52,5 +52,6 @@ __all__ = [
     "read",
     "ring_allocation",
     "solve",
+    "srpt_mapping",
     "write",
 ]

@@ -13,16 +13,16 @@ import pytest
 import typer
 
 import dlsched
-from dlsched import FAMILIES, cluster, elastic_stream, matching_placement, ring_allocation
+from dlsched import FAMILIES, cluster, elastic_stream, matching_placement, ring_allocation, srpt_mapping
 from dlsched.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ("quickstart.md", "ring_allocation.md", "elastic_stream.md", "matching_placement.md")
+RUN = ("quickstart.md", "ring_allocation.md", "elastic_stream.md", "matching_placement.md", "srpt_mapping.md")
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (  # what differs from run to run, or from version to version
     (r"\d+\.\d{3} s\b", "TIME"),
-    (r"\b(knapsack|dp|slots|columns|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
+    (r"\b(knapsack|dp|slots|columns|branching|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
     (r"─+", "─"),
     (r"\s+", " "),
 )
@@ -145,7 +145,7 @@ def test_every_command_and_option_is_documented():
 
 @pytest.mark.parametrize(
     "module",
-    [dlsched, ring_allocation, elastic_stream, matching_placement, cluster],
+    [dlsched, ring_allocation, elastic_stream, matching_placement, srpt_mapping, cluster],
     ids=lambda module: module.__name__,
 )
 def test_every_public_name_is_on_the_api_page(module):

@@ -167,6 +167,8 @@ HEAVY = (
     "pandas",
     "rich",
     "typer",
+    "sklearn",
+    "numba",
 )
 
 

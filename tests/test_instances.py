@@ -26,6 +26,8 @@ def test_there_are_enough() -> None:
     assert len(streams) >= 12 and sum("optimum" in file["known"] for file in streams) >= 4
     placements = [file for file in data if file["format"] == "dlsched/matching_placement/1"]
     assert len(placements) >= 15 and sum("optimum" in file["known"] for file in placements) >= 15
+    gangs = [file for file in data if file["format"] == "dlsched/srpt_mapping/1"]
+    assert len(gangs) >= 12 and sum("optimum" in file["known"] for file in gangs) >= 8
     assert sum(any(worker["type"] == "A100" for worker in file["workers"]) for file in placements) >= 4
 
 
@@ -70,8 +72,25 @@ def test_known_optimum_by_another_code_base(path: Path, solver: str) -> None:
             200_000 if solver == "highs" else 10_000
         ):
             pytest.skip("too many configurations for this solver")
+    elif instance.family == "srpt_mapping":
+        if solver != "highs" or len(instance.jobs) > 5:
+            pytest.skip("HiGHS proves gangs of at most 5 jobs; CP-SAT proves more in a test of its own")
     elif solver != "highs" and cost_table(instance).pairs > 10_000:
         pytest.skip("too large for this solver")
     result = dlsched.solve(instance, method="milp", solver=solver)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(instance.known.optimum, rel=1e-9)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.parent.name == "srpt_mapping"], ids=lambda path: path.stem
+)
+def test_known_optimum_of_gangs_by_intervals(path: Path) -> None:
+    """CP-SAT proves the stated optima on its own model, and never more than the stated upper bounds."""
+    instance = dlsched.read(path)
+    if instance.known.optimum is None:
+        pytest.skip("its optimum is not known")
+    result = dlsched.solve(instance, method="intervals")
     assert result.status == "optimal"
     assert result.objective == pytest.approx(instance.known.optimum, rel=1e-9)

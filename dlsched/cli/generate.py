@@ -19,7 +19,7 @@ def run(
     gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs (units, workers) of the cluster.")] = None,
     max_gpus: Annotated[int | None, typer.Option(metavar="N", help="Largest count for a job.")] = None,
     load: Annotated[
-        float | None, typer.Option(metavar="X", help="Work that arrives over capacity; streams only.")
+        float | None, typer.Option(metavar="X", help="Work that arrives over capacity; streams and gangs.")
     ] = None,
     tick: Annotated[float | None, typer.Option(metavar="S", help="Seconds between decisions; streams only.")] = None,
     seed: Seed = 0,

@@ -142,7 +142,9 @@ def print_summary(result: Result[Any], unit: str) -> None:
 def _entries(entries: Any) -> str:
     if not isinstance(entries, dict):
         return f"{len(entries)} entries"
-    if any(isinstance(value, list | dict) for value in entries.values()):
+    if any(isinstance(value, dict) for value in entries.values()):
+        return f"{len(entries)} (-o OUT writes them)"
+    if any(isinstance(value, list) for value in entries.values()):
         return f"{sum(map(len, entries.values()))}, of {len(entries)} jobs (-o OUT writes them)"
     shown = ", ".join(f"{name} {value}" for name, value in list(entries.items())[:_SHOWN])
     return shown if len(entries) <= _SHOWN else f"{shown}, ... ({len(entries)} in all; -o OUT writes them)"

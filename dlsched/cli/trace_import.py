@@ -21,7 +21,9 @@ def run(
     ] = None,
     max_gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs to which a job may grow; philly.")] = None,
     gpu_type: Annotated[str | None, typer.Option(metavar="TYPE", help="V100, P100 or K80; gavel, V100.")] = None,
-    restart: Annotated[float | None, typer.Option(metavar="S", help="Seconds that a restart costs; traces, 0.")] = None,
+    restart: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds that a restart costs; streams, 0.")
+    ] = None,
     from_: Annotated[str | None, typer.Option("--from", metavar="T", help="Arrivals from here on; traces.")] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="T", help="Arrivals before it; date or seconds.")] = None,
     out: OutPath = None,

@@ -19,7 +19,7 @@ float once, at the end. ``value`` is what the certificate proves on its own.
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -54,14 +54,16 @@ class DualsCertificate:
 
 @dataclass(frozen=True, slots=True)
 class SrptCertificate:
-    """Seconds that each job would need on one machine, and the bound that SRPT on it proves."""
+    """Seconds that each job would need on one machine, maybe also at least by itself, and the bound that they prove."""
 
     sizes: Mapping[str, float] = field(hash=False)
     value: float
+    lengths: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def as_data(self) -> dict[str, Any]:
         """Return the certificate as result files hold it."""
-        return {"kind": "srpt", "sizes": dict(self.sizes), "value": self.value}
+        lengths = {"lengths": dict(self.lengths)} if self.lengths else {}
+        return {"kind": "srpt", "sizes": dict(self.sizes)} | lengths | {"value": self.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +138,28 @@ def duals_value(multipliers: Mapping[str, float], rows: Mapping[str, Row], colum
     return exact_sum(parts)
 
 
-def srpt_value(releases: Sequence[float], sizes: Sequence[float]) -> Fraction:
-    """Sum of the completion times of preemptive SRPT on one machine of speed 1, exactly.
+def srpt_value(releases: Sequence[float], sizes: Sequence[float], lengths: Sequence[float] | None = None) -> Fraction:
+    """Sum of the completion times of preemptive SRPT on one machine of speed 1, exactly; or more, with lengths.
 
-    No schedule of the jobs on that machine has a smaller sum (Schrage 1968: in the first moment in which a schedule runs
-    a job with more left than another one that is released, exchanging their remaining service lowers it), and the sum
-    does not fall when a size grows. All numbers are multiples of one power of two, so the simulation is in integers.
+    No schedule of the jobs on that machine has ended more of them at any time (Schrage 1968: in the first moment in which
+    a schedule runs a job with more left than another one that is released, exchanging their remaining service ends none
+    later but those two, and of them the sooner one sooner), so its k-th end is no sooner than SRPT's, nor does that fall
+    when a size grows. With ``lengths``, seconds that no job undercuts from its release on, the k-th end is also no sooner
+    than the k-th smallest release plus length: the sum takes the later of both. All numbers are multiples of one power of
+    two, so the simulation is in integers.
 
     Raises
     ------
     ValueError
-        A size that is negative or not finite.
+        A size or length that is negative or not finite.
     """
-    if not all(math.isfinite(size) and size >= 0 for size in sizes):
+    if not all(math.isfinite(size) and size >= 0 for size in (*sizes, *(lengths or ()))):
         raise ValueError("a size is no number >= 0")
-    unit = max((number.as_integer_ratio()[1] for number in (*releases, *sizes)), default=1)
+    unit = max((number.as_integer_ratio()[1] for number in (*releases, *sizes, *(lengths or ()))), default=1)
     jobs = sorted((_times(release, unit), _times(size, unit)) for release, size in zip(releases, sizes, strict=True))
     left: list[int] = []  # of the jobs that are released, a heap
-    now = total = 0
+    ends: list[int] = []
+    now = 0
     for place, (release, size) in enumerate(jobs):
         now = max(now, release)
         heapq.heappush(left, size)
@@ -165,13 +171,36 @@ def srpt_value(releases: Sequence[float], sizes: Sequence[float]) -> Fraction:
                 now = until
             else:
                 now += least
-                total += now
-    return Fraction(total, unit)
+                ends.append(now)
+    if lengths is not None:
+        soonest = (
+            _times(release, unit) + _times(length, unit) for release, length in zip(releases, lengths, strict=True)
+        )
+        ends = list(map(max, ends, sorted(soonest)))
+    return Fraction(sum(ends), unit)
 
 
 def _times(number: float, unit: int) -> int:
     numerator, denominator = number.as_integer_ratio()
     return numerator * (unit // denominator)
+
+
+def claimed(names: Sequence[str], claims: Mapping[str, float], most: Callable[[int], Fraction]) -> list[float]:
+    """Claims in the order of the jobs' names, 0 where there is none, each held against the most that job may claim.
+
+    Raises
+    ------
+    ValueError
+        A job that does not exist, or a claim that is negative, no number or too large.
+    """
+    index = {name: place for place, name in enumerate(names)}
+    for name, claim in claims.items():
+        if name not in index:
+            raise ValueError(f"there is no job {name!r}")
+        needed = most(index[name])
+        if not claim >= 0 or claim > needed:
+            raise ValueError(f"{claim!r} s is claimed of job {name!r}, it needs {float(needed)!r} s")
+    return [claims.get(name, 0.0) for name in names]
 
 
 def exact_sum(numbers: Iterable[Number]) -> Fraction:

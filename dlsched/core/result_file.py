@@ -94,6 +94,7 @@ class _Srpt(BaseModel):
     model_config = STRICT
     kind: Literal["srpt"]
     sizes: dict[str, NonNegative]
+    lengths: dict[str, NonNegative] = {}
     value: Finite
 
 
@@ -183,7 +184,7 @@ def certificate_from(data: dict[str, Any]) -> Certificate:
             return DualsCertificate(duals.formulation, duals.rows, duals.value)
         if kind == "srpt":
             srpt = _Srpt(**data)
-            return SrptCertificate(srpt.sizes, srpt.value)
+            return SrptCertificate(srpt.sizes, srpt.value, srpt.lengths)
         if kind == "lengths":
             lengths = _Lengths(**data)
             return LengthsCertificate(lengths.lengths, lengths.value)

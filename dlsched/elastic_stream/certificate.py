@@ -11,10 +11,11 @@ With ticks that is the first tick at or after its arrival, which is also the rel
 arrival all the same. Work is the float stops_at x epochs, which simulator and checker use.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
-from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, exact_sum, srpt_value
+from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
 from dlsched.elastic_stream.instance import Instance
 
 
@@ -61,19 +62,9 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     ValueError
         It is no certificate of this family, names a job that does not exist, or claims more than a job needs.
     """
-    if isinstance(certificate, SrptCertificate):
-        return area_value(instance, _claimed(instance, certificate.sizes, exact_size_s))
+    names = [job.id for job in instance.jobs]
+    if isinstance(certificate, SrptCertificate) and not certificate.lengths:
+        return area_value(instance, claimed(names, certificate.sizes, partial(exact_size_s, instance)))
     if isinstance(certificate, LengthsCertificate):
-        return length_value(_claimed(instance, certificate.lengths, exact_length_s))
+        return length_value(claimed(names, certificate.lengths, partial(exact_length_s, instance)))
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
-
-
-def _claimed(instance: Instance, claims: Mapping[str, float], most: Callable[[Instance, int], Fraction]) -> list[float]:
-    """Claims in the order of the jobs, each held against what the job needs."""
-    for name, claim in claims.items():
-        if name not in instance.index:
-            raise ValueError(f"there is no job {name!r}")
-        needed = most(instance, instance.index[name])
-        if not claim >= 0 or claim > needed:
-            raise ValueError(f"{claim!r} s is claimed of job {name!r}, it needs {float(needed)!r} s")
-    return [claims.get(job.id, 0.0) for job in instance.jobs]

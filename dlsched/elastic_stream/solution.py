@@ -1,13 +1,12 @@
 """The decision of elastic_stream: the periods in which each job holds a constant number of units."""
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dlsched.core.errors import InputError
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import LARGEST_COUNT
 from dlsched.core.messages import field_path, shown
+from dlsched.core.reading import Where, read_number, read_object, read_whole
 from dlsched.elastic_stream.instance import Instance
 
 
@@ -64,7 +63,7 @@ def read_solution(data: Any, instance: Instance) -> Stream:
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("periods"), dict):
         raise InputError("solution.periods: found no object, allowed: {job: [period, ...]}")
-    _only(data, {"periods"}, ("solution",))
+    read_object(data, {"periods"}, ("solution",))
     periods: dict[str, list[tuple[float, float, int]]] = {}
     for job, held in data["periods"].items():
         where = ("solution", "periods", job)
@@ -74,31 +73,7 @@ def read_solution(data: Any, instance: Instance) -> Stream:
     return Stream(periods)
 
 
-def _period(entry: Any, where: tuple[str | int, ...]) -> tuple[float, float, int]:
-    if not isinstance(entry, dict):
-        raise InputError(f"{field_path(where)}: found {shown(entry)}, allowed: an object")
-    _only(entry, {"start_s", "end_s", "units"}, where)
-    units = entry.get("units")
-    if not isinstance(units, int) or isinstance(units, bool):
-        raise InputError(f"{field_path((*where, 'units'))}: found {shown(units)}, allowed: an integer")
-    if abs(units) > LARGEST_COUNT:
-        raise InputError(f"{field_path((*where, 'units'))}: found {shown(units)}, allowed: an integer up to 2**53")
-    return _seconds(entry, "start_s", where), _seconds(entry, "end_s", where), units
-
-
-def _seconds(entry: dict[str, Any], field: str, where: tuple[str | int, ...]) -> float:
-    value = entry.get(field)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            if math.isfinite(value):
-                return float(value)
-        except OverflowError:
-            pass
-    raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a finite number")
-
-
-def _only(entry: dict[str, Any], fields: set[str], where: tuple[str | int, ...]) -> None:
-    other = next((key for key in entry if key not in fields), None)
-    if other is not None:
-        allowed = ", ".join(sorted(fields))
-        raise InputError(f"{field_path((*where, other))}: found an unknown field, allowed: only {allowed}")
+def _period(data: Any, where: Where) -> tuple[float, float, int]:
+    entry = read_object(data, {"start_s", "end_s", "units"}, where)
+    units = read_whole(entry, "units", where)
+    return read_number(entry, "start_s", where), read_number(entry, "end_s", where), units

@@ -31,11 +31,20 @@ def version() -> str:
 def solve(
     model: LinearModel, limits: Limits, start: Incumbent | None = None, found: IncumbentCallback | None = None
 ) -> Outcome:
-    """Solve to a relative gap of 0 (HiGHS' absolute gap of 1e-6 stays); SciPy takes no start and reports no incumbents."""
+    """Solve to a relative gap of 0 (HiGHS' absolute gap of 1e-6 stays); SciPy takes no start and reports no incumbents.
+
+    HiGHS 1.12 now and then rejects its own answer, off by a rounding more than its tolerance, and calls that an error: then
+    it is asked once more without its presolve, in which the error arises.
+    """
     del start, found
+    outcome = _solve(model, limits, presolve=True)
+    return _solve(model, limits, presolve=False) if outcome.status is TerminationStatus.SOLVER_ERROR else outcome
+
+
+def _solve(model: LinearModel, limits: Limits, *, presolve: bool) -> Outcome:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    options: dict[str, float | int | bool] = {"mip_rel_gap": 0.0, "disp": False}
+    options: dict[str, float | int | bool] = {"mip_rel_gap": 0.0, "disp": False, "presolve": presolve}
     if limits.time_s is not None:
         options["time_limit"] = limits.time_s
     if limits.nodes is not None:

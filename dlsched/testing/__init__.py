@@ -12,6 +12,7 @@ except ImportError:
 
 from dlsched.testing.brute_force import brute_force
 from dlsched.testing.brute_force_placement import brute_force_placement
+from dlsched.testing.brute_force_srpt import brute_force_srpt
 from dlsched.testing.brute_force_stream import brute_force_stream
 from dlsched.testing.contract import check_method, hold_to_contract
 from dlsched.testing.strategies import (
@@ -23,6 +24,7 @@ from dlsched.testing.strategies import (
     ring_allocation_instances,
 )
 from dlsched.testing.strategies_placement import matching_placement_instances
+from dlsched.testing.strategies_srpt import srpt_mapping_instances
 
 del _hypothesis
 
@@ -30,6 +32,7 @@ __all__ = [
     "INSTANCES",
     "brute_force",
     "brute_force_placement",
+    "brute_force_srpt",
     "brute_force_stream",
     "check_method",
     "convex_instances",
@@ -39,4 +42,5 @@ __all__ = [
     "hold_to_contract",
     "matching_placement_instances",
     "ring_allocation_instances",
+    "srpt_mapping_instances",
 ]

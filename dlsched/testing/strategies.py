@@ -15,6 +15,7 @@ from dlsched.algorithms.cost_table import CostTable
 from dlsched.elastic_stream import Instance as StreamInstance
 from dlsched.ring_allocation import Instance
 from dlsched.testing.strategies_placement import matching_placement_instances
+from dlsched.testing.strategies_srpt import srpt_mapping_instances
 
 Data = dict[str, Any]
 
@@ -258,5 +259,6 @@ INSTANCES: dict[str, Callable[..., st.SearchStrategy[Any]]] = {
     "ring_allocation": ring_allocation_instances,
     "elastic_stream": elastic_stream_instances,
     "matching_placement": matching_placement_instances,
+    "srpt_mapping": srpt_mapping_instances,
 }
 """By family: the strategy of its instances, small enough for brute force."""

@@ -1,5 +1,6 @@
 """Importers of public measurements and traces; each returns what it read and the audit of what it dropped or assumed."""
 
+from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias
 from dlsched.traces.gavel import import_gavel
 from dlsched.traces.instances import SOURCES, import_instance
 from dlsched.traces.philly import import_philly
@@ -8,8 +9,11 @@ from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read
 __all__ = [
     "SOURCES",
     "import_gavel",
+    "import_gavel_gangs",
     "import_instance",
     "import_philly",
+    "import_philly_gangs",
+    "import_tiresias",
     "read_adaptdl_speeds",
     "read_gavel_speeds",
     "read_pcs_speedups",

@@ -1,7 +1,7 @@
-"""Streams of jobs from traces: which jobs of a trace arrive in a window, and the instance they make on a cluster.
+"""Jobs from traces: which jobs of a trace arrive in a window, the size of their cluster, and the stream they make.
 
-Times are seconds on the trace's own clock until ``stream`` writes them relative to the start of the window, or to the
-first arrival where no start is given.
+Times are seconds on the trace's own clock until an instance has them relative to the start of the window, or to the first
+arrival where no start is given.
 """
 
 import math
@@ -18,12 +18,14 @@ GPUS_OF_A_SERVER = 8  # the default cluster is a multiple of it
 
 
 class Request(NamedTuple):
-    """A job as its trace has it: when it arrives, the GPUs its user asked for, and its size (seconds or steps)."""
+    """A job as its trace has it: when it arrives, the GPUs its user asked for, its size (seconds or steps), its words."""
 
     arrival_s: float
     gpus: int
     size: float
     job_type: str = ""
+    virtual_cluster: str = ""
+    iterations: int | None = None
 
 
 class Work(NamedTuple):
@@ -65,6 +67,23 @@ class Window:
         """Whether a job that arrives at that time is kept."""
         return (self.start_s is None or self.start_s <= time_s) and (self.end_s is None or time_s < self.end_s)
 
+    def span(self, kept: Sequence[Request]) -> tuple[float, float]:
+        """Start and end of the window; where it has none, the first and the last of the arrivals, which are in order."""
+        start_s = kept[0].arrival_s if self.start_s is None else self.start_s
+        return start_s, kept[-1].arrival_s if self.end_s is None else self.end_s
+
+
+def seconds_window(from_: str | None, to: str | None) -> Window:
+    """Read a window of a trace whose times are numbers; errors as ``Window.read``."""
+
+    def clock(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            raise ValueError("no finite number")
+        return value
+
+    return Window.read(from_, to, clock, "a number of seconds")
+
 
 def arriving(path: Path, requests: Sequence[Request], window: Window) -> tuple[list[Request], list[str]]:
     """Keep the jobs of the window in order of arrival, and say what was dropped and repaired.
@@ -99,9 +118,9 @@ def stream(
     audit: list[str],
 ) -> tuple[Instance, list[str]]:
     """Make the instance of the jobs that were kept, on so many GPUs (None: their average demand), and end its audit."""
-    start_s = kept[0].arrival_s if window.start_s is None else window.start_s
-    end_s = kept[-1].arrival_s if window.end_s is None else window.end_s
-    units, said = _units(kept, works, end_s - start_s, gpus)
+    start_s, end_s = window.span(kept)
+    least = [min(work.epoch_time_s) for work in works]
+    units, said = cluster_gpus(kept, [work.gpu_s for work in works], least, end_s - start_s, gpus, "stream")
     audit = [*audit, *said]
     if restart_s is None:
         audit.append("A restart is taken to cost 0 s: the trace does not say.")
@@ -119,17 +138,32 @@ def stream(
     return Instance(name=f"{source}-{len(jobs)}x{units}", source=text, units=units, jobs=jobs), audit
 
 
-def _units(kept: Sequence[Request], works: Sequence[Work], seconds: float, gpus: int | None) -> tuple[int, list[str]]:
-    """Choose the size of the cluster: what is given, or the average demand, at most what all jobs ask for together."""
+def cluster_gpus(
+    kept: Sequence[Request], gpu_s: Sequence[float], least: Sequence[int], seconds: float, gpus: int | None, answer: str
+) -> tuple[int, list[str]]:
+    """Choose the size of the cluster: what is given, or the average demand, at most what all jobs ask for together.
+
+    Parameters
+    ----------
+    kept
+        The jobs.
+    gpu_s, least
+        GPU-seconds of every job, and the least GPUs that it can run on.
+    seconds
+        How long they arrive.
+    gpus
+        What is given; None: nothing.
+    answer
+        What does not exist if some job does not fit.
+    """
     together = sum(request.gpus for request in kept)
-    demand = math.fsum(work.gpu_s for work in works) / seconds if seconds > 0 else math.inf
+    demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
     if demand < together:
         audit = [f"The jobs ask for {demand:,.1f} GPUs on average over {seconds:,.0f} s of arrivals."]
     else:
         audit = [
             f"All jobs together ask for {together:,} GPUs, no more than on average over {seconds:,.0f} s of arrivals."
         ]
-    least = [min(work.epoch_time_s) for work in works]
     if gpus is None:
         needed = max(min(demand, together), max(least))
         gpus = GPUS_OF_A_SERVER * math.ceil(needed / GPUS_OF_A_SERVER)
@@ -137,5 +171,5 @@ def _units(kept: Sequence[Request], works: Sequence[Work], seconds: float, gpus:
         audit.append(f"The cluster is given {gpus:,} GPUs: {cause}, rounded up to a multiple of {GPUS_OF_A_SERVER}.")
     unfit = sum(count > gpus for count in least)
     if unfit:
-        audit.append(f"Jobs that need more GPUs than the cluster has, so that no stream exists: {unfit:,}.")
+        audit.append(f"Jobs that need more GPUs than the cluster has, so that no {answer} exists: {unfit:,}.")
     return gpus, audit

@@ -1,7 +1,6 @@
 """The job traces of Gavel as streams of malleable jobs, at the speeds that Gavel published."""
 
 import functools
-import math
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -9,8 +8,8 @@ from typing import NamedTuple
 from dlsched.cluster.published import published_speeds
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
-from dlsched.traces.arrivals import Request, Window, Work, arriving, stream
-from dlsched.traces.rows import integer, number, rounded, tab_rows
+from dlsched.traces.arrivals import Request, Work, arriving, seconds_window, stream
+from dlsched.traces.rows import counted, integer, number, rounded, tab_rows
 
 COLUMNS = ("job_type", "command", "num_steps_arg", "needs_data_dir", "total_steps", "arrival_time", "scale_factor")
 GPU_TYPES = ("V100", "P100", "K80")
@@ -59,9 +58,9 @@ def import_gavel(
     gpu_type = GPU_TYPES[0] if gpu_type is None else gpu_type
     if gpu_type not in GPU_TYPES:
         raise UsageError(f"gpu_type: found {gpu_type!r}, allowed: {', '.join(GPU_TYPES)}")
-    window = Window.read(from_, to, _seconds, "a number of seconds")
+    window = seconds_window(from_, to)
     file = Path(path)
-    requests, audit = _read(file, gpu_type)
+    requests, audit = read_gavel(file, gpu_type)
     kept, said = arriving(file, requests, window)
     works = [_work(request, gpu_type) for request in kept]
     audit += [*said, *_assumed(kept, gpu_type)]
@@ -69,13 +68,6 @@ def import_gavel(
         f"{file.name} of stanford-futuredata/gavel (MIT), speeds of its gavel_simulation_throughputs.json on {gpu_type}"
     )
     return stream("gavel", head, kept, works, window, gpus, restart_s, audit)
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("no finite number")
-    return value
 
 
 @functools.cache
@@ -94,8 +86,8 @@ def job_types(gpu_type: str) -> dict[str, JobType]:
     return types
 
 
-def _read(path: Path, gpu_type: str) -> tuple[list[Request], list[str]]:
-    """Read the jobs in the order of the file, and say what the rows were."""
+def read_gavel(path: Path, gpu_type: str) -> tuple[list[Request], list[str]]:
+    """Read the jobs in the order of the file, and say what the rows were; errors as ``import_gavel``."""
     requests = []
     seen: set[tuple[str, ...]] = set()
     for line, row in tab_rows(path, COLUMNS):
@@ -108,21 +100,22 @@ def _read(path: Path, gpu_type: str) -> tuple[list[Request], list[str]]:
             )
         seen.add(tuple(row.values()))
         requests.append(Request(arrival_s, gpus, steps, row["job_type"]))
-    equal = len(requests) - len(seen)
-    audit = [
-        f"Rows read: {len(requests):,}.",
-        f"Rows equal to an earlier row, kept as jobs of their own: {equal:,}." if equal else "",
-        "Commands and data folders are left out; steps are counted on all GPUs together.",
-    ]
-    return requests, [sentence for sentence in audit if sentence]
+    audit = counted(len(requests), len(requests), len(seen))
+    return requests, [*audit, "Commands and data folders are left out; steps are counted on all GPUs together."]
 
 
 def _work(request: Request, gpu_type: str) -> Work:
     """Epochs and times of the job; its GPU-seconds on the largest measured count up to what it asked for."""
     epoch_steps, times = job_types(gpu_type)[request.job_type]
-    epochs = request.size / epoch_steps
+    gpus, seconds = measured(request, gpu_type)
+    return Work(request.size / epoch_steps, times, gpus * seconds)
+
+
+def measured(request: Request, gpu_type: str) -> tuple[int, float]:
+    """Largest count up to what the job asks for at which its type was measured, and the seconds of the job there."""
+    epoch_steps, times = job_types(gpu_type)[request.job_type]
     gpus = max(count for count in times if count <= request.gpus)
-    return Work(epochs, times, gpus * epochs * times[gpus])
+    return gpus, request.size / epoch_steps * times[gpus]
 
 
 def _assumed(kept: list[Request], gpu_type: str) -> list[str]:

@@ -1,4 +1,8 @@
-"""The files that ``dlsched import`` reads: public tables of speeds as ring_allocation, job traces as elastic_stream."""
+"""The files that ``dlsched import`` reads.
+
+Public tables of speeds become ring_allocation; job traces become elastic_stream or, with exactly the GPUs that users asked
+for, srpt_mapping.
+"""
 
 import functools
 import math
@@ -9,12 +13,14 @@ from typing import Any
 from dlsched.cluster.published import PublishedSpeed
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.ring_allocation import Instance
+from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias
 from dlsched.traces.gavel import import_gavel
 from dlsched.traces.philly import import_philly
 from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read_pcs_speedups
 
 SPEED_OPTIONS = ("gpus", "epochs")
 TRACE_OPTIONS = ("gpus", "restart_s", "from_", "to")
+GANG_OPTIONS = ("gpus", "from_", "to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,8 @@ def import_instance(
     path
         The file or folder.
     gpus
-        GPUs of the cluster; None: of tables four times the smallest counts together, of traces the average demand.
+        GPUs of the cluster, of gangs a multiple of 8; None: of tables four times the smallest counts together, of traces
+        the average demand.
     epochs
         Epochs that every job of a table has left; None: 100, as the files do not say.
     max_gpus
@@ -55,10 +62,10 @@ def import_instance(
     gpu_type
         GPUs on which gavel's jobs run: V100 (None), P100 or K80.
     restart_s
-        Seconds that a restart costs every job of a trace; None: 0.
+        Seconds that a restart costs every job of a stream; None: 0.
     from_, to
-        Keep the jobs of a trace that arrive from ``from_`` on and before ``to``: ISO dates or times for philly, seconds
-        for gavel.
+        Keep the jobs of a trace that arrive from ``from_`` on and before ``to``: ISO dates or times for Philly's,
+        seconds for the others.
 
     Raises
     ------
@@ -149,4 +156,7 @@ SOURCES: Mapping[str, Source] = {
         "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster", (*TRACE_OPTIONS, "max_gpus"), import_philly
     ),
     "gavel": Source("a job trace of Gavel (.trace)", (*TRACE_OPTIONS, "gpu_type"), import_gavel),
+    "philly-gangs": Source("philly_jobs.csv of AdaptDL, as gangs", GANG_OPTIONS, import_philly_gangs),
+    "gavel-gangs": Source("a job trace of Gavel (.trace), as gangs", GANG_OPTIONS, import_gavel_gangs),
+    "tiresias": Source("tiresias_60_jobs.csv of Tiresias, as gangs", GANG_OPTIONS, import_tiresias),
 }

@@ -14,8 +14,9 @@ from pathlib import Path
 from dlsched.cluster.published import published_speeds
 from dlsched.elastic_stream.instance import Instance
 from dlsched.traces.arrivals import Request, Window, Work, arriving, stream
-from dlsched.traces.rows import csv_rows, integer, number, rounded
+from dlsched.traces.rows import counted, csv_rows, integer, number, rounded
 
+PHILLY_SOURCE = "petuum/adaptdl, branch osdi21-artifact (Apache-2.0), from msr-fiddle/philly-traces (CC-BY 4.0)"
 COLUMNS = ("timestamp", "duration", "num_gpus", "gpu_time", "cluster")
 
 # jobs of at most so many GPU-hours follow this table of PCS: model and batch, from the poorest speed-up to the best
@@ -46,16 +47,18 @@ def import_philly(
     UsageError, InputError, ValueError, OSError
         As ``import_instance``; a malformed row is a `ValueError` that names its line.
     """
-    window = Window.read(from_, to, _moment, "a date or time such as 2017-10-09 or 2017-10-09T07:00:00, no time zone")
+    window = philly_window(from_, to)
     file = Path(path)
-    requests, audit = _read(file)
+    requests, audit = read_philly(file)
     kept, said = arriving(file, requests, window)
     works = [_work(request, max_gpus) for request in kept]
     audit += [*said, *_assumed(kept, max_gpus)]
-    head = (
-        f"{file.name} of petuum/adaptdl, branch osdi21-artifact (Apache-2.0), from msr-fiddle/philly-traces (CC-BY 4.0)"
-    )
-    return stream("philly", head, kept, works, window, gpus, restart_s, audit)
+    return stream("philly", f"{file.name} of {PHILLY_SOURCE}", kept, works, window, gpus, restart_s, audit)
+
+
+def philly_window(from_: str | None, to: str | None) -> Window:
+    """Read a window of dates or times; errors as ``Window.read``."""
+    return Window.read(from_, to, _moment, "a date or time such as 2017-10-09 or 2017-10-09T07:00:00, no time zone")
 
 
 def _moment(text: str) -> float:
@@ -66,8 +69,8 @@ def _moment(text: str) -> float:
     return moment.replace(tzinfo=UTC).timestamp()
 
 
-def _read(path: Path) -> tuple[list[Request], list[str]]:
-    """Read the jobs in the order of the file, and say what the rows were."""
+def read_philly(path: Path) -> tuple[list[Request], list[str]]:
+    """Read the jobs in the order of the file, and say what the rows were; errors as ``import_philly``."""
     requests = []
     seen: set[tuple[str, ...]] = set()
     clusters: set[str] = set()
@@ -85,11 +88,9 @@ def _read(path: Path) -> tuple[list[Request], list[str]]:
         clusters.add(row["cluster"])
         seen.add(tuple(row[column] for column in COLUMNS))
         if duration_s > 0:
-            requests.append(Request(arrival_s, gpus, duration_s))
+            requests.append(Request(arrival_s, gpus, duration_s, virtual_cluster=row["cluster"]))
     audit = [
-        f"Rows read: {rows:,}.",
-        f"Rows with a duration of 0 s or less, left out: {rows - len(requests):,}." if rows > len(requests) else "",
-        f"Rows equal to an earlier row, kept as jobs of their own: {rows - len(seen):,}." if rows > len(seen) else "",
+        *counted(rows, len(requests), len(seen)),
         f"Rows whose gpu_time is not duration x num_gpus, which are believed: {unequal:,}." if unequal else "",
         f"Virtual clusters merged into one cluster, quotas unknown: {len(clusters)}." if len(clusters) > 1 else "",
         "The trace has no status: jobs that failed or were killed count as done after their duration.",

@@ -77,6 +77,16 @@ def _float(text: str) -> float:
         return math.nan
 
 
+def counted(rows: int, kept: int, distinct: int) -> list[str]:
+    """Write the sentences of the audit on how many rows were read, kept as jobs, and different."""
+    audit = [
+        f"Rows read: {rows:,}.",
+        f"Rows with a duration of 0 s or less, left out: {rows - kept:,}." if rows > kept else "",
+        f"Rows equal to an earlier row, kept as jobs of their own: {rows - distinct:,}." if rows > distinct else "",
+    ]
+    return [sentence for sentence in audit if sentence]
+
+
 def listing(what: str, names: Sequence[str]) -> str:
     """Write a sentence of the audit that lists names; empty if there are none."""
     return f"{what}: {len(names)} ({', '.join(names)})." if names else ""

@@ -23,7 +23,8 @@ def test_the_same_arguments_give_the_same_bytes(family: str, preset: str, cli: A
     assert out.read_bytes() == printed.out.encode()
     assert cli(*arguments, 4).out != printed.out
     data = json.loads(printed.out)
-    size = data.get("gpus") or data.get("units") or len(data["workers"])
+    servers = sum(server["gpus"] for server in data.get("servers", ()))
+    size = data.get("gpus") or data.get("units") or servers or len(data["workers"])
     assert (data["format"], size, len(data["jobs"])) == (f"dlsched/{family}/1", 24, 5)
     assert cli("solve", out).code in (0, 4)
 

@@ -83,6 +83,23 @@ def test_gavel_on_other_gpus(cli: Any, tmp_path: Path) -> None:
     assert times == [139.358, 290.802]
 
 
+def test_job_traces_are_gangs(cli: Any, philly: Path, tmp_path: Path) -> None:
+    """Each of the three; options reach the instance, and the audit stands in ``source`` too."""
+    ended = cli("import", "philly-gangs", philly, "--gpus", 16, "--from", "2017-10-01T00:30", "--to", "2017-10-02")
+    data = ended.json
+    assert (ended.code, data["format"], len(data["servers"])) == (0, "dlsched/srpt_mapping/1", 2)
+    (job,) = data["jobs"]
+    assert (job["release_s"], job["group"], job["stages"][0]["replicas"]) == (1800.0, "a-2", 2)
+    sentences = ended.err.splitlines()
+    assert "audit: Jobs that arrive outside the window, left out: 1." in sentences
+    assert all(sentence.removeprefix("audit: ") in data["source"] for sentence in sentences)
+    gavel, tiresias = tmp_path / "some.trace", tmp_path / "tiresias_60_jobs.csv"
+    gavel.write_text("A3C\trun\t--max-steps\t0\t1000\t0.0\t1\n")
+    tiresias.write_text("job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n0,2,5,606,vgg19,164,30\n")
+    assert cli("import", "gavel-gangs", gavel).json["jobs"][0]["model"] == "ResNet-50"
+    assert cli("import", "tiresias", tiresias).json["jobs"][0]["iterations"] == 606.0
+
+
 @pytest.mark.parametrize(
     ("source", "option", "value", "message"),
     [
@@ -98,10 +115,18 @@ def test_gavel_on_other_gpus(cli: Any, tmp_path: Path) -> None:
         ("philly", "--gpus", "0", "gpus: found 0, allowed: an integer >= 1"),
         ("philly", "--restart", "-1", "restart_s: found -1.0, allowed: a number >= 0"),
         ("philly", "--restart", "inf", "restart_s: found inf, allowed: a number >= 0"),
+        ("philly-gangs", "--gpus", "12", "gpus: found 12, allowed: a multiple of 8"),
+        ("gavel-gangs", "--to", "2017-10-01", "to: found '2017-10-01', allowed: a number of seconds"),
+        ("tiresias", "--restart", "5", "restart_s: found 5.0, allowed: no such option for source tiresias"),
         ("pcs", "--epochs", "nan", "epochs: found nan, allowed: a number >= 0"),
         ("philly", "--from", "now", "from: found 'now', allowed: a date or time"),
         ("gavel", "--to", "2017-10-01", "to: found '2017-10-01', allowed: a number of seconds"),
-        ("alibaba", "--gpus", "4", "source: found 'alibaba', allowed: pcs, gavel-speeds, adaptdl, philly, gavel"),
+        (
+            "alibaba",
+            "--gpus",
+            "4",
+            "source: found 'alibaba', allowed: pcs, gavel-speeds, adaptdl, philly, gavel, philly-gangs",
+        ),
     ],
 )
 def test_an_option_that_does_not_fit_is_2(source: str, option: str, value: str, message: str, cli: Any) -> None:

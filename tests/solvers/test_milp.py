@@ -1,5 +1,6 @@
 """What every MILP solver must pass: optimal, infeasible, limits, unbounded, starts, incumbents, both senses and modes."""
 
+import dataclasses
 import itertools
 import random
 
@@ -230,3 +231,21 @@ def test_versions(solver):
     version = availability.SOLVERS[solver].version()
     assert version.startswith(availability.SOLVERS[solver].full_name)
     assert any(letter.isdigit() for letter in version)
+
+
+def test_highs_is_asked_again_without_presolve_after_an_error(monkeypatch):
+    """An answer that HiGHS itself rejects is no answer: a second solve without presolve is, and errors twice stay errors."""
+    from dlsched.solvers import highs
+
+    asked = []
+    solve = highs._solve
+
+    def rejecting(model, limits, *, presolve):
+        asked.append(presolve)
+        outcome = solve(model, limits, presolve=presolve)
+        return dataclasses.replace(outcome, status=TerminationStatus.SOLVER_ERROR) if presolve else outcome
+
+    monkeypatch.setattr(highs, "_solve", rejecting)
+    problem = model(pulp.LpMinimize, [1], [([1], pulp.LpConstraintGE, 2)], high=5)
+    assert solve_milp(problem, isolated=False).objective == 2.0
+    assert asked == [True, False]

@@ -1,0 +1,281 @@
+"""Published models as chains of blocks, and their cuts into pipeline stages with data-parallel replicas.
+
+The figures lie in ``published_stages.json``. Each model names the source of its seconds per iteration, of its number of
+parameters and of the work of its blocks; one that was not measured as it stands says how it was made.
+
+===========================  ========================================================================================
+figure                       where it comes from
+===========================  ========================================================================================
+seconds of an iteration      measured on one V100 by others, or scaled to it; most include the optimiser's step
+share of a block in them     operations of forward and backward, counted; for VGG-16 measured layer by layer
+parameters of a block        counted from the architecture; the totals are the published ones
+bytes between two blocks     counted: the numbers that a block hands on for one sample, 4 bytes each or 2 (FP16)
+===========================  ========================================================================================
+
+The seconds of a whole model are measured or scaled, but those of a stage are always estimates: a share of them.
+"""
+
+import functools
+import importlib.resources
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a model that a pipeline does not cut, such as a transformer layer.
+
+    Parameters
+    ----------
+    name
+        The block's name, once in a model.
+    parameters
+        Number of parameters.
+    work
+        Forward and backward, in the unit that the model's ``work_source`` names; only its share in the model is used.
+    output_bytes
+        Bytes that the block hands to the next one for one sample; 0 for the last.
+    arithmetic
+        How the three numbers were counted.
+    """
+
+    name: str
+    parameters: int
+    work: int
+    output_bytes: int
+    arithmetic: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedStage:
+    """A stage of a pipeline, in the words of a job of srpt_mapping.
+
+    Parameters
+    ----------
+    blocks
+        Names of the model's blocks in it.
+    replicas
+        Data-parallel replicas, one GPU each.
+    compute_s
+        Seconds of forward and backward of one replica in an iteration.
+    output_bytes
+        Bytes that an iteration of the whole job moves from this stage to the next, and back again; 0 for the last.
+    parameter_bytes
+        Bytes of the stage's gradients, which its replicas all-reduce.
+    """
+
+    blocks: tuple[str, ...]
+    replicas: int
+    compute_s: float
+    output_bytes: int
+    parameter_bytes: int
+
+
+@dataclass(frozen=True)
+class PublishedModel:
+    """A model that others measured, and the blocks that it is a chain of.
+
+    Parameters
+    ----------
+    model, sample
+        What is trained, and what one sample of it is.
+    batch_samples
+        Samples of an iteration on one GPU that holds the whole model.
+    gpu
+        Type of that GPU.
+    iteration_s
+        Seconds of that iteration.
+    iteration_source
+        Where the seconds come from.
+    iteration_how
+        How they were made, if they are scaled or interpolated; ``None`` if they were measured as they stand.
+    parameter_bytes_each
+        Bytes of one parameter's gradient.
+    parameter_source
+        Which architecture it is, and which total is published.
+    work_source
+        What the work of the blocks is, and where it comes from.
+    blocks
+        The blocks in the order of the forward pass.
+
+    Raises
+    ------
+    ValueError
+        Figures that are not positive and finite, words that are missing, two blocks of one name, or bytes after the last.
+
+    >>> model = PublishedModel("M", "image", 8, "V100", 0.6, "invented", None, 4, "invented", "invented",
+    ...                        (Block("a", 10, 1, 100, "-"), Block("b", 20, 2, 50, "-"), Block("c", 30, 3, 0, "-")))
+    >>> for stage in model.stages(2, 2):
+    ...     print(stage.blocks, stage.compute_s, stage.output_bytes, stage.parameter_bytes)
+    ('a', 'b') 0.3 800 120
+    ('c',) 0.3 0 120
+    """
+
+    model: str
+    sample: str
+    batch_samples: int
+    gpu: str
+    iteration_s: float
+    iteration_source: str
+    iteration_how: str | None
+    parameter_bytes_each: int
+    parameter_source: str
+    work_source: str
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self) -> None:
+        if not self.blocks:
+            raise ValueError("blocks must name at least one block")
+        for name, figures in (
+            ("batch_samples", [self.batch_samples]),
+            ("iteration_s", [self.iteration_s]),
+            ("parameter_bytes_each", [self.parameter_bytes_each]),
+            ("parameters", [block.parameters for block in self.blocks]),
+            ("work", [block.work for block in self.blocks]),
+            ("output_bytes", [block.output_bytes for block in self.blocks[:-1]]),
+        ):
+            if not all(figure > 0 and math.isfinite(figure) for figure in figures):
+                raise ValueError(f"{name} must be positive and finite, found {figures}")
+        for name in ("model", "sample", "gpu", "iteration_source", "parameter_source", "work_source"):
+            if not getattr(self, name):
+                raise ValueError(f"{name} must be words, found {getattr(self, name)!r}")
+        if self.iteration_how == "":
+            raise ValueError("iteration_how must be words, or None for measured seconds")
+        if not all(block.name and block.arithmetic for block in self.blocks):
+            raise ValueError("name and arithmetic of every block must be words")
+        names = [block.name for block in self.blocks]
+        if len(set(names)) < len(names):
+            raise ValueError(f"name of a block must occur once, found {names}")
+        if self.blocks[-1].output_bytes:
+            raise ValueError(f"output_bytes of the last block must be 0, found {self.blocks[-1].output_bytes}")
+
+    @property
+    def measured(self) -> bool:
+        """Whether the seconds of an iteration were measured as they stand."""
+        return self.iteration_how is None
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters of the whole model."""
+        return sum(block.parameters for block in self.blocks)
+
+    def stages(self, pipeline: int, replicas: int | Sequence[int]) -> tuple[PublishedStage, ...]:
+        """Cut the chain into stages whose slowest is as fast as can be; among those the sum of squares is least.
+
+        An iteration of the job processes ``batch_samples`` for each replica of the first stage; the replicas of another
+        stage share these samples evenly.
+
+        Parameters
+        ----------
+        pipeline
+            Number of stages, from 1 to the number of blocks.
+        replicas
+            Replicas of every stage, or one number for all of them; at least 1.
+
+        Raises
+        ------
+        ValueError
+            A pipeline longer than the blocks or without stages, no replicas, or replicas for another number of stages.
+        """
+        if not 1 <= pipeline <= len(self.blocks):
+            raise ValueError(
+                f"pipeline must be from 1 to {len(self.blocks)}, the blocks of {self.model}, found {pipeline}"
+            )
+        counts = tuple(replicas) if isinstance(replicas, Sequence) else (replicas,) * pipeline
+        if len(counts) != pipeline:
+            raise ValueError(f"replicas must be one number or {pipeline}, one a stage, found {len(counts)}: {counts}")
+        if min(counts) < 1:
+            raise ValueError(f"replicas must be at least 1, found {counts}")
+        work = [block.work for block in self.blocks]
+        second = self.iteration_s * counts[0] / sum(work)
+        found = []
+        for (first, last), count in zip(pairwise(balanced_cut(work, counts)), counts, strict=True):
+            part = self.blocks[first:last]
+            found.append(
+                PublishedStage(
+                    blocks=tuple(block.name for block in part),
+                    replicas=count,
+                    compute_s=sum(work[first:last]) * second / count,
+                    output_bytes=part[-1].output_bytes * self.batch_samples * counts[0],
+                    parameter_bytes=sum(block.parameters for block in part) * self.parameter_bytes_each,
+                )
+            )
+        return tuple(found)
+
+
+def balanced_cut(work: Sequence[int], replicas: Sequence[int]) -> tuple[int, ...]:
+    """Return where to cut a chain so that the largest work of a stage over its replicas is least.
+
+    Parameters
+    ----------
+    work
+        Work of the blocks, any unit.
+    replicas
+        Replicas of the stages; every stage gets at least one block, so not more stages than blocks.
+
+    Returns
+    -------
+    tuple of int
+        0, then the end of each stage. Among the best cuts, the sum of the squares is least too.
+
+    >>> balanced_cut([1, 1, 1, 1, 6], [1, 1, 1])
+    (0, 2, 4, 5)
+    >>> balanced_cut([1, 1, 1, 1, 6], [1, 1, 2])
+    (0, 2, 4, 5)
+    >>> balanced_cut([2, 2, 2, 2], [3, 1])
+    (0, 3, 4)
+    """
+    ends = [0, *accumulate(work)]
+
+    def each(stage: int, first: int, last: int) -> float:
+        return (ends[last] - ends[first]) / replicas[stage]
+
+    largest, _ = _least(each, len(work), len(replicas), max)
+
+    def squares(total: float, one: float) -> float:
+        return total + one**2 if one <= largest else math.inf
+
+    return _least(each, len(work), len(replicas), squares)[1]
+
+
+def _least(
+    each: Callable[[int, int, int], float], blocks: int, stages: int, join: Callable[[float, float], float]
+) -> tuple[float, tuple[int, ...]]:
+    """Return the least value of a cut, joined stage by stage, and the cut: a dynamic program over (stage, end)."""
+    best: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, (0,))}
+    for stage in range(stages):
+        best = {
+            end: min(
+                (join(value, each(stage, first, end)), (*cut, end))
+                for first, (value, cut) in best.items()
+                if first < end
+            )
+            for end in range(stage + 1, blocks - (stages - stage - 1) + 1)
+        }
+    return best[blocks]
+
+
+@functools.cache
+def published_stages() -> tuple[PublishedModel, ...]:
+    """Return all the published models that dlsched carries, in the order of the file.
+
+    Sources: Oneflow-Inc/DLPerf, NVIDIA's Megatron-LM and DeepLearningExamples, Gavel (Narayanan et al., OSDI 2020),
+    PipeDream (Narayanan et al., SOSP 2019) and TensorFlow's benchmarks, as each figure's own words say.
+    """
+    text = (importlib.resources.files("dlsched.cluster") / "published_stages.json").read_text(encoding="utf-8")
+    found = []
+    for record in json.loads(text):
+        blocks = tuple(block for entry in record.pop("blocks") for block in _blocks(entry))
+        found.append(PublishedModel(blocks=blocks, **record))
+    return tuple(found)
+
+
+def _blocks(entry: dict[str, Any]) -> list[Block]:
+    """Return the blocks of an entry of the file: one, or ``count`` equal ones numbered from ``first``."""
+    name, first, count = entry.pop("name"), entry.pop("first", None), entry.pop("count", 1)
+    names = [name] if first is None else [f"{name}.{number}" for number in range(first, first + count)]
+    return [Block(name=each, **entry) for each in names]

@@ -1,0 +1,65 @@
+"""How the entries of a result's solution are read: objects with known fields, finite numbers, whole numbers."""
+
+import math
+from typing import Any
+
+from dlsched.core.errors import InputError
+from dlsched.core.instance import LARGEST_COUNT
+from dlsched.core.messages import field_path, shown
+
+Where = tuple[str | int, ...]
+
+
+def read_object(data: Any, fields: set[str], where: Where) -> dict[str, Any]:
+    """Return an object with no field but these; a missing one is the next question's.
+
+    Raises
+    ------
+    InputError
+        It is no object, or has another field.
+    """
+    if not isinstance(data, dict):
+        raise InputError(f"{field_path(where)}: found {shown(data)}, allowed: an object")
+    other = next((key for key in data if key not in fields), None)
+    if other is not None:
+        allowed = ", ".join(sorted(fields))
+        raise InputError(f"{field_path((*where, other))}: found an unknown field, allowed: only {allowed}")
+    return data
+
+
+def read_list(entry: dict[str, Any], field: str, where: Where) -> list[Any]:
+    """Return a list; InputError for anything else."""
+    value = entry.get(field)
+    if not isinstance(value, list):
+        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a list")
+    return value
+
+
+def read_number(entry: dict[str, Any], field: str, where: Where) -> float:
+    """Return a finite number; InputError for anything else."""
+    value = entry.get(field)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            if math.isfinite(value):
+                return float(value)
+        except OverflowError:
+            pass
+    raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a finite number")
+
+
+def read_whole(entry: dict[str, Any], field: str, where: Where) -> int:
+    """Return an integer of at most 2**53 in size; InputError for anything else."""
+    value = entry.get(field)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: an integer")
+    if abs(value) > LARGEST_COUNT:
+        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: an integer up to 2**53")
+    return value
+
+
+def read_name(entry: dict[str, Any], field: str, where: Where) -> str:
+    """Return a string; InputError for anything else."""
+    value = entry.get(field)
+    if not isinstance(value, str):
+        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a string")
+    return value

@@ -1,0 +1,91 @@
+"""srpt_mapping: when and where gangs of pipeline and data-parallel jobs run (A-SRPT, Luo et al., INFOCOM 2025)."""
+
+from typing import Any
+
+from dlsched.core.family import Family
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.result import Result
+from dlsched.core.run import run_method
+from dlsched.core.status import Sense
+from dlsched.srpt_mapping import certificate, generator
+from dlsched.srpt_mapping.bounds import bound, length, machine
+from dlsched.srpt_mapping.checker import check, completion_times, figures, infeasible, iteration_time, objective
+from dlsched.srpt_mapping.dispatch import Waiting
+from dlsched.srpt_mapping.formulations.milp import build_milp
+from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
+from dlsched.srpt_mapping.generator import example, generate
+from dlsched.srpt_mapping.heavy_edge import compact, heavy_edge
+from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
+from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
+from dlsched.srpt_mapping.methods import METHODS
+from dlsched.srpt_mapping.predictor import errors, predict, with_error
+from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.solution import Schedule, Share, Start, read_solution
+
+__all__ = [
+    "BestPlacement",
+    "Instance",
+    "Job",
+    "Schedule",
+    "Server",
+    "Servers",
+    "Share",
+    "Stage",
+    "Start",
+    "Waiting",
+    "a_srpt",
+    "best_placement",
+    "bound",
+    "check",
+    "compact",
+    "completion_times",
+    "errors",
+    "example",
+    "fifo",
+    "generate",
+    "heavy_edge",
+    "iteration_time",
+    "least_work_first",
+    "length",
+    "machine",
+    "objective",
+    "predict",
+    "shortest_first",
+    "solve",
+    "with_error",
+]
+
+FAMILY = Family(
+    name="srpt_mapping",
+    summary="when and where rigid gangs run",
+    sense=Sense.MINIMIZE,
+    unit="seconds, the sum of completion times",
+    instance=Instance,
+    read_solution=read_solution,
+    objective=objective,
+    check=check,
+    infeasible=infeasible,
+    methods=METHODS,
+    cross_check="milp",
+    best_bound="bound",
+    formulations={"milp": lambda instance: build_milp(instance)[0]},
+    verify=certificate.verify,
+    presets=generator.PRESETS,
+    generate=generate,
+    example=example,
+    figures=figures,
+)
+
+
+def solve(
+    instance: Instance,
+    *,
+    method: str = "exact",
+    limits: Limits | None = None,
+    seed: int = 0,
+    solver: str | None = None,
+    start: Schedule | None = None,
+    progress: ProgressCallback | None = None,
+) -> Result[Any]:
+    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
+    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)

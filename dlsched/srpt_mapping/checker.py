@@ -1,0 +1,178 @@
+"""The meaning of srpt_mapping: when the jobs of a schedule end, and which rules it breaks.
+
+minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
+
+    alpha_i(x) = max over used (s, m) of  p_s + transfer_s,m + 2 (k_s - 1)/k_s h_s / band_s
+    band_s     = b_in if stage s sits on one server, else min over its servers m of b_out / g^m
+    transfer   = sum over v in {s-1, s+1} of  2 O_sv / k_s (phi / b_in + (1 - phi) g^m / b_out),  phi = x_v,m / k_v
+
+``served``    every job starts, once; no others do
+``gang``      sum_m x_s,m = k_s for every stage of the job
+``gpus``      at no time do the jobs that run use more than g^m GPUs of a server
+``release``   start_i >= r_i
+
+Times may be off by 1e-9 max(1, time). Here all figures are computed from the definitions, by code of its own.
+"""
+
+import math
+from collections import defaultdict
+
+from dlsched.core.errors import UsageError
+from dlsched.core.violation import Violation
+from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.solution import Schedule, Share
+
+TOLERANCE = 1e-9
+Held = dict[int, dict[str, int]]  # replicas by server, by stage
+
+
+def objective(instance: Instance, schedule: Schedule) -> float:
+    """Sum of the completion times in seconds.
+
+    Raises
+    ------
+    UsageError
+        A job does not start, or its placement does not hold the job: then there is no time.
+    """
+    return math.fsum(completion_times(instance, schedule).values())
+
+
+def completion_times(instance: Instance, schedule: Schedule) -> dict[str, float]:
+    """Seconds at which every job ends, by its id; errors as ``objective``."""
+    broken = _broken_placements(instance, schedule)
+    if broken:
+        raise UsageError(f"no objective: {broken[0]}")
+    return {job.id: _end_s(instance, schedule, job) for job in instance.jobs}
+
+
+def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -> float:
+    """alpha_i(x): seconds of one iteration of a job whose replicas are all placed."""
+    held = _held(placement)
+    slowest_s = 0.0
+    for number, stage in enumerate(job.stages):
+        shared = {server: instance.nic_bandwidth_bytes_per_s / _gpus(instance, server) for server in held[number]}
+        band = instance.intra_bandwidth_bytes_per_s if len(shared) == 1 else min(shared.values())
+        ring_s = 2 * (stage.replicas - 1) / stage.replicas * stage.parameter_bytes / band
+        for server in held[number]:
+            transfer_s = 0.0
+            for other in (number - 1, number + 1):
+                if not 0 <= other < len(job.stages):
+                    continue
+                exchanged = job.stages[min(number, other)].output_bytes
+                near = held[other].get(server, 0) / job.stages[other].replicas
+                inverse = near / instance.intra_bandwidth_bytes_per_s + (1 - near) / shared[server]
+                transfer_s += 2 * exchanged / stage.replicas * inverse
+            slowest_s = max(slowest_s, stage.compute_s + transfer_s + ring_s)
+    return slowest_s
+
+
+def check(instance: Instance, schedule: Schedule) -> list[Violation]:
+    """Return every broken rule; an empty list means feasible."""
+    broken = _broken_placements(instance, schedule)
+    unplaced = {violation.where for violation in broken}
+    placed = [job for job in instance.jobs if job.id not in unplaced]
+    for job in placed:
+        start_s = schedule.jobs[job.id].start_s
+        early = job.release_s - start_s
+        if early > TOLERANCE * max(1.0, job.release_s):
+            message = f"it starts at {start_s!r} s, it is released at {job.release_s!r} s"
+            broken.append(Violation("release", job.id, early, message))
+    return broken + _overfull(instance, schedule, placed)
+
+
+def infeasible(instance: Instance) -> str | None:
+    """Return a sentence that proves that no schedule exists, or None: then every job can run alone."""
+    for job in instance.jobs:
+        if job.gpus > instance.total_gpus:
+            return f"job {job.id!r} takes {job.gpus} GPUs, all servers together have {instance.total_gpus}"
+    return None
+
+
+def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
+    """Further figures of a feasible schedule: mean flow time and mean wait, and when the last job ends; seconds."""
+    ends = completion_times(instance, schedule)
+    count = len(instance.jobs)
+    return {
+        "mean_flow_s": math.fsum(ends[job.id] - job.release_s for job in instance.jobs) / count,
+        "mean_wait_s": math.fsum(schedule.jobs[job.id].start_s - job.release_s for job in instance.jobs) / count,
+        "makespan_s": max(ends.values()),
+    }
+
+
+def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation]:
+    broken = [
+        Violation("served", name, message="there is no such job")
+        for name in schedule.jobs
+        if name not in instance.index
+    ]
+    for job in instance.jobs:
+        if job.id in schedule.jobs:
+            start_s, placement = schedule.jobs[job.id]
+            if not math.isfinite(start_s):
+                broken.append(Violation("release", job.id, message=f"it starts at {start_s!r} s, which is no time"))
+            broken += _broken_gang(instance, job, placement)
+        else:
+            broken.append(Violation("served", job.id, 1.0, "it never starts"))
+    return broken
+
+
+def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> list[Violation]:
+    broken = []
+    placed = [0] * len(job.stages)
+    seen = set()
+    for stage, server, replicas in placement:
+        if not 0 <= stage < len(job.stages):
+            broken.append(Violation("gang", job.id, message=f"there is no stage {stage}"))
+        elif server not in instance.server_index:
+            broken.append(Violation("gang", job.id, message=f"there is no server {server!r}"))
+        elif replicas < 1:
+            broken.append(Violation("gang", job.id, message=f"stage {stage} has {replicas} replicas on {server!r}"))
+        elif (stage, server) in seen:
+            broken.append(Violation("gang", job.id, message=f"stage {stage} is placed on {server!r} twice"))
+        else:
+            placed[stage] += replicas
+            seen.add((stage, server))
+    for number, stage_ in enumerate(job.stages):
+        if not broken and placed[number] != stage_.replicas:
+            message = f"stage {number} has {placed[number]} replicas, it needs {stage_.replicas}"
+            return [Violation("gang", job.id, float(abs(placed[number] - stage_.replicas)), message)]
+    return broken
+
+
+def _overfull(instance: Instance, schedule: Schedule, placed: list[Job]) -> list[Violation]:
+    """The first moment at which each server is overfull."""
+    events = []
+    for job in placed:
+        start_s, placement = schedule.jobs[job.id]
+        end_s = _end_s(instance, schedule, job)
+        freed_s = max(start_s, end_s - TOLERANCE * max(1.0, end_s))
+        used: dict[str, int] = defaultdict(int)
+        for share in placement:
+            used[share.server] += share.replicas
+        for server, count in used.items():
+            events += [(start_s, 1, server, count), (freed_s, 0, server, -count)]
+    busy: dict[str, int] = defaultdict(int)
+    broken: dict[str, Violation] = {}
+    for time_s, _, server, count in sorted(events):
+        busy[server] += count
+        over = busy[server] - _gpus(instance, server)
+        if over > 0 and server not in broken:
+            message = f"{busy[server]} of {_gpus(instance, server)} GPUs are used from {time_s!r} s on"
+            broken[server] = Violation("gpus", server, float(over), message)
+    return list(broken.values())
+
+
+def _end_s(instance: Instance, schedule: Schedule, job: Job) -> float:
+    start_s, placement = schedule.jobs[job.id]
+    return start_s + job.iterations * iteration_time(instance, job, placement)
+
+
+def _held(placement: tuple[Share, ...]) -> Held:
+    held: Held = defaultdict(dict)
+    for stage, server, replicas in placement:
+        held[stage][server] = replicas
+    return held
+
+
+def _gpus(instance: Instance, server: str) -> int:
+    return instance.servers[instance.server_index[server]].gpus

@@ -1,0 +1,1 @@
+"""The formulations of srpt_mapping, one file each."""

@@ -1,0 +1,262 @@
+"""srpt_mapping over layouts in continuous time: a mixed-integer linear program with resource flows, in PuLP.
+
+A layout l of job i says how many GPUs it takes of each server, u_l^m, and how long it runs with them, L_il = n_i alpha_il.
+GPUs are handed from job to job: the flow formulation of Artigues, Michelon and Reusser 2003 (EJOR 149, 249-267).
+
+================================  =====================================================================================
+name                              mathematics
+================================  =====================================================================================
+``z_<job>_<layout>``              z_il = 1 if job i has layout l, numbered from 0, binary
+``s_<job>``                       s_i, when job i starts, seconds; c_i = s_i + sum_l L_il z_il is no variable of its own
+``y_<first>_<second>``            y_ij = 1 if job j starts when job i has ended or later, binary
+``first_<server>_<job>``          e_mi, GPUs of server m that job i is the first to have
+``f_<server>_<from>_<to>``        f_mij, GPUs of server m handed from job i to job j
+objective                         minimise sum_i s_i + sum_il L_il z_il
+``gang_<job>``                    sum_l z_il = 1
+``release_<job>``                 s_i >= r_i
+``gpus_<server>``                 sum_i e_mi <= g^m
+``taken_<server>_<job>``          e_mi + sum_j f_mji = sum_l u_l^m z_il
+``handed_<server>_<job>``         sum_j f_mij <= sum_l u_l^m z_il
+``flow_<server>_<from>_<to>``     f_mij <= min(max_l u_l^m of i, max_l u_l^m of j) y_ij
+``sequence_<first>_<second>``     s_j >= c_i - (C_i - r_j) (1 - y_ij)
+``pair_<first>_<second>``         y_ij + y_ji <= 1; = 1 where g_i + g_j > G
+``busy_<n>``                      sum_S w_i s_i >= w(S) (r(S) + w(S) / 2) - sum_S w_i p_i / 2, divided by w(S)
+================================  =====================================================================================
+
+p_i = min_l L_il is the least length of job i. C_i is a time by which job i has ended in some optimal schedule:
+
+* No later than the other jobs leave of the sum U of any schedule: C_i <= U - sum of r_k + p_k over the others.
+* No later than max r + sum of max_l L_kl: after the last release an optimal schedule has no moment without a running job
+  before a job that starts, as that job could start in it.
+
+*Left out*: y_ij and what hangs on it where r_i + p_i > C_j - p_j, so i cannot end before j starts.
+
+*Valid* (``busy``). Count the first p_i seconds of every job only, and give it the share g_i / G of one machine: jobs that
+run at one time have no more than 1 in all. Let w_i = p_i g_i / G. The machine works on a set S at no time before
+r(S) = min r_i, and at speed 1 at most, so the integral of t over this work is least when it does all of w(S) from r(S) on:
+w(S) (r(S) + w(S) / 2); it is sum w_i (s_i + p_i / 2). Rows are written for the sets that are tight in the best preemptive
+schedule of one machine (Goemans 1996, IPCO): jobs by w_i, and of the first of them those it would serve without a pause.
+
+*Without loss* (twins). Servers with as many GPUs may change places, so one job, that with the most layouts, takes from
+them no fewer GPUs of one than of the next; its other layouts are left out.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, permutations
+from typing import TYPE_CHECKING
+
+from dlsched.core.labels import plain_labels
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.layouts import Layout, layouts
+from dlsched.srpt_mapping.solution import Schedule
+from dlsched.srpt_mapping.timing import timed
+
+if TYPE_CHECKING:
+    import pulp
+
+MARGIN = 1e-3
+"""Part of C_i that is added, so that no start has a range as small as the tolerances of solvers."""
+ROUNDING = 1e-9
+"""Part of the right side of a row ``busy`` that is left out."""
+
+Decode = Callable[[Mapping[str, float]], Schedule]
+Terms = Sequence[tuple["pulp.LpVariable", float]]
+
+
+def build_milp(
+    instance: Instance, *, horizon_s: float | None = None, tick: Callable[[], None] | None = None
+) -> tuple["pulp.LpProblem", Decode]:
+    """Build the model and the function that reads a schedule from values of its variables.
+
+    The schedule has the layouts and the order of the values; its times are made anew, exactly, and are no later.
+
+    Parameters
+    ----------
+    instance
+        Any valid instance; a job larger than the cluster makes an infeasible model.
+    horizon_s
+        A time by which all jobs have ended in some optimal schedule, where one is known; C_i is no more.
+    tick
+        Called for every layout; it may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        Too many layouts; see ``layouts``.
+    """
+    import pulp
+
+    choices = _without_twins(instance, layouts(instance, tick=tick))
+    times = _times(instance, choices, horizon_s)
+    jobs = _labels([job.id for job in instance.jobs], "j")
+    places = range(len(jobs))
+    problem = pulp.LpProblem("srpt_mapping", pulp.LpMinimize)
+
+    def add(name: str, terms: Terms, sense: int, right: float) -> None:
+        problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
+
+    z = [
+        [pulp.LpVariable(f"z_{jobs[i]}_{n}", 0, 1, pulp.LpInteger) for n in range(len(choices[i]))]
+        or [pulp.LpVariable(f"z_{jobs[i]}_none", 0, 0, pulp.LpInteger)]
+        for i in places
+    ]
+    length = [list(zip(z[i], times.lengths[i], strict=False)) for i in places]
+    s = [pulp.LpVariable(f"s_{jobs[i]}", 0) for i in places]
+    y = {
+        (i, j): pulp.LpVariable(f"y_{jobs[i]}_{jobs[j]}", 0, 1, pulp.LpInteger)
+        for i, j in permutations(places, 2)
+        if times.soonest[i] <= times.latest[j] - times.least[j]
+    }
+    problem.setObjective(
+        pulp.LpAffineExpression([(start, 1) for start in s] + [pair for held in length for pair in held])
+    )
+    for i in places:
+        add(f"gang_{jobs[i]}", [(chosen, 1) for chosen in z[i]], pulp.LpConstraintEQ, 1)
+        add(f"release_{jobs[i]}", [(s[i], 1)], pulp.LpConstraintGE, instance.jobs[i].release_s)
+    for (i, j), before in y.items():
+        most = times.latest[i] - instance.jobs[j].release_s
+        terms = [(s[j], 1), (s[i], -1), *((chosen, -each) for chosen, each in length[i]), (before, -most)]
+        add(f"sequence_{jobs[i]}_{jobs[j]}", terms, pulp.LpConstraintGE, -most)
+    for i, j in combinations(places, 2):
+        alone = instance.jobs[i].gpus + instance.jobs[j].gpus > instance.total_gpus
+        either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y]
+        if either:
+            add(f"pair_{jobs[i]}_{jobs[j]}", either, pulp.LpConstraintEQ if alone else pulp.LpConstraintLE, 1)
+    for m, server in enumerate(_labels([server.id for server in instance.servers], "s")):
+        most_of = [max((layout.usage[m] for layout in held), default=0) for held in choices]
+        users = [i for i in places if most_of[i]]
+        used = {
+            i: [(chosen, -held.usage[m]) for chosen, held in zip(z[i], choices[i], strict=True) if held.usage[m]]
+            for i in users
+        }
+        first = {i: pulp.LpVariable(f"first_{server}_{jobs[i]}", 0, most_of[i]) for i in users}
+        flow = {}
+        for i, j in permutations(users, 2):
+            if (i, j) in y:
+                pair, most = f"{server}_{jobs[i]}_{jobs[j]}", min(most_of[i], most_of[j])
+                flow[i, j] = pulp.LpVariable(f"f_{pair}", 0, most)
+                add(f"flow_{pair}", [(flow[i, j], 1), (y[i, j], -most)], pulp.LpConstraintLE, 0)
+        if users:
+            add(f"gpus_{server}", [(first[i], 1) for i in users], pulp.LpConstraintLE, instance.servers[m].gpus)
+        for i in users:
+            taken = [(flow[j, i], 1) for j in users if (j, i) in flow]
+            handed = [(flow[i, j], 1) for j in users if (i, j) in flow]
+            add(f"taken_{server}_{jobs[i]}", [(first[i], 1), *taken, *used[i]], pulp.LpConstraintEQ, 0)
+            if handed:
+                add(f"handed_{server}_{jobs[i]}", [*handed, *used[i]], pulp.LpConstraintLE, 0)
+    for number, (weights, right) in enumerate(_busy(instance, times.least) if all(choices) else ()):
+        add(f"busy_{number}", [(s[i], weight) for i, weight in weights.items()], pulp.LpConstraintGE, right)
+
+    def decode(values: Mapping[str, float]) -> Schedule:
+        chosen = [
+            max(zip(z[i], choices[i], strict=True), key=lambda pair: values.get(pair[0].name, 0.0))[1] for i in places
+        ]
+        before = [pair for pair, variable in y.items() if values.get(variable.name, 0.0) > 0.5]
+        return timed(instance, _order([values.get(start.name, 0.0) for start in s], before), chosen)
+
+    return problem, decode
+
+
+def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
+    """All layouts, but of one job only those that use equal servers in order of what they give."""
+    most = max(range(len(choices)), key=lambda i: len(choices[i]))
+    by_size: dict[int, list[int]] = {}
+    for m, server in enumerate(instance.servers):
+        by_size.setdefault(server.gpus, []).append(m)
+    twins = [pair for held in by_size.values() for pair in pairwise(held)]
+    kept = [layout for layout in choices[most] if all(layout.usage[a] >= layout.usage[b] for a, b in twins)]
+    return [kept if i == most else held for i, held in enumerate(choices)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """L_il; p_i; r_i + p_i; and C_i. Seconds, by job."""
+
+    lengths: list[list[float]]
+    least: list[float]
+    soonest: list[float]
+    latest: list[float]
+
+
+def _times(instance: Instance, choices: list[list[Layout]], horizon_s: float | None) -> _Times:
+    jobs = instance.jobs
+    lengths = [
+        [job.iterations * layout.iteration_s for layout in held] for job, held in zip(jobs, choices, strict=True)
+    ]
+    least = [min(held, default=0.0) for held in lengths]
+    soonest = [job.release_s + shortest for job, shortest in zip(jobs, least, strict=True)]
+    end_s = max(job.release_s for job in jobs) + sum(max(held, default=0.0) for held in lengths)
+    if horizon_s is not None:
+        end_s = min(end_s, horizon_s)
+    latest = [end_s] * len(jobs)
+    if all(choices):
+        spare = _known_s(instance, choices, soonest) - sum(soonest)
+        latest = [min(end_s, spare + end) for end in soonest]
+    return _Times(lengths, least, soonest, [max(a, b) * (1 + MARGIN) for a, b in zip(latest, soonest, strict=True)])
+
+
+def _known_s(instance: Instance, choices: list[list[Layout]], soonest: list[float]) -> float:
+    """U, the least sum of completion times of some schedules with the fastest layout of every job."""
+    jobs = instance.jobs
+    chosen = [min(held, key=lambda layout: layout.iteration_s) for held in choices]
+    length = [job.iterations * layout.iteration_s for job, layout in zip(jobs, chosen, strict=True)]
+    rules: list[Callable[[int], float]] = [
+        soonest.__getitem__,
+        length.__getitem__,
+        lambda i: length[i] * jobs[i].gpus,
+        lambda i: jobs[i].release_s,
+    ]
+    sums = []
+    for rule in rules:
+        starts = timed(instance, sorted(range(len(jobs)), key=rule), chosen).jobs
+        sums.append(sum(starts[job.id].start_s for job in jobs) + sum(length))
+    return min(sums)
+
+
+def _busy(instance: Instance, least: list[float]) -> Iterator[tuple[dict[int, float], float]]:
+    """Weights by job and right sides of the rows ``busy``, without those that follow from the releases."""
+    jobs = instance.jobs
+    work = {i: job.gpus / instance.total_gpus * least[i] for i, job in enumerate(jobs)}
+    by_work = sorted(work, key=work.__getitem__)
+    seen = set()
+    for count in range(2, len(jobs) + 1):
+        for held in _blocks(instance, work, by_work[:count]):
+            whole = sum(work[i] for i in held)
+            weights = {i: work[i] / whole for i in held}
+            right = min(jobs[i].release_s for i in held) + whole / 2
+            right = (right - sum(weight * least[i] for i, weight in weights.items()) / 2) * (1 - ROUNDING)
+            if right > sum(weight * jobs[i].release_s for i, weight in weights.items()) and tuple(held) not in seen:
+                seen.add(tuple(held))
+                yield weights, right
+
+
+def _blocks(instance: Instance, work: Mapping[int, float], jobs: Sequence[int]) -> list[list[int]]:
+    """Split jobs into those that one machine would serve without a pause, first come, first served."""
+    by_release = sorted(jobs, key=lambda i: instance.jobs[i].release_s)
+    blocks: list[list[int]] = []
+    free_s = 0.0
+    for i in by_release:
+        release_s = instance.jobs[i].release_s
+        if not blocks or release_s > free_s:
+            blocks.append([])
+        blocks[-1].append(i)
+        free_s = max(free_s, release_s) + work[i]
+    return blocks
+
+
+def _order(starts: Sequence[float], before: Sequence[tuple[int, int]]) -> list[int]:
+    """Jobs in the order of their starts, but each after those that y puts before it: starts may be equal up to tolerance."""
+    left = sorted(range(len(starts)), key=starts.__getitem__)
+    order: list[int] = []
+    while left:
+        waiting = {j for i, j in before if i in left}
+        order.append(next((i for i in left if i not in waiting), left[0]))
+        left.remove(order[-1])
+    return order
+
+
+def _labels(ids: Sequence[str], letter: str) -> list[str]:
+    """Plain names; positions where an underscore would make names of pairs ambiguous."""
+    labels = plain_labels(ids, letter)
+    return [f"{letter}{place}" for place in range(len(labels))] if any("_" in label for label in labels) else labels

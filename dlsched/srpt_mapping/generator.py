@@ -1,0 +1,325 @@
+"""Instances of srpt_mapping: the example, and random ones from a seed.
+
+========================  ========================================================================================
+preset                    what it is
+========================  ========================================================================================
+``mixed``                 chains of 1 to 4 stages on 1 to 16 GPUs, mostly few
+``communication-heavy``   such chains with three times the activations and parameters, network cards a tenth as fast
+``data-parallel``         one stage; 1, 2, 4, 8 or 16 replicas
+``single-gpu``            93 % of the jobs on one GPU, lengths by quantiles of Philly: 5, 50, 95 and 99 % take at most
+                          48, 1144, 43,648 and 254,884 s
+``published``             published models on V100, cut into 1, 2 or 4 stages of 1 to 8 replicas, at most 16 GPUs
+``recurring``             users' groups of like jobs; predictions wrong by a lognormal factor, as lengths within groups
+``uneven-servers``        the jobs of ``mixed`` on servers of 1, 2, 4 and 8 GPUs
+========================  ========================================================================================
+
+Servers have 8 GPUs, or 2 or 4 where at most four such servers hold all; the last has what is left. Those of
+``uneven-servers`` are drawn, none above half of all GPUs. Jobs arrive as a Poisson process whose rate follows from the
+load: GPU-seconds that the jobs need at alpha^low, over those that the cluster has while they arrive.
+
+A length is drawn, in seconds at alpha^low; the iterations are those that fill it. Figures drawn and the seconds of
+published stages are rounded to four significant digits, releases to nine.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dlsched.cluster.job_graph import JobGraph
+from dlsched.cluster.published_stages import PublishedModel, published_stages
+from dlsched.core.arguments import require_arguments
+from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.instance import Instance
+
+Drawn = dict[str, Any]
+
+PRESETS = {
+    "mixed": "chains of 1 to 4 stages on 1 to 16 GPUs",
+    "communication-heavy": "large activations and parameters, slow network cards",
+    "data-parallel": "one stage, replicas in powers of two",
+    "single-gpu": "nearly all jobs on one GPU, heavy-tailed lengths",
+    "published": "published models as pipelines with replicas",
+    "recurring": "groups of like jobs, wrong predictions",
+    "uneven-servers": "servers of 1, 2, 4 and 8 GPUs",
+}
+
+TOTAL_GPUS = 16
+
+# All figures of this block are choices of ours, orders of magnitude that occur; none is a measurement.
+_INTRA = 1.5e11  # B/s inside a server
+_NIC, _SLOW_NIC = 1.25e10, 1.25e9  # B/s: 100 and 10 Gbit/s
+_GPUS = {1: 0.35, 2: 0.2, 3: 0.05, 4: 0.15, 6: 0.05, 8: 0.1, 12: 0.05, 16: 0.05}
+_POWERS = {1: 0.4, 2: 0.25, 4: 0.15, 8: 0.12, 16: 0.08}
+_MOSTLY_ONE = {1: 0.93, 2: 0.03, 4: 0.02, 8: 0.02}
+_ITERATION_S = (0.05, 1.0)
+_OUTPUTS = (1e6, 1e8)  # bytes of an iteration
+_PARAMETERS = (1e7, 1e9)  # bytes: 2.5 to 250 million parameters of 4 bytes
+_HEAVIER = 3.0
+_LENGTHS_S = (60.0, 7200.0)
+_MOST_PUBLISHED = 16  # GPUs of a job
+_PER_GROUP, _PER_MODEL, _PER_USER = 4, 6, 8  # jobs, roughly
+_WITHIN_GROUP, _PREDICTION = 0.25, 0.5  # standard deviations of logarithms
+_CHOSEN = (
+    "Chosen by dlsched, not measured: bandwidths, stages and replicas, the length of each job (a minute to two hours at "
+    "alpha^low), and releases. The seconds of a stage are its share of the model's, to four digits"
+)
+
+# The four in the middle are quantiles of Philly's durations; the ends, and lines between the logarithms, are ours.
+_QUANTILES = {0.0: 10.0, 0.05: 48.0, 0.5: 1144.0, 0.95: 43648.0, 0.99: 254884.0, 1.0: 1e6}
+
+
+def example() -> Instance:
+    """Four jobs on two servers of two GPUs; small enough to solve by hand.
+
+    Together on a server an iteration of ``all-reduce`` takes 1.25 s (apart: 3 s) and one of ``pipeline`` .75 s (2.5 s).
+    The best schedule runs ``pipeline`` on s0 until 3 s, the small jobs on s1 until 4 s and 3 s, and then ``all-reduce``
+    on s0 until 15.5 s: 25.5 s in sum.
+    """
+    return Instance(
+        name="four-jobs",
+        intra_bandwidth_bytes_per_s=1.6e10,
+        nic_bandwidth_bytes_per_s=4.0e9,
+        servers=[{"id": "s0", "gpus": 2}, {"id": "s1", "gpus": 2}],
+        jobs=[
+            {
+                "id": "all-reduce",
+                "release_s": 0.0,
+                "iterations": 10,
+                "stages": [{"replicas": 2, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": 4.0e9}],
+            },
+            {
+                "id": "pipeline",
+                "release_s": 0.0,
+                "iterations": 4,
+                "stages": [
+                    {"replicas": 1, "compute_s": 0.5, "output_bytes": 2.0e9, "parameter_bytes": 1.0e9},
+                    {"replicas": 1, "compute_s": 0.5, "output_bytes": 0, "parameter_bytes": 1.0e9},
+                ],
+            },
+            {
+                "id": "long",
+                "release_s": 0.0,
+                "iterations": 4,
+                "stages": [{"replicas": 1, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": 1.0e9}],
+            },
+            {
+                "id": "short",
+                "release_s": 1.0,
+                "iterations": 2,
+                "predicted_iterations": 3.0,
+                "group": "nightly",
+                "stages": [{"replicas": 1, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": 1.0e9}],
+            },
+        ],
+    )
+
+
+def generate(
+    *, preset: str = "mixed", jobs: int = 10, gpus: int | None = None, load: float = 0.8, seed: int = 0
+) -> Instance:
+    """Draw a feasible instance; the same arguments give the same instance.
+
+    Parameters
+    ----------
+    preset
+        One of ``PRESETS``.
+    jobs
+        Number of jobs, >= 1; none takes more GPUs than there are.
+    gpus
+        GPUs of all servers; None: ``TOTAL_GPUS``.
+    load
+        GPU-seconds needed at alpha^low, over those the cluster has while jobs arrive; > 0.
+    seed
+        Of ``numpy.random.default_rng``.
+
+    Raises
+    ------
+    UsageError
+        An unknown preset or a number out of range.
+    """
+    require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus)
+    if not 0 < load < math.inf:
+        raise UsageError(f"load: found {load}, allowed: a number > 0")
+    total = TOTAL_GPUS if gpus is None else gpus
+    generator = np.random.default_rng(seed)
+    sizes = _uneven_sizes(generator, total) if preset == "uneven-servers" else _even_sizes(total)
+    nic = _SLOW_NIC if preset == "communication-heavy" else _NIC
+    cluster = _Cluster(total, max(_INTRA, nic / min(sizes)))
+    used: list[PublishedModel] = []
+    if preset == "recurring":
+        drawn = _recurring(generator, cluster, jobs)
+    else:
+        drawn = [_job(generator, cluster, preset, used) for _ in range(jobs)]
+    span_s = math.fsum(job["iterations"] * cluster.gpu_s(job) for job in drawn) / (load * total)
+    if not 0 < span_s < 1e15:
+        raise UsageError(f"load: found {load}, allowed: one at which arrivals span up to 1e15 s")
+    releases = np.cumsum(generator.exponential(span_s / jobs, jobs)).tolist()
+    command = f"dlsched generate srpt_mapping --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
+    return Instance(
+        name=f"{preset}-{jobs}x{total}-seed{seed}",
+        source="\n".join([command + (f" --load {load:g}" if load != 0.8 else ""), *_sources(used)]),
+        intra_bandwidth_bytes_per_s=_INTRA,
+        nic_bandwidth_bytes_per_s=nic,
+        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        jobs=[
+            {"id": f"j{place}", "release_s": float(f"{release_s:.9g}"), **job}
+            for place, (job, release_s) in enumerate(zip(drawn, releases, strict=True))
+        ],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """All GPUs, and the largest bandwidth, with which alpha^low is reckoned."""
+
+    gpus: int
+    fastest: float
+
+    def iteration_s(self, job: Drawn) -> float:
+        """alpha^low of a job."""
+        return _graph(job["stages"]).uniform_s(self.fastest)
+
+    def gpu_s(self, job: Drawn) -> float:
+        """GPU-seconds of an iteration at alpha^low."""
+        return _graph(job["stages"]).gpus * self.iteration_s(job)
+
+    def iterations(self, job: Drawn, length_s: float) -> float:
+        """As many as fill a length, whole and at least one."""
+        return _rounded(max(1.0, round(length_s / self.iteration_s(job))))
+
+
+def _graph(stages: Sequence[Drawn]) -> JobGraph:
+    columns = ("replicas", "compute_s", "output_bytes", "parameter_bytes")
+    return JobGraph(*(tuple(stage[column] for stage in stages) for column in columns))
+
+
+def _even_sizes(gpus: int) -> list[int]:
+    size = 2 if gpus <= 8 else 4 if gpus <= 16 else 8
+    return [min(size, gpus - before) for before in range(0, gpus, size)]
+
+
+def _uneven_sizes(generator: np.random.Generator, gpus: int) -> list[int]:
+    """1, 2, 4 or 8 with equal chances, of those that are left and at most half of all."""
+    sizes: list[int] = []
+    while (left := gpus - sum(sizes)) > 0:
+        able = [size for size in (1, 2, 4, 8) if size <= min(left, max(1, gpus // 2))]
+        sizes.append(int(generator.choice(able)))
+    return sizes
+
+
+def _job(generator: np.random.Generator, cluster: _Cluster, preset: str, used: list[PublishedModel]) -> Drawn:
+    """A job of a preset; the model it was made from is added to ``used``, if it is a published one."""
+    length_s = _log_uniform(generator, *_LENGTHS_S)
+    if preset == "published":
+        model, job = _published(generator, cluster.gpus)
+        used.append(model)
+    elif preset == "data-parallel":
+        job = {"stages": _chain(generator, _size(generator, _POWERS, cluster.gpus), 1)}
+    elif preset == "single-gpu":
+        length_s = _quantile_s(generator.random())
+        job = {"stages": _chain(generator, _size(generator, _MOSTLY_ONE, cluster.gpus), 1)}
+    else:
+        heavier = _HEAVIER if preset == "communication-heavy" else 1.0
+        job = {"stages": _chain(generator, _size(generator, _GPUS, cluster.gpus), 4, heavier)}
+    return {"iterations": cluster.iterations(job, length_s), **job}
+
+
+def _size(generator: np.random.Generator, chances: dict[int, float], gpus: int) -> int:
+    """GPUs of a job, of the sizes that the cluster holds."""
+    sizes = [size for size in chances if size <= gpus]
+    weights = np.array([chances[size] for size in sizes])
+    return int(generator.choice(sizes, p=weights / weights.sum()))
+
+
+def _chain(generator: np.random.Generator, gpus: int, most: int, heavier: float = 1.0) -> list[Drawn]:
+    """Up to ``most`` stages with at least a replica each, seconds within some 30 % of each other."""
+    stages = int(generator.integers(1, min(most, gpus) + 1))
+    cuts = sorted((generator.permutation(gpus - 1)[: stages - 1] + 1).tolist())
+    iteration_s = _log_uniform(generator, *_ITERATION_S)
+    return [
+        {
+            "replicas": last - first,
+            "compute_s": _rounded(iteration_s * float(generator.lognormal(0.0, 0.25))),
+            "output_bytes": _rounded(heavier * _log_uniform(generator, *_OUTPUTS)) if last < gpus else 0.0,
+            "parameter_bytes": _rounded(heavier * _log_uniform(generator, *_PARAMETERS)),
+        }
+        for first, last in zip([0, *cuts], [*cuts, gpus], strict=True)
+    ]
+
+
+def _published(generator: np.random.Generator, gpus: int) -> tuple[PublishedModel, Drawn]:
+    """A published model as 1, 2 or 4 stages of 1, 2, 4 or 8 replicas each."""
+    models = published_stages()
+    model = models[int(generator.integers(len(models)))]
+    most = min(_MOST_PUBLISHED, gpus)
+    shapes = [
+        (stages, replicas)
+        for stages in (1, 2, 4)
+        for replicas in (1, 2, 4, 8)
+        if stages * replicas <= most and stages <= len(model.blocks)
+    ]
+    stages, replicas = shapes[int(generator.integers(len(shapes)))]
+    return model, {
+        "model": model.model,
+        "stages": [
+            {
+                "replicas": stage.replicas,
+                "compute_s": _rounded(stage.compute_s),
+                "output_bytes": float(stage.output_bytes),
+                "parameter_bytes": float(stage.parameter_bytes),
+            }
+            for stage in model.stages(stages, replicas)
+        ],
+    }
+
+
+def _recurring(generator: np.random.Generator, cluster: _Cluster, jobs: int) -> list[Drawn]:
+    """Groups of a user, a model and a typical length; jobs of any group in any order."""
+    models = [
+        {"model": f"m{place}", "stages": _chain(generator, _size(generator, _GPUS, cluster.gpus), 4)}
+        for place in range(-(-jobs // _PER_MODEL))
+    ]
+    groups = []
+    for place in range(-(-jobs // _PER_GROUP)):
+        words = {"group": f"g{place}", "user": f"u{generator.integers(-(-jobs // _PER_USER))}"}
+        groups.append((words | models[int(generator.integers(len(models)))], _log_uniform(generator, *_LENGTHS_S)))
+    drawn = []
+    for _ in range(jobs):
+        job, typical_s = groups[int(generator.integers(len(groups)))]
+        length_s = typical_s * float(generator.lognormal(0.0, _WITHIN_GROUP))
+        iterations = cluster.iterations(job, length_s)
+        predicted = _rounded(max(1.0, iterations * float(generator.lognormal(0.0, _PREDICTION))))
+        drawn.append({"iterations": iterations, "predicted_iterations": predicted, **job})
+    return drawn
+
+
+def _quantile_s(chance: float) -> float:
+    """The length that such a share of the jobs does not exceed."""
+    return float(np.exp(np.interp(chance, list(_QUANTILES), np.log(list(_QUANTILES.values())))))
+
+
+def _sources(used: Sequence[PublishedModel]) -> list[str]:
+    """Where the figures of the models used come from, and what was chosen."""
+    lines = []
+    for model in published_stages():
+        if model not in used:
+            continue
+        which = ", ".join(f"j{place}" for place, other in enumerate(used) if other is model)
+        how = "measured" if model.iteration_how is None else model.iteration_how
+        lines += [
+            f"{model.model} ({which}), seconds: {model.iteration_source} ({how})",
+            f"{model.model}, parameters: {model.parameter_source}",
+            f"{model.model}, work of its blocks: {model.work_source}",
+        ]
+    return [*lines, _CHOSEN] if lines else []
+
+
+def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
+    return float(np.exp(generator.uniform(np.log(low), np.log(high))))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

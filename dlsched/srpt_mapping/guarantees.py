@@ -1,0 +1,39 @@
+"""What A-SRPT promises, as data.
+
+*Theorem.* Strict virtual order, no waiting for better placements, any placement rule that starts the head as soon as its
+GPUs are free, virtual sizes n~_i g_i alpha^low_i / G; n_i <= eta1 n~_i and n~_i <= eta2 n_i. Then
+
+    sum c_i <= (eta2 (1 + eta1 rho G / (G - g_max + 1)) + rho) OPT,   rho = max_i alpha^max_i / alpha^low_i
+
+*Proof.* Job k joins at v_k, its virtual completion. From v_k to its start some job that joined no later waits at the head,
+so at least G - g_max + 1 GPUs are busy, with jobs that joined by v_k only. Their real GPU-seconds are at most
+n_j g_j alpha^max_j <= eta1 rho G times their virtual sizes, which the virtual machine has served by v_k: at most
+eta1 rho G v_k in all. So start_k <= v_k (1 + eta1 rho G / (G - g_max + 1)). SRPT is optimal on the virtual machine, and
+sizes eta2 times as large make its sum at most eta2 times as large: sum v_k <= eta2 OPT, as OPT is at least SRPT's sum with
+true sizes. Last, n_k alpha_k <= rho n_k alpha^low_k, and these sum to at most rho OPT.
+"""
+
+from dlsched.core.family import Guarantee
+from dlsched.srpt_mapping.checker import infeasible
+from dlsched.srpt_mapping.instance import Instance
+
+_ROUNDING = 1e-9
+
+
+def factor(instance: Instance) -> float:
+    """The theorem's factor for an instance."""
+    fastest = max(instance.intra_bandwidth_bytes_per_s, *instance.shares)
+    slowest = min(instance.intra_bandwidth_bytes_per_s, *instance.shares)
+    rho = max(job.graph.uniform_s(slowest) / job.graph.uniform_s(fastest) for job in instance.jobs)
+    eta1 = max(1.0, *(job.iterations / job.predicted for job in instance.jobs))
+    eta2 = max(1.0, *(job.predicted / job.iterations for job in instance.jobs))
+    total, largest = instance.total_gpus, max(job.gpus for job in instance.jobs)
+    return eta2 * (1 + eta1 * rho * total / (total - largest + 1)) + rho
+
+
+STRICT = Guarantee(
+    "at most eta2 (1 + eta1 rho G / (G - g_max + 1)) + rho times the optimum; at most 1 + 3 rho with true predictions "
+    "and jobs of at most half the GPUs",
+    lambda instance: infeasible(instance) is None,
+    lambda instance, optimum: factor(instance) * optimum * (1 + _ROUNDING),
+)

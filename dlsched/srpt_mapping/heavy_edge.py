@@ -1,0 +1,201 @@
+"""Rules that place one job on the free GPUs of the servers: the paper's Heavy-Edge, and a tighter one of ours.
+
+Both choose servers first, then share out the replicas. Only the abstract of Luo et al. was available, which does not
+describe the rule: its steps are our reconstruction, on the idea that the ends of heavy edges belong together.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations, permutations
+
+from dlsched.cluster.job_graph import JobGraph
+from dlsched.srpt_mapping.servers import Placed, Servers
+
+Rule = Callable[[JobGraph, Servers], Placed]
+"""From a job and servers whose free GPUs hold it to where it runs."""
+
+_ROUNDS = 50
+_MANY = 2_000  # pairs of replicas beyond which a round of swaps is not worth its time
+
+
+def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
+    """Place a job by Heavy-Edge (Luo et al. 2025; our reconstruction, see the module).
+
+    Step 1: servers with the most free GPUs first (ties: the order given), until they hold the job.
+    Step 2: server by server, the two ends of the heaviest edge between replicas not yet placed go there together;
+    then, one by one, the replica with the largest weight of edges to those already there (ties: the earliest stage).
+
+    Weights: 2 O_sv / (k_s k_v) between replicas of neighbour stages, 2 h_s / k_s between replicas of one stage.
+    Guarantee: none; more servers than needed are never used. Cost: O(M log M + g S) for M servers.
+    """
+    if graph.gpus == 1:
+        place = max(range(len(servers.free)), key=servers.free.__getitem__)
+        return [(place, graph.replicas)]
+    chosen = _most_free(graph.gpus, servers.free)
+    rows = grouped(graph, tuple(room for _, room in chosen))
+    return [(place, row) for (place, _), row in zip(chosen, rows, strict=True)]
+
+
+def compact(graph: JobGraph, servers: Servers) -> Placed:
+    """Place a job more tightly than Heavy-Edge, and share its replicas out better; ours.
+
+    Step 1: servers with the most free GPUs first, but the last one is that on which the rest fits most tightly (so a job
+    that fits on one server leaves the larger holes to others).
+    Step 2: the faster of Heavy-Edge's step 2 and of the stages in the order of the chain, server by server; then replicas
+    change places two by two while an iteration becomes faster.
+    Step 3: if it is faster, whole stages instead: servers with the most free GPUs first, each takes the next stages of the
+    chain as long as they fit whole.
+
+    Guarantee: none. Cost: as ``heavy_edge``, and the swaps once for every different job and set of rooms.
+    """
+    free, chosen, left = servers.free, [], graph.gpus
+    if max(free) < left:
+        chosen = _most_free(left, free)[:-1]
+        left -= sum(room for _, room in chosen)
+    taken = {place for place, _ in chosen}
+    tight = min((place for place, room in enumerate(free) if room >= left and place not in taken), key=free.__getitem__)
+    chosen.append((tight, left))
+    rooms = tuple(room for _, room in chosen)
+    rows = improved(graph, rooms, tuple(servers.shares[place] for place, _ in chosen), servers.inside)
+    placed = [(place, row) for (place, _), row in zip(chosen, rows, strict=True)]
+    whole = _whole_stages(graph, free) if len(chosen) > 1 else None
+    if whole is not None and servers.iteration_s(graph, whole) < servers.iteration_s(graph, placed):
+        return whole
+    return placed
+
+
+def _whole_stages(graph: JobGraph, free: Sequence[int]) -> Placed | None:
+    """Step 3 of ``compact``, None where some stage does not fit whole."""
+    placed: Placed = []
+    first, stages = 0, len(graph.replicas)
+    for place in sorted(range(len(free)), key=free.__getitem__, reverse=True):
+        room, last = free[place], first
+        while last < stages and graph.replicas[last] <= room:
+            room -= graph.replicas[last]
+            last += 1
+        if last == first:
+            return None
+        row = [0] * first + list(graph.replicas[first:last]) + [0] * (stages - last)
+        placed.append((place, tuple(row)))
+        first = last
+        if first == stages:
+            return placed
+    return None
+
+
+def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs of a server and what it gives: the most free ones first, as few as hold the job."""
+    chosen = []
+    for place in sorted(range(len(free)), key=free.__getitem__, reverse=True):
+        room = min(gpus, free[place])
+        chosen.append((place, room))
+        gpus -= room
+        if not gpus:
+            return chosen
+    raise ValueError("the servers do not hold the job")
+
+
+@lru_cache(maxsize=100_000)
+def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Step 2 of Heavy-Edge: share the replicas out to rooms that hold exactly so many; rows by room and stage."""
+    if len(rooms) == 1:
+        return (graph.replicas,)
+    left = list(graph.replicas)
+    return tuple(tuple(_fill_room(graph, left, room)) for room in rooms)
+
+
+@lru_cache(maxsize=100_000)
+def improved(
+    graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float
+) -> tuple[tuple[int, ...], ...]:
+    """Step 2 of ``compact``; rows by room and stage."""
+    if len(rooms) == 1:
+        return (graph.replicas,)
+
+    def seconds(rows: tuple[tuple[int, ...], ...]) -> float:
+        return graph.iteration_s(rows, shares, inside)
+
+    best = min((grouped(graph, rooms), _chained(graph, rooms)), key=seconds)
+    if graph.gpus**2 > _MANY:
+        return best
+    for _ in range(_ROUNDS):
+        better = min(_swaps(best), key=seconds, default=best)
+        if not seconds(better) < seconds(best):
+            break
+        best = better
+    return best
+
+
+def _chained(graph: JobGraph, rooms: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Fill room after room with the stages in the order of the chain."""
+    left = list(graph.replicas)
+    rows = []
+    for room in rooms:
+        row = []
+        for stage, count in enumerate(left):
+            placed = min(count, room)
+            row.append(placed)
+            room -= placed
+            left[stage] -= placed
+        rows.append(tuple(row))
+    return tuple(rows)
+
+
+def _swaps(rows: tuple[tuple[int, ...], ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Every exchange of two replicas of different stages between two servers."""
+    for first, second in combinations(range(len(rows)), 2):
+        for stage, other in permutations(range(len(rows[0])), 2):
+            if rows[first][stage] and rows[second][other]:
+                changed = [list(row) for row in rows]
+                changed[first][stage] -= 1
+                changed[first][other] += 1
+                changed[second][other] -= 1
+                changed[second][stage] += 1
+                yield tuple(map(tuple, changed))
+
+
+def _fill_room(graph: JobGraph, left: list[int], room: int) -> list[int]:
+    """Move ``room`` replicas from ``left`` into a server."""
+    stages = range(len(left))
+    here = [0] * len(left)
+    pull = [0.0] * len(left)  # weight of the edges from a replica of each stage to those here
+
+    def put(stage: int, count: int) -> None:
+        left[stage] -= count
+        here[stage] += count
+        for other in range(max(0, stage - 1), min(len(left), stage + 2)):
+            pull[other] += count * graph.edge_weight(stage, other)
+
+    while room:
+        best = max((stage for stage in stages if left[stage]), key=pull.__getitem__)
+        ends = _heaviest(graph, left) if room >= 2 and pull[best] == 0 else None
+        if ends is not None:
+            put(ends[0], 1)
+            put(ends[1], 1)
+            room -= 2
+        else:
+            count = min(room, left[best], _turns(graph, best, left, pull))
+            put(best, count)
+            room -= count
+    return here
+
+
+def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float]) -> int:
+    """How many replicas of the stage that pulls most go before another stage pulls more."""
+    turns = left[best]
+    for other in (best - 1, best + 1):
+        if 0 <= other < len(left) and left[other]:
+            faster = graph.edge_weight(best, other) - graph.edge_weight(best, best)
+            ahead = pull[best] - pull[other]
+            if faster > 0 and ahead < turns * faster:
+                turns = max(1, math.ceil(ahead / faster) if other < best else math.floor(ahead / faster) + 1)
+    return turns
+
+
+def _heaviest(graph: JobGraph, left: Sequence[int]) -> tuple[int, int] | None:
+    """Stages of the two ends of the heaviest edge between replicas that are left, None where there is no edge."""
+    edges = [(first, second) for first in range(len(left)) for second in (first, first + 1) if second < len(left)]
+    held = [(a, b) for a, b in edges if left[a] and left[b] and (a != b or left[a] >= 2)]
+    heaviest = max(held, key=lambda edge: graph.edge_weight(*edge), default=None)
+    return heaviest if heaviest is not None and graph.edge_weight(*heaviest) > 0 else None

@@ -1,0 +1,162 @@
+"""The policies: A-SRPT and its baselines. Each sees predicted iterations only; guarantees stand in ``guarantees``.
+
+=======================  =============================================================================================
+policy                   order of the queue
+=======================  =============================================================================================
+``a_srpt``               predicted completion on the virtual machine of speed 1, which runs job i as n~_i g_i alpha_i / G
+                         seconds by preemptive SRPT; jobs join when they complete there
+``shortest_first``       predicted length n~_i alpha_i
+``least_work_first``     predicted work n~_i g_i alpha_i
+``fifo``                 release (least attained service is the same here, as nothing is preempted)
+=======================  =============================================================================================
+
+Each may let communication-heavy jobs wait for a better placement (``dispatch.Waiting``), as A-SRPT does; ``PATIENT``, with
+``compact``, is ours: at 10 times the length of a job waiting pays for almost every one.
+
+alpha_i: ``placed``, what ``compact`` reaches on the empty servers, never more than Heavy-Edge there; it stands for the
+paper's alpha^min, the best placement there, and may be more. Or ``low``, the closed form alpha^low, with which A-SRPT has
+its guarantee.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from dlsched.algorithms.srpt import srpt_completions
+from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.checker import infeasible
+from dlsched.srpt_mapping.dispatch import Waiting, dispatch
+from dlsched.srpt_mapping.heavy_edge import Rule, compact, heavy_edge
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.solution import Schedule
+
+PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
+SPEEDS = ("placed", "low")
+PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
+
+
+def a_srpt(
+    instance: Instance,
+    *,
+    waiting: Waiting | None = Waiting(),  # noqa: B008  frozen
+    backfill: bool = False,
+    speeds: str = "placed",
+    place: str = "heavy-edge",
+) -> Schedule | None:
+    """A-SRPT (Luo et al. 2025; only the abstract was available, the steps are our reconstruction); None when infeasible.
+
+    Step 1, virtual machine: job i has size n~_i g_i alpha_i / G and is released at r_i; preemptive SRPT runs it.
+    Step 2, queue: jobs join in the order in which they complete there, at that time.
+    Step 3, dispatch: the head starts when its GPUs are free, placed by ``place``.
+    Step 4, waiting: see ``dispatch``; its three parameters, and their defaults, are ours.
+
+    Parameters
+    ----------
+    instance
+        Servers and jobs.
+    waiting
+        The waiting rule; None: no job waits for a better placement.
+    backfill
+        Whether jobs that have joined may pass a head that does not fit; not the paper's.
+    speeds
+        ``placed`` or ``low``: alpha_i of the virtual sizes; see the module.
+    place
+        ``heavy-edge`` or ``compact``.
+
+    Guarantee: with ``speeds="low"``, ``waiting=None`` and no backfilling that of ``guarantees``; otherwise none.
+    Cost: as ``dispatch``.
+
+    Raises
+    ------
+    UsageError
+        An unknown word.
+    """
+    rule = _rule(place)
+    if speeds not in SPEEDS:
+        raise UsageError(f"speeds: found {speeds!r}, allowed: {', '.join(SPEEDS)}")
+    if infeasible(instance) is not None:
+        return None
+    alpha = placed_s(instance, compact) if speeds == "placed" else lowest_s(instance)
+    sizes = [
+        job.predicted * job.gpus * each / instance.total_gpus for job, each in zip(instance.jobs, alpha, strict=True)
+    ]
+    releases = np.array([job.release_s for job in instance.jobs])
+    joins_s = srpt_completions(releases, np.array(sizes)).tolist()
+    return dispatch(
+        instance,
+        joins_s=joins_s,
+        keys=joins_s,
+        place=rule,
+        backfill=backfill,
+        waiting=waiting,
+        least_s=placed_s(instance, rule) if waiting else (),
+    )
+
+
+def shortest_first(
+    instance: Instance, *, backfill: bool = False, place: str = "heavy-edge", waiting: Waiting | None = None
+) -> Schedule | None:
+    """Start the job of the least predicted length first; None when infeasible. No guarantee; cost as ``dispatch``."""
+    return _ordered(instance, lambda predicted, gpus, least_s, release_s: predicted * least_s, backfill, place, waiting)
+
+
+def least_work_first(
+    instance: Instance, *, backfill: bool = False, place: str = "heavy-edge", waiting: Waiting | None = None
+) -> Schedule | None:
+    """Start the job of the least predicted GPU-seconds first; None when infeasible. No guarantee; cost as ``dispatch``."""
+    return _ordered(
+        instance, lambda predicted, gpus, least_s, release_s: predicted * gpus * least_s, backfill, place, waiting
+    )
+
+
+def fifo(
+    instance: Instance, *, backfill: bool = False, place: str = "heavy-edge", waiting: Waiting | None = None
+) -> Schedule | None:
+    """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``."""
+    return _ordered(instance, lambda predicted, gpus, least_s, release_s: release_s, backfill, place, waiting)
+
+
+def placed_s(instance: Instance, rule: Rule) -> list[float]:
+    """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
+    empty = Servers(instance)
+    known = {graph: empty.iteration_s(graph, rule(graph, empty)) for graph in {job.graph for job in instance.jobs}}
+    return [known[job.graph] for job in instance.jobs]
+
+
+def lowest_s(instance: Instance) -> list[float]:
+    """Seconds of an iteration of every job by the closed form alpha^low."""
+    fastest = max(instance.intra_bandwidth_bytes_per_s, *instance.shares)
+    known = {graph: graph.uniform_s(fastest) for graph in {job.graph for job in instance.jobs}}
+    return [known[job.graph] for job in instance.jobs]
+
+
+def _ordered(
+    instance: Instance,
+    key: Callable[[float, int, float, float], float],
+    backfill: bool,
+    place: str,
+    waiting: Waiting | None,
+) -> Schedule | None:
+    rule = _rule(place)
+    if infeasible(instance) is not None:
+        return None
+    alpha = placed_s(instance, compact)
+    return dispatch(
+        instance,
+        joins_s=[job.release_s for job in instance.jobs],
+        keys=[
+            key(job.predicted, job.gpus, seconds, job.release_s)
+            for job, seconds in zip(instance.jobs, alpha, strict=True)
+        ],
+        place=rule,
+        backfill=backfill,
+        waiting=waiting,
+        least_s=placed_s(instance, rule) if waiting else (),
+    )
+
+
+def _rule(place: str) -> Rule:
+    if place not in PLACES:
+        raise UsageError(f"place: found {place!r}, allowed: {', '.join(PLACES)}")
+    return PLACES[place]

@@ -1,0 +1,183 @@
+"""The instance of srpt_mapping: servers with GPUs, and gangs that arrive over time and run to their end once started.
+
+================================  ===================================================================================
+code                              mathematics
+================================  ===================================================================================
+``servers``                       1 .. M; ``gpus`` = g^m; ``total_gpus`` = G
+``intra_bandwidth_bytes_per_s``   b_in, between GPUs of one server
+``nic_bandwidth_bytes_per_s``     b_out, of a server's network card; ``shares`` = b_out / g^m, what one GPU has of it
+``jobs``                          1 .. I
+``release_s``                     r_i
+``iterations``                    n_i
+``predicted_iterations``          n~_i; ``predicted`` where it is not given: n_i
+``stages``                        a chain; ``replicas`` = k_s, ``compute_s`` = p_s, ``output_bytes`` = d_s,
+                                  ``parameter_bytes`` = h_s; ``gpus`` = g_i, the sum of k_s
+================================  ===================================================================================
+"""
+
+from functools import cached_property
+from typing import Annotated, ClassVar, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.messages import Refused
+
+_MODERATE = 1e-100, 1e100
+_ALLOWED = "a number from 1e-100 to 1e100"
+
+
+class Server(BaseModel):
+    """A server: its name, unique in the instance, and how many GPUs it has."""
+
+    model_config = STRICT
+
+    id: Name
+    gpus: Count
+
+
+class Stage(BaseModel):
+    """A pipeline stage of a job.
+
+    Parameters
+    ----------
+    replicas
+        Data-parallel copies, one GPU each.
+    compute_s
+        Seconds that one replica computes in an iteration, forward and backward of its share of the batch; > 0.
+    output_bytes
+        Bytes that an iteration of the whole job moves from this stage to the next, and as many back; 0 for the last.
+    parameter_bytes
+        Bytes that the replicas all-reduce in an iteration.
+    """
+
+    model_config = STRICT
+
+    replicas: Count
+    compute_s: Positive
+    output_bytes: NonNegative
+    parameter_bytes: NonNegative
+
+
+class Job(BaseModel):
+    """A gang: it takes a GPU for every replica, all at once, and keeps them to its end.
+
+    Parameters
+    ----------
+    id
+        Its name, unique in the instance.
+    release_s
+        When it arrives, seconds.
+    iterations
+        How many it really runs, >= 1; no policy sees it.
+    predicted_iterations
+        What policies see; None: the true number.
+    group, user, model
+        Words that predictors use.
+    stages
+        The chain of its stages.
+    """
+
+    model_config = STRICT
+
+    id: Name
+    release_s: NonNegative
+    iterations: Annotated[float, Field(ge=1, allow_inf_nan=False)]
+    predicted_iterations: Positive | None = None
+    group: Name | None = None
+    user: Name | None = None
+    model: Name | None = None
+    stages: Annotated[tuple[Stage, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _last_sends_nothing(self) -> Self:
+        last = len(self.stages) - 1
+        if self.stages[last].output_bytes != 0:
+            raise Refused(f"{self.stages[last].output_bytes}", "0 for the last stage", "stages", last, "output_bytes")
+        return self
+
+    @property
+    def predicted(self) -> float:
+        """n~_i, what policies know of the number of iterations."""
+        return self.iterations if self.predicted_iterations is None else self.predicted_iterations
+
+    @cached_property
+    def graph(self) -> JobGraph:
+        """The stages as plain tuples."""
+        stages = self.stages
+        return JobGraph(
+            tuple(stage.replicas for stage in stages),
+            tuple(stage.compute_s for stage in stages),
+            tuple(stage.output_bytes for stage in stages),
+            tuple(stage.parameter_bytes for stage in stages),
+        )
+
+    @property
+    def gpus(self) -> int:
+        """g_i, GPUs that the job takes."""
+        return self.graph.gpus
+
+
+class Instance(InstanceFile):
+    """Servers, and the jobs that arrive.
+
+    Raises
+    ------
+    InstanceError
+        Names the field, what was found and what is allowed.
+
+    >>> stage = Stage(replicas=2, compute_s=0.5, output_bytes=0, parameter_bytes=0)
+    >>> job = Job(id="a", release_s=0, iterations=10, stages=[stage])
+    >>> servers = [Server(id="s0", gpus=4)]
+    >>> Instance(name="one", intra_bandwidth_bytes_per_s=8, nic_bandwidth_bytes_per_s=2, servers=servers, jobs=[job]).shares
+    (0.5,)
+    """
+
+    family: ClassVar[str] = "srpt_mapping"
+
+    intra_bandwidth_bytes_per_s: Positive
+    nic_bandwidth_bytes_per_s: Positive
+    servers: Annotated[tuple[Server, ...], Field(strict=False, min_length=1)]
+    jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        require_unique_ids([server.id for server in self.servers], "servers")
+        require_unique_ids([job.id for job in self.jobs], "jobs")
+        for field in ("intra_bandwidth_bytes_per_s", "nic_bandwidth_bytes_per_s"):
+            if not _MODERATE[0] <= getattr(self, field) <= _MODERATE[1]:
+                raise Refused(f"{getattr(self, field)}", _ALLOWED, field)
+        slowest = min(self.intra_bandwidth_bytes_per_s, *self.shares)
+        for place, job in enumerate(self.jobs):
+            if job.release_s > _MODERATE[1]:
+                raise Refused(f"{job.release_s}", "a number up to 1e100", "jobs", place, "release_s")
+            for number, stage in enumerate(job.stages):
+                if stage.compute_s < _MODERATE[0]:
+                    raise Refused(f"{stage.compute_s}", _ALLOWED, "jobs", place, "stages", number, "compute_s")
+            least, most = sorted((job.iterations, job.predicted))
+            iteration_s = job.graph.uniform_s(slowest)
+            if not (most * iteration_s <= _MODERATE[1] and least * iteration_s >= _MODERATE[0]):
+                allowed = "seconds of a job and of its prediction from 1e-100 to 1e100"
+                raise Refused("times that are vast or vanish", allowed, "jobs", place)
+        return self
+
+    @cached_property
+    def total_gpus(self) -> int:
+        """G, the GPUs of all servers."""
+        return sum(server.gpus for server in self.servers)
+
+    @cached_property
+    def shares(self) -> tuple[float, ...]:
+        """b_out / g^m of every server, B/s."""
+        return tuple(self.nic_bandwidth_bytes_per_s / server.gpus for server in self.servers)
+
+    @cached_property
+    def server_index(self) -> dict[str, int]:
+        """Position of every server by its id."""
+        return {server.id: place for place, server in enumerate(self.servers)}
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of every job by its id."""
+        return {job.id: place for place, job in enumerate(self.jobs)}

@@ -1,0 +1,97 @@
+"""The layouts of a job: every way in which the servers can give it its GPUs, each with the best seconds of an iteration.
+
+A layout fixes how many GPUs each server gives; the replicas are then spread in the best way (``rows``). As only these
+numbers and the length matter to other jobs, some optimal schedule uses layouts only.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.rows import Rows, TooMany, best_rows
+from dlsched.srpt_mapping.solution import Share
+
+LARGEST = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """GPUs by server, shape (M,); the least seconds of an iteration; and replicas by server and stage that attain it."""
+
+    usage: tuple[int, ...]
+    iteration_s: float
+    rows: Rows
+
+
+def layouts(instance: Instance, *, tick: Callable[[], None] | None = None) -> list[list[Layout]]:
+    """Every layout of every job; ``tick`` is called for each, and may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        More than ``LARGEST`` layouts, or a job with too many ways to spread its replicas.
+    """
+    sizes = [server.gpus for server in instance.servers]
+    counts = _counts(max(job.gpus for job in instance.jobs), sizes)
+    total = sum(counts[job.gpus] for job in instance.jobs)
+    if total > LARGEST:
+        raise UsageError(f"layouts: found {total:,} of all jobs, allowed: {LARGEST:,}")
+    found = []
+    for job in instance.jobs:
+        held = []
+        for usage in _usages(job.gpus, sizes):
+            if tick is not None:
+                tick()
+            held.append(_layout(instance, job.id, job.graph, usage))
+        found.append(held)
+    return found
+
+
+def shares(instance: Instance, layout: Layout) -> tuple[Share, ...]:
+    """The placement of a layout, as solutions hold it."""
+    return tuple(
+        Share(stage, server.id, count)
+        for server, row in zip(instance.servers, layout.rows, strict=True)
+        for stage, count in enumerate(row)
+        if count
+    )
+
+
+def _layout(instance: Instance, name: str, graph: JobGraph, usage: tuple[int, ...]) -> Layout:
+    used = sorted((place for place, count in enumerate(usage) if count), key=lambda p: (instance.shares[p], usage[p]))
+    try:
+        iteration_s, rows = best_rows(
+            graph,
+            tuple(usage[place] for place in used),
+            tuple(instance.shares[place] for place in used),
+            instance.intra_bandwidth_bytes_per_s,
+        )
+    except TooMany:
+        raise UsageError(f"layouts: job {name!r} has too many ways to spread its replicas over servers") from None
+    by_server = dict(zip(used, rows, strict=True))
+    none = (0,) * len(graph.replicas)
+    return Layout(usage, iteration_s, tuple(by_server.get(place, none) for place in range(len(usage))))
+
+
+def _counts(most: int, sizes: Sequence[int]) -> list[int]:
+    """In how many ways the servers can give 0 .. most GPUs."""
+    ways = [1] + [0] * most
+    for size in sizes:
+        sums = list(accumulate(ways, initial=0))
+        ways = [sums[count + 1] - sums[max(0, count - size)] for count in range(most + 1)]
+    return ways
+
+
+def _usages(gpus: int, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every way to take so many GPUs from servers of these sizes."""
+    if len(sizes) == 1:
+        if gpus <= sizes[0]:
+            yield (gpus,)
+        return
+    beyond = sum(sizes[1:])
+    for here in range(min(gpus, sizes[0]), max(0, gpus - beyond) - 1, -1):
+        for rest in _usages(gpus - here, sizes[1:]):
+            yield here, *rest

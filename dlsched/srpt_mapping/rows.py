@@ -1,0 +1,89 @@
+"""The best way to spread the replicas of a job over servers when it is fixed how many of its GPUs each server gives.
+
+A branch and bound of ours: stage by stage, every split of its replicas over the servers; once the next stage is split
+too, the seconds of a stage are known, and what is no better than the best known is cut. Exact; for small jobs.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from dlsched.cluster.job_graph import JobGraph
+
+Rows = tuple[tuple[int, ...], ...]
+LARGEST = 200_000
+
+
+class TooMany(Exception):  # noqa: N818  a signal, not an error
+    """More splits than ``LARGEST`` would have to be tried."""
+
+
+@lru_cache(maxsize=100_000)
+def best_rows(graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float) -> tuple[float, Rows]:
+    """Return the least seconds of an iteration and replicas by server and stage that attain it.
+
+    Parameters
+    ----------
+    graph
+        The job.
+    usage
+        GPUs of every server used, > 0, as many as the job has replicas together.
+    shares, inside
+        As in ``dlsched.cluster.job_graph``.
+
+    Raises
+    ------
+    TooMany
+        The job is too large for this search.
+    """
+    stages = len(graph.replicas)
+    best: tuple[float, Rows] = (float("inf"), ())
+    floor_s = graph.uniform_s(max(inside, *shares))
+    tried = 0
+
+    def search(splits: list[tuple[int, ...]], left: tuple[int, ...], slowest_s: float) -> None:
+        nonlocal best, tried
+        done = len(splits)
+        if done == stages:
+            rows = tuple(zip(*splits, strict=True))
+            best = min(best, (graph.iteration_s(rows, shares, inside), rows))
+            return
+        for split in _splits(graph.replicas[done], left):
+            tried += 1
+            if tried > LARGEST:
+                raise TooMany
+            splits.append(split)
+            known_s = slowest_s if done == 0 else max(slowest_s, _stage_s(graph, splits, done - 1, shares, inside))
+            if known_s < best[0] and best[0] > floor_s:
+                search(splits, tuple(a - b for a, b in zip(left, split, strict=True)), known_s)
+            splits.pop()
+
+    search([], usage, 0.0)
+    return best
+
+
+def _stage_s(
+    graph: JobGraph, splits: Sequence[tuple[int, ...]], stage: int, shares: Sequence[float], inside: float
+) -> float:
+    """Seconds of one stage whose neighbours are split."""
+    used = [place for place, count in enumerate(splits[stage]) if count]
+    band = inside if len(used) == 1 else min(shares[place] for place in used)
+    slowest_s = 0.0
+    for place in used:
+        transfer_s = 0.0
+        for other, sent in graph.neighbours(stage):
+            near = splits[other][place] / graph.replicas[other]
+            transfer_s += 2 * sent / graph.replicas[stage] * (near / inside + (1 - near) / shares[place])
+        slowest_s = max(slowest_s, transfer_s)
+    return graph.compute_s[stage] + graph.ring_bytes(stage) / band + slowest_s
+
+
+def _splits(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Every way to put ``count`` replicas into the rooms, as many as possible into the first ones first."""
+    if len(room) == 1:
+        if count <= room[0]:
+            yield (count,)
+        return
+    beyond = sum(room[1:])
+    for here in range(min(count, room[0]), max(0, count - beyond) - 1, -1):
+        for rest in _splits(count - here, room[1:]):
+            yield here, *rest

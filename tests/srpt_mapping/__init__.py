@@ -1,0 +1,1 @@
+"""Tests of srpt_mapping, one file a room."""

@@ -1,0 +1,245 @@
+"""The linear program over layouts: its rows by name, its optimum by brute force, its relaxation, and what decodes it."""
+
+import numpy as np
+import pulp
+import pytest
+from hypothesis import given, settings
+from scipy.optimize import linprog
+
+from dlsched.core.errors import UsageError
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers.linear import from_pulp
+from dlsched.solvers.milp import solve_milp
+from dlsched.srpt_mapping.bounds import bound, length, machine
+from dlsched.srpt_mapping.checker import check, completion_times, objective
+from dlsched.srpt_mapping.formulations import milp
+from dlsched.srpt_mapping.formulations.milp import build_milp
+from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
+from dlsched.testing import brute_force_srpt, srpt_mapping_instances
+
+from .test_brute_force import made
+from .test_timing import of_layouts
+
+SOLVED = 1e-6  # relative, of what a solver with tolerances calls optimal
+
+
+def profile(examples):
+    """Deterministic, without a clock."""
+    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
+
+
+def solved(problem, solver="highs"):
+    """The outcome."""
+    return solve_milp(problem, solver=solver, isolated=False)
+
+
+def agree(instance, decode, outcome, found):
+    """The outcome is brute force's: infeasible, or a checked schedule at the optimum with a bound that meets it."""
+    if found is None:
+        assert outcome.status is TerminationStatus.INFEASIBLE
+        return
+    assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
+    schedule = decode(outcome.values)
+    assert check(instance, schedule) == []
+    assert objective(instance, schedule) == pytest.approx(found[0], rel=SOLVED)
+    assert outcome.bound == pytest.approx(found[0], rel=SOLVED, abs=1e-5)
+
+
+@pytest.mark.parametrize(("solver", "examples"), [("highs", 200), ("cbc", 30), ("scip", 20)])
+def test_milp_optimum_is_brute_forces(solver, examples):
+    """Every solver finds the optimum, or infeasible where a job is larger than the cluster."""
+
+    @profile(examples)
+    @given(srpt_mapping_instances())
+    def agrees(instance):
+        problem, decode = build_milp(instance)
+        agree(instance, decode, solved(problem, solver), brute_force_srpt(instance))
+
+    agrees()
+
+
+@profile(20)
+@given(srpt_mapping_instances(max_jobs=4, max_gpus=2, max_servers=2, feasible=True))
+def test_milp_optimum_of_four_jobs(instance):
+    """One job more, by HiGHS; with a horizon, the optimum's own makespan, it stays."""
+    found = brute_force_srpt(instance)
+    last_s = max(completion_times(instance, found[1]).values())
+    for horizon_s in (None, last_s):
+        problem, decode = build_milp(instance, horizon_s=horizon_s)
+        agree(instance, decode, solved(problem), found)
+
+
+@profile(60)
+@given(srpt_mapping_instances(feasible=True))
+def test_bounds_optimum_and_policies_are_in_order(instance):
+    """No certificate proves more than the optimum, and no policy does better."""
+    value = brute_force_srpt(instance)[0]
+    for certificate in (bound(instance), machine(instance), length(instance)):
+        assert certificate.value <= value * (1 + 1e-12)
+    for policy in (a_srpt, shortest_first, least_work_first, fifo):
+        for arguments in ({}, {"backfill": True}, {"place": "compact"}):
+            schedule = policy(instance, **arguments)
+            assert check(instance, schedule) == []
+            assert objective(instance, schedule) >= value * (1 - 1e-9)
+
+
+def values_of(instance, problem, schedule):
+    """Values of the model's variables at a schedule: GPUs go to whoever starts, from whoever has ended."""
+    order, chosen = of_layouts(instance, schedule)
+    names = [job.id for job in instance.jobs]
+    ends = completion_times(instance, schedule)
+    begins = {job: start.start_s for job, start in schedule.jobs.items()}
+    values = dict.fromkeys((variable.name for variable in problem.variables()), 0.0)
+    kept = milp._without_twins(instance, milp.layouts(instance))
+    for name, held, layout in zip(names, kept, chosen, strict=True):
+        values[f"z_{name}_{held.index(layout)}"] = 1.0
+        values[f"s_{name}"] = begins[name]
+    ended = {(i, j) for i in names for j in names if i != j and ends[i] <= begins[j] * (1 + 1e-12)}
+    for i, j in ended:
+        values[f"y_{i}_{j}"] = 1.0
+    for server, place in instance.server_index.items():
+        holders = [None] * instance.servers[place].gpus
+        for name, layout in ((names[i], chosen[i]) for i in order):
+            free = [n for n, holder in enumerate(holders) if holder is None or (holder, name) in ended]
+            for n in free[: layout.usage[place]]:
+                values[f"first_{server}_{name}" if holders[n] is None else f"f_{server}_{holders[n]}_{name}"] += 1
+                holders[n] = name
+    return values
+
+
+def in_order_of_twins(instance, schedule):
+    """Whether the model keeps the schedule's layouts: it may need other names of equal servers."""
+    kept = milp._without_twins(instance, milp.layouts(instance))
+    return all(layout in held for held, layout in zip(kept, of_layouts(instance, schedule)[1], strict=True))
+
+
+@profile(80)
+@given(srpt_mapping_instances(feasible=True))
+def test_the_optimum_is_a_point_of_the_model_and_the_relaxation_a_bound(instance):
+    """The brute-force answer fulfils every row at its sum; the relaxation is no more, and no less than jobs alone."""
+    value, schedule = brute_force_srpt(instance)
+    problem, decode = build_milp(instance)
+    if in_order_of_twins(instance, schedule):
+        start = values_of(instance, problem, schedule)
+        assert set(start) == {variable.name for variable in problem.variables()}
+        for variable in problem.variables():
+            variable.varValue = start[variable.name]
+            assert variable.lowBound <= start[variable.name] <= (variable.upBound or np.inf)
+        assert all(row.valid(1e-9 * max(1.0, value)) for row in problem.constraints.values())
+        assert pulp.value(problem.objective) == pytest.approx(value, rel=1e-12)
+        assert objective(instance, decode(start)) == pytest.approx(value, rel=1e-12)
+    relaxed = relaxation(problem)
+    assert relaxed <= value * (1 + SOLVED)
+    assert relaxed >= length(instance).value * (1 - SOLVED)
+
+
+def relaxation(problem):
+    """Value of the linear relaxation, by SciPy."""
+    model = from_pulp(problem)
+    matrix, equal = model.matrix(), model.row_lower == model.row_upper
+    up, down = np.isfinite(model.row_upper) & ~equal, np.isfinite(model.row_lower) & ~equal
+    return linprog(
+        model.costs,
+        A_eq=matrix[equal],
+        b_eq=model.row_upper[equal],
+        A_ub=np.vstack([matrix[up].toarray(), -matrix[down].toarray()]),
+        b_ub=np.concatenate([model.row_upper[up], -model.row_lower[down]]),
+        bounds=np.column_stack([model.lower, model.upper]),
+    ).fun
+
+
+def test_milp_rows_and_variables_by_name():
+    """Servers of two GPUs and of one; a of all and b of one, both released at 1, of 2 s: every name, and its numbers."""
+    problem, decode = build_milp(made([2, 1], (1, 2, 3), (1, 2, 1)))
+    pairs, servers = ["a_b", "b_a"], ["s0", "s1"]
+    assert sorted(variable.name for variable in problem.variables()) == sorted(
+        ["s_a", "s_b", "z_a_0", "z_b_0", "z_b_1", *(f"y_{pair}" for pair in pairs)]
+        + [f"first_{server}_{job}" for server in servers for job in "ab"]
+        + [f"f_{server}_{pair}" for server in servers for pair in pairs]
+    )
+    rows = {
+        name: (row.sense, -row.constant, {variable.name: each for variable, each in row.items()})
+        for name, row in problem.constraints.items()
+    }
+    assert sorted(rows) == sorted(
+        [f"{rule}_{job}" for rule in ("gang", "release") for job in "ab"]
+        + [f"sequence_{pair}" for pair in pairs]
+        + ["pair_a_b", "busy_0"]
+        + [f"gpus_{server}" for server in servers]
+        + [f"{rule}_{server}_{job}" for rule in ("taken", "handed") for server in servers for job in "ab"]
+        + [f"flow_{server}_{pair}" for server in servers for pair in pairs]
+    )
+    assert rows["gang_b"] == (pulp.LpConstraintEQ, 1, {"z_b_0": 1, "z_b_1": 1})
+    assert rows["release_a"] == (pulp.LpConstraintGE, 1, {"s_a": 1})
+    assert rows["gpus_s0"] == (pulp.LpConstraintLE, 2, {"first_s0_a": 1, "first_s0_b": 1})
+    assert rows["taken_s1_b"] == (pulp.LpConstraintEQ, 0, {"first_s1_b": 1, "f_s1_a_b": 1, "z_b_1": -1})
+    assert rows["handed_s0_a"] == (pulp.LpConstraintLE, 0, {"f_s0_a_b": 1, "z_a_0": -2})
+    assert rows["flow_s0_a_b"] == (pulp.LpConstraintLE, 0, {"f_s0_a_b": 1, "y_a_b": -1})
+    assert rows["pair_a_b"] == (pulp.LpConstraintEQ, 1, {"y_a_b": 1, "y_b_a": 1})
+    sense, right, terms = rows["sequence_a_b"]
+    most = (3 + 8 - 6) * (1 + milp.MARGIN) - 1  # each alone ends at 3; one after the other 3 + 5
+    assert (sense, right) == (pulp.LpConstraintGE, pytest.approx(-most))
+    assert terms == pytest.approx({"s_b": 1, "s_a": -1, "z_a_0": -2, "y_a_b": -most})
+    # w: 2 s and 2/3 s of the machine; 8/3 (1 + 4/3) - (2 * 2 + 2/3 * 2) / 2, all over 8/3
+    sense, right, terms = rows["busy_0"]
+    assert (sense, right) == (pulp.LpConstraintGE, pytest.approx(4 / 3))
+    assert terms == pytest.approx({"s_a": 3 / 4, "s_b": 1 / 4})
+    schedule = decode({"z_a_0": 1.0, "z_b_1": 0.999999, "s_a": 1.0, "s_b": 3.0000004})
+    assert schedule.jobs["b"] == (3.0, ((0, "s1", 1),))
+
+
+def test_what_cannot_be_is_left_out():
+    """Released at 100, b is not over before a, of 2 s at 0, starts in any optimal schedule."""
+    problem, _ = build_milp(made([1], (0, 2, 1), (100, 2, 1)))
+    names = {variable.name for variable in problem.variables()}
+    assert "y_a_b" in names
+    assert not names & {"y_b_a", "f_s0_b_a"}
+    assert not set(problem.constraints) & {"sequence_b_a", "flow_s0_b_a", "handed_s0_b"}
+
+
+def test_equal_servers_are_not_told_apart_twice():
+    """Three equal servers: one of the jobs of one GPU has one layout, the other one three."""
+    problem, _ = build_milp(made([2, 2, 2], (0, 2, 1), (0, 2, 1)))
+    assert sorted(variable.name for variable in problem.variables() if variable.name[0] == "z") == [
+        "z_a_0", "z_b_0", "z_b_1", "z_b_2"
+    ]  # fmt: skip
+
+
+def test_starts_that_are_equal_up_to_tolerance_follow_y():
+    """B starts a little before a by the values, but y puts a first: a of a millisecond does not wait for b."""
+    instance = made([1], (0, 1, 1), (0, 1000, 1))
+    _, decode = build_milp(instance)
+    values = {"z_a_0": 1, "z_b_0": 1, "s_a": 5e-7, "s_b": 0.0}
+    assert decode(values).jobs["a"].start_s == 1000.0
+    assert decode(values | {"y_a_b": 1.0}).jobs["a"].start_s == 0.0
+    assert milp._order([5e-7, 0.0], [(0, 1), (1, 0)]) == [1, 0]  # no order: that of the starts
+
+
+def test_ids_that_make_ambiguous_names_become_positions():
+    """A and a_b could both make y_a_b: positions of jobs instead."""
+    instance = made([1], (0, 1, 1), (0, 1, 1))
+    data = instance.model_dump()
+    data["jobs"][1]["id"] = "a_b"
+    problem, decode = build_milp(type(instance).model_validate(data))
+    assert {v.name for v in problem.variables() if v.name[0] in "sy"} == {"s_j0", "s_j1", "y_j0_j1", "y_j1_j0"}
+    assert set(decode({"s_j0": 1.0}).jobs) == {"a", "a_b"}
+
+
+def test_a_job_larger_than_the_cluster_makes_an_infeasible_model():
+    """Every solver says so."""
+    problem, _ = build_milp(made([1, 1], (0, 1, 1), (0, 1, 3)))
+    assert "z_b_none" in {variable.name for variable in problem.variables()}
+    for solver in ("highs", "cbc", "scip"):
+        assert solve_milp(problem, solver=solver, isolated=False).status is TerminationStatus.INFEASIBLE
+
+
+def test_building_can_be_stopped_and_too_many_layouts_are_refused():
+    """A tick that raises; and twelve servers of eight GPUs for a job of sixteen."""
+
+    def stop():
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        build_milp(made([1], (0, 1, 1)), tick=stop)
+    with pytest.raises(UsageError, match=r"layouts: found [\d,]+ of all jobs, allowed: 20,000"):
+        build_milp(made([8] * 12, (0, 1, 16)))

@@ -1,0 +1,229 @@
+"""What A-SRPT promises: the theorem of section 4 against brute force, and against the bound on larger instances."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlsched.srpt_mapping.bounds import bound
+from dlsched.srpt_mapping.checker import check, objective
+from dlsched.srpt_mapping.dispatch import dispatch
+from dlsched.srpt_mapping.guarantees import STRICT, factor
+from dlsched.srpt_mapping.heuristics import a_srpt
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.methods import METHODS
+from dlsched.testing.brute_force_srpt import brute_force_srpt
+from dlsched.testing.strategies_srpt import srpt_mapping_instances
+
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+ROUNDING = 1 + 1e-9
+
+
+def made(sizes, *jobs, inside=8.0, nic=4.0):
+    """Jobs of one stage of a second: release, iterations, GPUs, ring bytes, predicted iterations."""
+    return Instance(
+        name="made",
+        intra_bandwidth_bytes_per_s=inside,
+        nic_bandwidth_bytes_per_s=nic,
+        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        jobs=[
+            {
+                "id": f"j{place}",
+                "release_s": release,
+                "iterations": iterations,
+                "predicted_iterations": predicted,
+                "stages": [{"replicas": gpus, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": ring}],
+            }
+            for place, (release, iterations, gpus, ring, predicted) in enumerate(jobs)
+        ],
+    )
+
+
+def uniform(job, bandwidth):
+    """The closed form of section 4 at one bandwidth."""
+    seconds = []
+    for number, stage in enumerate(job.stages):
+        sent = stage.output_bytes + (job.stages[number - 1].output_bytes if number else 0.0)
+        ring = 2 * (stage.replicas - 1) / stage.replicas * stage.parameter_bytes
+        seconds.append(stage.compute_s + (2 * sent / stage.replicas + ring) / bandwidth)
+    return max(seconds)
+
+
+def terms(instance):
+    """rho, eta1, eta2, G and g_max, by their definitions."""
+    rates = [instance.intra_bandwidth_bytes_per_s]
+    rates += [instance.nic_bandwidth_bytes_per_s / server.gpus for server in instance.servers]
+    rho = max(uniform(job, min(rates)) / uniform(job, max(rates)) for job in instance.jobs)
+    eta1 = max([1.0] + [job.iterations / job.predicted for job in instance.jobs])
+    eta2 = max([1.0] + [job.predicted / job.iterations for job in instance.jobs])
+    return rho, eta1, eta2, sum(s.gpus for s in instance.servers), max(job.gpus for job in instance.jobs)
+
+
+def worst(instance):
+    """The theorem's factor, written again."""
+    rho, eta1, eta2, total, largest = terms(instance)
+    return eta2 * (1 + eta1 * rho * total / (total - largest + 1)) + rho
+
+
+def truthful(instance):
+    """The instance with true predictions."""
+    data = instance.as_data()
+    del data["format"]
+    for job in data["jobs"]:
+        job.pop("predicted_iterations", None)
+    return Instance(**data)
+
+
+def scattered(graph, servers):
+    """A bad rule: replica by replica on the server with the most free GPUs left."""
+    rows = {}
+    free = list(servers.free)
+    for stage, count in enumerate(graph.replicas):
+        for _ in range(count):
+            place = max(range(len(free)), key=free.__getitem__)
+            free[place] -= 1
+            rows.setdefault(place, [0] * len(graph.replicas))[stage] += 1
+    return [(place, tuple(row)) for place, row in rows.items()]
+
+
+def first_fit(graph, servers):
+    """Another: the last stages first, on the first servers that have room."""
+    left, rows = list(graph.replicas), []
+    for place, room in enumerate(servers.free):
+        row = [0] * len(left)
+        for stage in reversed(range(len(left))):
+            row[stage] = min(left[stage], room)
+            room -= row[stage]
+            left[stage] -= row[stage]
+        if any(row):
+            rows.append((place, tuple(row)))
+    return rows
+
+
+def machine_ends(instance):
+    """Virtual completions of the theorem, by a simulation from event to event."""
+    fastest = max(instance.intra_bandwidth_bytes_per_s, *instance.shares)
+    jobs = list(enumerate(instance.jobs))
+    left = {n: job.predicted * job.gpus * uniform(job, fastest) / instance.total_gpus for n, job in jobs}
+    ends, now = [0.0] * len(jobs), 0.0
+    while left:
+        there = [n for n in left if instance.jobs[n].release_s <= now]
+        later = min((instance.jobs[n].release_s for n in left if n not in there), default=float("inf"))
+        if not there:
+            now = later
+            continue
+        n = min(there, key=left.__getitem__)
+        if now + left[n] <= later:
+            now += left.pop(n)
+            ends[n] = now
+        else:
+            left[n] -= later - now
+            now = later
+    return ends
+
+
+def strict_schedules(instance):
+    """A-SRPT as the theorem has it, with four rules that place jobs."""
+    for place in ("heavy-edge", "compact"):
+        yield a_srpt(instance, waiting=None, speeds="low", place=place)
+    ends = machine_ends(instance)
+    for rule in (scattered, first_fit):
+        yield dispatch(instance, joins_s=ends, keys=ends, place=rule)
+
+
+def test_the_factor_by_hand():
+    """Alpha is 3 and 9 s, so rho = 3; n = 2 n~ and 4 n = n~; G = 4, g_max = 2: 4 (1 + 2 * 3 * 4 / 3) + 3."""
+    instance = made([2, 2], (0, 6, 2, 16.0, 3), (0, 2, 1, 0.0, 8))
+    # the ring sends 16 bytes: 1 + 16 / 8 inside, 1 + 16 / 2 across
+    assert factor(instance) == pytest.approx(39.0, rel=1e-14)
+    assert worst(instance) == pytest.approx(39.0, rel=1e-14)
+    assert STRICT.worst(instance, 10.0) == pytest.approx(390.0, rel=1e-8)
+
+
+def test_the_factor_without_exchange():
+    """Here rho = 1, true predictions, one GPU each on four: 1 + 4 / 4 + 1; and a job of all GPUs: 1 + 4 + 1."""
+    assert factor(made([4], (0, 5, 1, 0.0, 5))) == 3.0
+    assert factor(made([4], (0, 5, 4, 0.0, 5))) == 6.0
+
+
+def test_who_promises():
+    """A-SRPT strict alone, for what is feasible."""
+    assert {name for name, method in METHODS.items() if method.guarantee is not None} == {"a-srpt-strict"}
+    assert METHODS["a-srpt-strict"].guarantee is STRICT
+    assert STRICT.holds_for(made([2, 2], (0, 1, 4, 0.0, 1)))
+    assert not STRICT.holds_for(made([2, 2], (0, 1, 5, 0.0, 1)))
+    assert a_srpt(made([2, 2], (0, 1, 5, 0.0, 1)), waiting=None, speeds="low") is None
+
+
+@SETTINGS
+@given(srpt_mapping_instances(feasible=True))
+def test_the_theorem_against_brute_force(instance):
+    """Any rule that places, any predictions; the factor is the package's, and the theorem's."""
+    optimum = brute_force_srpt(instance)[0]
+    assert factor(instance) == pytest.approx(worst(instance), rel=1e-12)
+    for schedule in strict_schedules(instance):
+        assert check(instance, schedule) == []
+        assert objective(instance, schedule) <= worst(instance) * optimum * ROUNDING
+        assert objective(instance, schedule) <= STRICT.worst(instance, optimum)
+
+
+@SETTINGS
+@given(srpt_mapping_instances(feasible=True))
+def test_the_theorem_with_true_predictions(instance):
+    """1 + rho (1 + G / (G - g_max + 1)), and 1 + 3 rho with jobs of at most half the GPUs."""
+    instance = truthful(instance)
+    optimum = brute_force_srpt(instance)[0]
+    rho, eta1, eta2, total, largest = terms(instance)
+    assert eta1 == eta2 == 1.0
+    most = 1 + rho * (1 + total / (total - largest + 1))
+    if 2 * largest <= total:
+        most = min(most, 1 + 3 * rho)
+        assert factor(instance) <= (1 + 3 * rho) * ROUNDING
+    for schedule in strict_schedules(instance):
+        assert objective(instance, schedule) <= most * optimum * ROUNDING
+
+
+@settings(SETTINGS, max_examples=25)
+@given(
+    srpt_mapping_instances(max_jobs=12, max_servers=3, feasible=True),
+    st.sampled_from([0.0, 0.1, 1.0]),
+)
+def test_the_theorem_against_the_bound(instance, late):
+    """More jobs, releases nearer or not; the proof is against SRPT and the lengths, so the bound takes the optimum's place."""
+    data = instance.as_data()
+    del data["format"]
+    for job in data["jobs"]:
+        job["release_s"] *= late
+    instance = Instance(**data)
+    least = bound(instance).value
+    for each in (instance, truthful(instance)):
+        for schedule in strict_schedules(each):
+            assert check(each, schedule) == []
+            assert objective(each, schedule) <= worst(each) * least * ROUNDING
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_theorem_on_larger_clusters(seed):
+    """Two hundred jobs of up to half of some forty GPUs, predictions off by up to a factor: the eta form; true: 1 + 3 rho."""
+    rng = random.Random(seed)
+    sizes = [rng.randint(2, 8) for _ in range(8)]
+    half = sum(sizes) // 2
+    wrong = rng.choice([1.0, 1.5, 4.0])
+    jobs = []
+    for _ in range(200):
+        iterations = rng.choice([rng.uniform(1, 5), rng.uniform(1, 200)])
+        gpus = rng.choice([1, 1, 2, 4, rng.randint(1, half)])
+        predicted = iterations * wrong ** rng.uniform(-1, 1)
+        jobs.append((rng.uniform(0, 400), iterations, gpus, rng.choice([0.0, 2.0, 20.0]), predicted))
+    instance = made(sizes, *jobs, inside=64.0, nic=32.0)
+    least = bound(instance).value
+    for each in (instance, truthful(instance)):
+        rho, eta1, eta2, *_ = terms(each)
+        for schedule in strict_schedules(each):
+            assert check(each, schedule) == []
+            value = objective(each, schedule)
+            assert value <= worst(each) * least * ROUNDING
+            assert value <= (eta2 * (1 + eta1 * 2 * rho) + rho) * least * ROUNDING
+            if each is not instance:
+                assert value <= (1 + 3 * rho) * least * ROUNDING
