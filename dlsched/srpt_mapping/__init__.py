@@ -8,6 +8,7 @@ from dlsched.core.result import Result
 from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 from dlsched.srpt_mapping import certificate, generator
+from dlsched.srpt_mapping.annealing import anneal
 from dlsched.srpt_mapping.bounds import bound, length, machine
 from dlsched.srpt_mapping.checker import check, completion_times, figures, infeasible, iteration_time, objective
 from dlsched.srpt_mapping.dispatch import Waiting
@@ -34,6 +35,7 @@ __all__ = [
     "Start",
     "Waiting",
     "a_srpt",
+    "anneal",
     "best_placement",
     "bound",
     "check",

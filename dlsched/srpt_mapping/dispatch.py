@@ -21,7 +21,7 @@ from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.heavy_edge import Rule
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.servers import Placed, Servers
-from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.srpt_mapping.solution import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,20 +142,7 @@ def dispatch(
                 aside.step(first, now_s)
             else:
                 start(first, placed, now_s)
-    return Schedule(
-        {
-            job.id: (
-                starts[number][0],
-                [
-                    Share(stage, servers.names[server], count)
-                    for server, row in starts[number][1]
-                    for stage, count in enumerate(row)
-                    if count
-                ],
-            )
-            for number, job in enumerate(jobs)
-        }
-    )
+    return Schedule({job.id: (starts[n][0], servers.named(starts[n][1])) for n, job in enumerate(jobs)})
 
 
 class _Aside:

@@ -38,7 +38,7 @@ def layouts(instance: Instance, *, tick: Callable[[], None] | None = None) -> li
     counts = _counts(max(job.gpus for job in instance.jobs), sizes)
     total = sum(counts[job.gpus] for job in instance.jobs)
     if total > LARGEST:
-        raise UsageError(f"layouts: found {total:,} of all jobs, allowed: {LARGEST:,}")
+        raise UsageError(f"layouts: found {_shown(total)} of all jobs, allowed: {LARGEST:,}")
     found = []
     for job in instance.jobs:
         held = []
@@ -74,6 +74,10 @@ def _layout(instance: Instance, name: str, graph: JobGraph, usage: tuple[int, ..
     by_server = dict(zip(used, rows, strict=True))
     none = (0,) * len(graph.replicas)
     return Layout(usage, iteration_s, tuple(by_server.get(place, none) for place in range(len(usage))))
+
+
+def _shown(total: int) -> str:
+    return f"{total:,}" if total < 10**12 else f"some 10^{len(str(total)) - 1}"
 
 
 def _counts(most: int, sizes: Sequence[int]) -> list[int]:

@@ -9,11 +9,14 @@ from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import solve_and_conclude
 from dlsched.srpt_mapping import bounds, guarantees, heuristics
+from dlsched.srpt_mapping.annealing import anneal
 from dlsched.srpt_mapping.branching import CLOSE, Picked, search_schedules
 from dlsched.srpt_mapping.checker import infeasible
+from dlsched.srpt_mapping.heavy_edge import compact
 from dlsched.srpt_mapping.heuristics import PATIENT, a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import Layout, layouts
+from dlsched.srpt_mapping.servers import Servers
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.srpt_mapping.timing import timed
 from dlsched.version import VERSION
@@ -42,7 +45,8 @@ POLICIES: dict[str, Callable[[Instance], Schedule | None]] = {
 def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     """Every policy and the bound; what these leave open our own search decides, where the layouts are not too many.
 
-    Without limits the search ends after ``NODES`` nodes, and says so.
+    A single job is a matter of its best placement, which CP-SAT finds. Without limits the search ends after ``NODES`` nodes,
+    and says so.
     """
     if not _begin(instance, search):
         return TerminationStatus.INFEASIBLE
@@ -53,12 +57,35 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
         search.offer(policy(instance), source=name)
     if search.proven:
         return TerminationStatus.OPTIMAL
+    if len(instance.jobs) == 1:
+        return _by_placement(instance, search)
     try:
         found = layouts(instance, tick=search.tick)
     except UsageError as error:
         search.say(f"{error}; so the schedules were not searched")
         return TerminationStatus.FEASIBLE
     return _by_branching(instance, found, search)
+
+
+def _by_placement(instance: Instance, search: Search) -> TerminationStatus:
+    from dlsched.solvers.cpsat import version
+    from dlsched.srpt_mapping.formulations.placement import best_placement
+
+    (job,) = instance.jobs
+    servers = Servers(instance)
+    inside = instance.intra_bandwidth_bytes_per_s
+    start = compact(job.graph, servers)
+    best = best_placement(job.graph, servers.free, servers.shares, inside, start=start, limits=search.left)
+    search.solver_version = version()
+    if best.placed is not None:
+        placement = servers.named(best.placed)
+        search.offer(Schedule({job.id: (job.release_s, placement)}), source=search.solver_version)
+    if best.bound_s is not None:
+        search.prove((job.release_s + job.iterations * best.bound_s) * (1 - CLOSE), source=search.solver_version)
+    if best.status is TerminationStatus.OPTIMAL and not search.proven:
+        search.say(f"{search.solver_version} calls it optimal; its bound proves less")
+        return TerminationStatus.FEASIBLE
+    return best.status
 
 
 def _by_branching(instance: Instance, found: list[list[Layout]], search: Search) -> TerminationStatus:
@@ -139,6 +166,24 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
     return solve_and_conclude(search, *build_milp(instance, tick=search.tick))
 
 
+def run_annealing(instance: Instance, search: Search) -> TerminationStatus:
+    """Every policy, then simulated annealing over orders from the best one on; stops at a limit."""
+    reason = infeasible(instance)
+    if reason is not None:
+        search.say(reason)
+        return TerminationStatus.INFEASIBLE
+    for name, policy in POLICIES.items():
+        search.offer(policy(instance), source=name)
+    anneal(
+        instance,
+        search.solution,
+        search.generator,
+        tick=search.tick,
+        better=lambda schedule: search.consider(schedule, source="annealing"),
+    )
+    return TerminationStatus.FEASIBLE
+
+
 def _begin(instance: Instance, search: Search) -> bool:
     return search.begin(infeasible(instance), lambda: _warm(instance, search))
 
@@ -162,6 +207,7 @@ METHODS = {
             )
             for name, policy in POLICIES.items()
         ),
+        Method("annealing", "heuristic", run_annealing, seeded=True),
         Method("bound", "bound", bound_by(lambda instance, search: bounds.bound(instance), infeasible)),
         Method("machine", "bound", bound_by(lambda instance, search: bounds.machine(instance), infeasible)),
         Method("length", "bound", bound_by(lambda instance, search: bounds.length(instance), infeasible)),

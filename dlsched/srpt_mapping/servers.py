@@ -2,6 +2,7 @@
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.solution import Share
 
 Placed = list[tuple[int, tuple[int, ...]]]
 """Pairs of a server's position and the replicas of every stage that it gets."""
@@ -27,6 +28,15 @@ class Servers:
         if key not in self._known:
             self._known[key] = graph.iteration_s(counts, shares, self.inside)
         return self._known[key]
+
+    def named(self, placed: Placed) -> list[Share]:
+        """A placement as solutions hold it."""
+        return [
+            Share(stage, self.names[server], count)
+            for server, row in placed
+            for stage, count in enumerate(row)
+            if count
+        ]
 
     def take(self, placed: Placed) -> list[tuple[int, int]]:
         """Take the GPUs of a placement; return what to give back."""

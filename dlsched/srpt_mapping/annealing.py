@@ -1,0 +1,92 @@
+"""A search of ours over orders of the queue: simulated annealing, every order run through ``dispatch``.
+
+An order is a list of all jobs; the queue is strict, jobs are placed by ``compact``, and communication-heavy ones wait for
+better placements as ``PATIENT`` says. A step moves one job to another place of the list, at most a quarter of its length
+away. A worse order is accepted with probability exp(-increase / temperature); the temperature falls linearly from
+``TEMPERATURE`` of the first sum to 0. It knows all jobs from the start, which no policy does.
+
+Source of the method: Kirkpatrick, Gelatt, Vecchi 1983.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dlsched.srpt_mapping.checker import objective
+from dlsched.srpt_mapping.dispatch import dispatch
+from dlsched.srpt_mapping.heavy_edge import compact
+from dlsched.srpt_mapping.heuristics import PATIENT, placed_s
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.solution import Schedule
+
+TEMPERATURE = 0.002
+STARTS = 100_000
+"""Starts of jobs that are simulated by default: so many divided by the jobs is the number of orders tried."""
+
+
+def anneal(
+    instance: Instance,
+    start: Schedule,
+    generator: np.random.Generator,
+    *,
+    orders: int | None = None,
+    tick: Callable[[int], None] = lambda nodes: None,
+    better: Callable[[Schedule], None] = lambda schedule: None,
+) -> Schedule:
+    """Return the best schedule found from the order of the starts of a schedule on.
+
+    Parameters
+    ----------
+    instance
+        Feasible.
+    start
+        A feasible schedule; what is returned is never worse.
+    generator
+        Draws steps and chances.
+    orders
+        How many orders are tried; None: ten times the square of the number of jobs, at most 1,000 and at most ``STARTS`` over
+        that number, at least 1.
+    tick
+        Called with 1 for every order; it may raise to stop.
+    better
+        Called with every schedule better than all before, ``start`` included.
+
+    Guarantee: none. Cost: as many runs of ``dispatch`` as orders.
+    """
+    count = len(instance.jobs)
+    tries = max(1, min(1_000, 10 * count**2, STARTS // count)) if orders is None else orders
+    releases, least_s = [job.release_s for job in instance.jobs], placed_s(instance, compact)
+
+    def run(order: list[int]) -> tuple[float, Schedule]:
+        tick(1)
+        keys = [0.0] * count
+        for rank, job in enumerate(order):
+            keys[job] = float(rank)
+        schedule = dispatch(instance, joins_s=releases, keys=keys, place=compact, waiting=PATIENT, least_s=least_s)
+        return objective(instance, schedule), schedule
+
+    best_s, best = objective(instance, start), start
+    order = sorted(range(count), key=lambda job: (start.jobs[instance.jobs[job].id].start_s, job))
+    first_s = now_s = math.inf
+    for step in range(tries):
+        tried = order if step == 0 else _moved(order, generator)
+        sum_s, schedule = run(tried)
+        if sum_s < best_s:
+            best_s, best = sum_s, schedule
+            better(schedule)
+        first_s = sum_s if step == 0 else first_s
+        temperature = TEMPERATURE * first_s * (1 - step / tries)
+        if sum_s <= now_s or generator.random() < math.exp((now_s - sum_s) / temperature):
+            order, now_s = tried, sum_s
+    return best
+
+
+def _moved(order: list[int], generator: np.random.Generator) -> list[int]:
+    """The list with one job moved."""
+    count = len(order)
+    place = int(generator.integers(count))
+    distance = int(generator.integers(1, max(2, count // 4 + 1))) * (1 if generator.random() < 0.5 else -1)
+    changed = [*order[:place], *order[place + 1 :]]
+    changed.insert(min(count - 1, max(0, place + distance)), order[place])
+    return changed
