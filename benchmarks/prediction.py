@@ -70,6 +70,8 @@ def drawn(by_sigma: list[np.ndarray], path: Path) -> None:
     axes.set_xlabel("σ of ln(predicted / true iterations)")
     axes.set_ylabel("mean flow time / that of the lower bound")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
     axes.set_title("Wrong predictions: 2,000 jobs on 64 GPUs, load .9; mean of 10 streams, 95 % intervals", fontsize=10)
     axes.legend(fontsize=8)
     axes.grid(alpha=0.3, which="both")

@@ -20,7 +20,7 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
     if preset not in presets:
         raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(presets)}")
     for name, value in counts.items():
-        if value is not None and value < 1:
+        if value is not None and (not isinstance(value, int) or value < 1):
             raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
-    if seed < 0:
+    if not isinstance(seed, int) or seed < 0:
         raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")

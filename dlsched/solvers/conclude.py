@@ -13,9 +13,14 @@ if TYPE_CHECKING:
 
 
 def solve_and_conclude(
-    search: Search, problem: "pulp.LpProblem", decode: Callable[[Incumbent], Any], *, start: Incumbent | None = None
+    search: Search,
+    problem: "pulp.LpProblem",
+    decode: Callable[[Incumbent], Any],
+    unit: float = 1.0,
+    *,
+    start: Incumbent | None = None,
 ) -> TerminationStatus:
-    """Solve a linear model by the solver the search names (HiGHS by default) within its limits; errors as ``conclude``."""
+    """Solve a linear model by the solver the search names (HiGHS by default) within its limits; the rest as ``conclude``."""
     from dlsched.solvers.milp import solve_milp
 
     outcome = solve_milp(
@@ -25,7 +30,7 @@ def solve_and_conclude(
         start=start,
         found=lambda values: search.consider(decode(values), source="incumbent"),
     )
-    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values))
+    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit)
 
 
 def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) -> TerminationStatus:

@@ -1,5 +1,8 @@
 """Lower bounds on the sum of completion times; what proves them stands in ``certificate``."""
 
+from collections.abc import Callable
+from fractions import Fraction
+
 from dlsched.core.certificate import LengthsCertificate, SrptCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.certificate import exact_length_s, exact_size_s, length_value, machine_value
@@ -7,10 +10,11 @@ from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.instance import Instance
 
 
-def machine(instance: Instance) -> SrptCertificate:
+def machine(instance: Instance, *, tick: Callable[[], None] | None = None) -> SrptCertificate:
     """SRPT on one virtual machine as fast as all GPUs, with true iterations at the least seconds of an iteration.
 
-    Strong when GPUs are short. Cost: O(I log I), and some 50 microseconds for every different job graph.
+    Strong when GPUs are short. ``tick`` is called for every job; it may raise to stop.
+    Cost: O(I log I), and some 50 microseconds for every different job graph.
 
     Raises
     ------
@@ -18,25 +22,37 @@ def machine(instance: Instance) -> SrptCertificate:
         The instance is infeasible.
     """
     _require_feasible(instance)
-    sizes = {job.id: rounded_down(exact_size_s(instance, place)) for place, job in enumerate(instance.jobs)}
+    sizes = _of_every_job(instance, exact_size_s, tick)
     return SrptCertificate(sizes, rounded_down(machine_value(instance, list(sizes.values()))))
 
 
-def length(instance: Instance) -> LengthsCertificate:
+def length(instance: Instance, *, tick: Callable[[], None] | None = None) -> LengthsCertificate:
     """Every job alone from its release on. Strong when there are GPUs enough. Otherwise as ``machine``."""
     _require_feasible(instance)
-    lengths = {job.id: rounded_down(exact_length_s(instance, place)) for place, job in enumerate(instance.jobs)}
+    lengths = _of_every_job(instance, exact_length_s, tick)
     return LengthsCertificate(lengths, rounded_down(length_value(instance, list(lengths.values()))))
 
 
-def bound(instance: Instance) -> SrptCertificate:
+def bound(instance: Instance, *, tick: Callable[[], None] | None = None) -> SrptCertificate:
     """Combine both: the k-th end is no sooner than that of ``machine``, nor than the k-th of ``length``.
 
     Never below the larger of the two. Otherwise as ``machine``.
     """
-    by_machine, by_length = machine(instance), length(instance)
+    by_machine, by_length = machine(instance, tick=tick), length(instance, tick=tick)
     value = machine_value(instance, list(by_machine.sizes.values()), list(by_length.lengths.values()))
     return SrptCertificate(by_machine.sizes, rounded_down(value), by_length.lengths)
+
+
+def _of_every_job(
+    instance: Instance, exact: Callable[[Instance, int], Fraction], tick: Callable[[], None] | None
+) -> dict[str, float]:
+    """Exact figures of the jobs, rounded down."""
+    figures = {}
+    for place, job in enumerate(instance.jobs):
+        if tick is not None:
+            tick()
+        figures[job.id] = rounded_down(exact(instance, place))
+    return figures
 
 
 def _require_feasible(instance: Instance) -> None:

@@ -23,6 +23,7 @@ from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share
 
 TOLERANCE = 1e-9
+_LATEST_S = 1e101  # instances hold times up to 1e100
 Held = dict[int, dict[str, int]]  # replicas by server, by stage
 
 
@@ -108,8 +109,8 @@ def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation
     for job in instance.jobs:
         if job.id in schedule.jobs:
             start_s, placement = schedule.jobs[job.id]
-            if not math.isfinite(start_s):
-                broken.append(Violation("release", job.id, message=f"it starts at {start_s!r} s, which is no time"))
+            if type(start_s) not in (int, float) or not abs(start_s) <= _LATEST_S:
+                broken.append(Violation("release", job.id, message=f"it starts at {start_s!r}, which is no time"))
             broken += _broken_gang(instance, job, placement)
         else:
             broken.append(Violation("served", job.id, 1.0, "it never starts"))
@@ -121,12 +122,12 @@ def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> 
     placed = [0] * len(job.stages)
     seen = set()
     for stage, server, replicas in placement:
-        if not 0 <= stage < len(job.stages):
-            broken.append(Violation("gang", job.id, message=f"there is no stage {stage}"))
-        elif server not in instance.server_index:
+        if type(stage) is not int or not 0 <= stage < len(job.stages):
+            broken.append(Violation("gang", job.id, message=f"there is no stage {stage!r}"))
+        elif type(server) is not str or server not in instance.server_index:
             broken.append(Violation("gang", job.id, message=f"there is no server {server!r}"))
-        elif replicas < 1:
-            broken.append(Violation("gang", job.id, message=f"stage {stage} has {replicas} replicas on {server!r}"))
+        elif type(replicas) is not int or replicas < 1:
+            broken.append(Violation("gang", job.id, message=f"stage {stage} has {replicas!r} replicas on {server!r}"))
         elif (stage, server) in seen:
             broken.append(Violation("gang", job.id, message=f"stage {stage} is placed on {server!r} twice"))
         else:

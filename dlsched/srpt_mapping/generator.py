@@ -160,7 +160,7 @@ def generate(
     command = f"dlsched generate srpt_mapping --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
     return Instance(
         name=f"{preset}-{jobs}x{total}-seed{seed}",
-        source="\n".join([command + (f" --load {load:g}" if load != 0.8 else ""), *_sources(used)]),
+        source="\n".join([command + (f" --load {load!r}" if load != 0.8 else ""), *_sources(used)]),
         intra_bandwidth_bytes_per_s=_INTRA,
         nic_bandwidth_bytes_per_s=nic,
         servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],

@@ -96,7 +96,7 @@ def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
     raise ValueError("the servers do not hold the job")
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=4_096)
 def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """Step 2 of Heavy-Edge: share the replicas out to rooms that hold exactly so many; rows by room and stage."""
     if len(rooms) == 1:
@@ -105,7 +105,7 @@ def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> tuple[tuple[int, ...], .
     return tuple(tuple(_fill_room(graph, left, room)) for room in rooms)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=4_096)
 def improved(
     graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float
 ) -> tuple[tuple[int, ...], ...]:

@@ -15,6 +15,7 @@ from dlsched.srpt_mapping.rows import Rows, TooMany, best_rows
 from dlsched.srpt_mapping.solution import Share
 
 LARGEST = 20_000
+MOST_SERVERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,15 @@ def layouts(instance: Instance, *, tick: Callable[[], None] | None = None) -> li
     Raises
     ------
     UsageError
-        More than ``LARGEST`` layouts, or a job with too many ways to spread its replicas.
+        More than ``LARGEST`` layouts or ``MOST_SERVERS`` servers, or a job with too many ways to spread its replicas.
     """
     sizes = [server.gpus for server in instance.servers]
     counts = _counts(max(job.gpus for job in instance.jobs), sizes)
     total = sum(counts[job.gpus] for job in instance.jobs)
     if total > LARGEST:
         raise UsageError(f"layouts: found {_shown(total)} of all jobs, allowed: {LARGEST:,}")
+    if len(sizes) > MOST_SERVERS:
+        raise UsageError(f"layouts: found {len(sizes):,} servers, allowed: {MOST_SERVERS}")
     found = []
     for job in instance.jobs:
         held = []

@@ -50,7 +50,8 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     """
     if not _begin(instance, search):
         return TerminationStatus.INFEASIBLE
-    certificate = bounds.bound(instance)
+    _warm(instance, search)
+    certificate = bounds.bound(instance, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
     for name, policy in POLICIES.items():
         search.tick(1)
@@ -120,9 +121,9 @@ def run_intervals(instance: Instance, search: Search) -> TerminationStatus:
     """
     if not _begin(instance, search):
         return TerminationStatus.INFEASIBLE
-    found = layouts(instance, tick=search.tick)
     _warm(instance, search)
-    least_s = bounds.bound(instance).value
+    found = layouts(instance, tick=search.tick)
+    least_s = bounds.bound(instance, tick=search.tick).value
     return _by_intervals(instance, found, least_s, search)
 
 
@@ -208,8 +209,16 @@ METHODS = {
             for name, policy in POLICIES.items()
         ),
         Method("annealing", "heuristic", run_annealing, seeded=True),
-        Method("bound", "bound", bound_by(lambda instance, search: bounds.bound(instance), infeasible)),
-        Method("machine", "bound", bound_by(lambda instance, search: bounds.machine(instance), infeasible)),
-        Method("length", "bound", bound_by(lambda instance, search: bounds.length(instance), infeasible)),
+        Method(
+            "bound", "bound", bound_by(lambda instance, search: bounds.bound(instance, tick=search.tick), infeasible)
+        ),
+        Method(
+            "machine",
+            "bound",
+            bound_by(lambda instance, search: bounds.machine(instance, tick=search.tick), infeasible),
+        ),
+        Method(
+            "length", "bound", bound_by(lambda instance, search: bounds.length(instance, tick=search.tick), infeasible)
+        ),
     )
 }

@@ -11,13 +11,14 @@ from dlsched.cluster.job_graph import JobGraph
 
 Rows = tuple[tuple[int, ...], ...]
 LARGEST = 200_000
+MOST_STAGES = 300
 
 
 class TooMany(Exception):  # noqa: N818  a signal, not an error
-    """More splits than ``LARGEST`` would have to be tried."""
+    """More splits than ``LARGEST`` would have to be tried, or there are more than ``MOST_STAGES`` stages."""
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def best_rows(graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float) -> tuple[float, Rows]:
     """Return the least seconds of an iteration and replicas by server and stage that attain it.
 
@@ -36,6 +37,8 @@ def best_rows(graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...]
         The job is too large for this search.
     """
     stages = len(graph.replicas)
+    if stages > MOST_STAGES:
+        raise TooMany
     best: tuple[float, Rows] = (float("inf"), ())
     floor_s = graph.uniform_s(max(inside, *shares))
     tried = 0

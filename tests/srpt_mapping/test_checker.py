@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlsched import srpt_mapping
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.checker import check, completion_times, figures, iteration_time, objective
 from dlsched.srpt_mapping.heuristics import fifo
@@ -340,3 +341,33 @@ def test_names_and_orders_do_not_matter(instance, data):
     assert objective(again, after) == objective(instance, before)
     found = sorted((each.rule, names[each.where], each.amount) for each in check(instance, before))
     assert sorted((each.rule, each.where, each.amount) for each in check(again, after)) == found
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        ((0, "s0", 1.0), "1.0 replicas"),
+        ((0, "s0", True), "True replicas"),
+        ((0.0, "s0", 1), "no stage 0.0"),
+        ((False, "s0", 1), "no stage False"),
+        ((0, ["s0"], 1), "no server"),
+    ],
+)
+def test_only_whole_numbers_and_names_place_a_job(share, words):
+    """Parts of replicas, booleans and lists are no placement, though they compare equal to one."""
+    instance = srpt_mapping.example()
+    schedule = srpt_mapping.fifo(instance)
+    broken = Schedule(dict(schedule.jobs) | {"long": (0.0, [share])})
+    violation = next(each for each in check(instance, broken) if each.where == "long")
+    assert violation.rule == "gang" and words in violation.message
+
+
+@pytest.mark.parametrize("start_s", [float("nan"), float("inf"), 1.7e308, "0", None, True])
+def test_a_start_that_is_no_time_is_refused(start_s):
+    """By the rule of the release; and there is no objective."""
+    instance = srpt_mapping.example()
+    schedule = srpt_mapping.fifo(instance)
+    broken = Schedule(dict(schedule.jobs) | {"long": (start_s, schedule.jobs["long"].placement)})
+    assert [(each.rule, each.where) for each in check(instance, broken)] == [("release", "long")]
+    with pytest.raises(UsageError, match="no objective"):
+        srpt_mapping.objective(instance, broken)

@@ -6,6 +6,7 @@ import random
 import pytest
 from hypothesis import given, settings
 
+from dlsched import srpt_mapping
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
@@ -338,3 +339,29 @@ def test_identical_jobs():
     value, _, nodes = branched(made([1, 1], *[(0, 1, 1)] * 8))
     assert value == 20.0
     assert nodes < 200
+
+
+@pytest.mark.parametrize("method", ["exact", "intervals"])
+def test_an_answer_is_held_before_anything_long_begins(method):
+    """A node limit of 1 ends before the bound and the layouts are through; a policy's answer is there."""
+    instance = srpt_mapping.generate(preset="mixed", jobs=30, gpus=16, seed=3)
+    result = srpt_mapping.solve(instance, method=method, limits=Limits(nodes=1))
+    assert result.solution is not None
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_many_servers_or_stages_are_refused_not_overflown(wide):
+    """400 servers for a job of all, or jobs of 400 stages over two servers: policies answer, and the note says why no more."""
+    stage = {"replicas": 1, "compute_s": 1.0, "output_bytes": 1.0, "parameter_bytes": 0.0}
+    stages = [stage] * 399 + [stage | {"output_bytes": 0.0}]
+    sizes = [1] * 399 + [2] if wide else [250, 250]
+    instance = srpt_mapping.Instance(
+        name="deep",
+        intra_bandwidth_bytes_per_s=8.0,
+        nic_bandwidth_bytes_per_s=1.0,
+        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        jobs=[{"id": name, "release_s": 0.0, "iterations": 1.0, "stages": stages} for name in "ab"],
+    )
+    result = srpt_mapping.solve(instance)
+    assert result.status is TerminationStatus.FEASIBLE
+    assert "were not searched" in result.message

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
+from dlsched.families import instance_from
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 from dlsched.srpt_mapping.bounds import bound, length, machine
@@ -33,7 +34,7 @@ def solved(problem, solver="highs"):
     return solve_milp(problem, solver=solver, isolated=False)
 
 
-def agree(instance, decode, outcome, found):
+def agree(instance, decode, unit_s, outcome, found):
     """The outcome is brute force's: infeasible, or a checked schedule at the optimum with a bound that meets it."""
     if found is None:
         assert outcome.status is TerminationStatus.INFEASIBLE
@@ -42,7 +43,7 @@ def agree(instance, decode, outcome, found):
     schedule = decode(outcome.values)
     assert check(instance, schedule) == []
     assert objective(instance, schedule) == pytest.approx(found[0], rel=SOLVED)
-    assert outcome.bound == pytest.approx(found[0], rel=SOLVED, abs=1e-5)
+    assert outcome.bound * unit_s == pytest.approx(found[0], rel=SOLVED, abs=1e-5)
 
 
 @pytest.mark.parametrize(("solver", "examples"), [("highs", 200), ("cbc", 30), ("scip", 20)])
@@ -52,8 +53,8 @@ def test_milp_optimum_is_brute_forces(solver, examples):
     @profile(examples)
     @given(srpt_mapping_instances())
     def agrees(instance):
-        problem, decode = build_milp(instance)
-        agree(instance, decode, solved(problem, solver), brute_force_srpt(instance))
+        problem, decode, unit_s = build_milp(instance)
+        agree(instance, decode, unit_s, solved(problem, solver), brute_force_srpt(instance))
 
     agrees()
 
@@ -65,8 +66,8 @@ def test_milp_optimum_of_four_jobs(instance):
     found = brute_force_srpt(instance)
     last_s = max(completion_times(instance, found[1]).values())
     for horizon_s in (None, last_s):
-        problem, decode = build_milp(instance, horizon_s=horizon_s)
-        agree(instance, decode, solved(problem), found)
+        problem, decode, unit_s = build_milp(instance, horizon_s=horizon_s)
+        agree(instance, decode, unit_s, solved(problem), found)
 
 
 @profile(60)
@@ -118,17 +119,18 @@ def in_order_of_twins(instance, schedule):
 def test_the_optimum_is_a_point_of_the_model_and_the_relaxation_a_bound(instance):
     """The brute-force answer fulfils every row at its sum; the relaxation is no more, and no less than jobs alone."""
     value, schedule = brute_force_srpt(instance)
-    problem, decode = build_milp(instance)
+    problem, decode, unit_s = build_milp(instance)
     if in_order_of_twins(instance, schedule):
         start = values_of(instance, problem, schedule)
+        start |= {name: value / unit_s for name, value in start.items() if name.startswith("s_")}
         assert set(start) == {variable.name for variable in problem.variables()}
         for variable in problem.variables():
             variable.varValue = start[variable.name]
             assert variable.lowBound <= start[variable.name] <= (variable.upBound or np.inf)
         assert all(row.valid(1e-9 * max(1.0, value)) for row in problem.constraints.values())
-        assert pulp.value(problem.objective) == pytest.approx(value, rel=1e-12)
+        assert pulp.value(problem.objective) * unit_s == pytest.approx(value, rel=1e-12)
         assert objective(instance, decode(start)) == pytest.approx(value, rel=1e-12)
-    relaxed = relaxation(problem)
+    relaxed = relaxation(problem) * unit_s
     assert relaxed <= value * (1 + SOLVED)
     assert relaxed >= length(instance).value * (1 - SOLVED)
 
@@ -150,7 +152,7 @@ def relaxation(problem):
 
 def test_milp_rows_and_variables_by_name():
     """Servers of two GPUs and of one; a of all and b of one, both released at 1, of 2 s: every name, and its numbers."""
-    problem, decode = build_milp(made([2, 1], (1, 2, 3), (1, 2, 1)))
+    problem, decode, _ = build_milp(made([2, 1], (1, 2, 3), (1, 2, 1)))
     pairs, servers = ["a_b", "b_a"], ["s0", "s1"]
     assert sorted(variable.name for variable in problem.variables()) == sorted(
         ["s_a", "s_b", "z_a_0", "z_b_0", "z_b_1", *(f"y_{pair}" for pair in pairs)]
@@ -190,7 +192,7 @@ def test_milp_rows_and_variables_by_name():
 
 def test_what_cannot_be_is_left_out():
     """Released at 100, b is not over before a, of 2 s at 0, starts in any optimal schedule."""
-    problem, _ = build_milp(made([1], (0, 2, 1), (100, 2, 1)))
+    problem, _, _ = build_milp(made([1], (0, 2, 1), (100, 2, 1)))
     names = {variable.name for variable in problem.variables()}
     assert "y_a_b" in names
     assert not names & {"y_b_a", "f_s0_b_a"}
@@ -199,7 +201,7 @@ def test_what_cannot_be_is_left_out():
 
 def test_equal_servers_are_not_told_apart_twice():
     """Three equal servers: one of the jobs of one GPU has one layout, the other one three."""
-    problem, _ = build_milp(made([2, 2, 2], (0, 2, 1), (0, 2, 1)))
+    problem, _, _ = build_milp(made([2, 2, 2], (0, 2, 1), (0, 2, 1)))
     assert sorted(variable.name for variable in problem.variables() if variable.name[0] == "z") == [
         "z_a_0", "z_b_0", "z_b_1", "z_b_2"
     ]  # fmt: skip
@@ -208,7 +210,7 @@ def test_equal_servers_are_not_told_apart_twice():
 def test_starts_that_are_equal_up_to_tolerance_follow_y():
     """B starts a little before a by the values, but y puts a first: a of a millisecond does not wait for b."""
     instance = made([1], (0, 1, 1), (0, 1000, 1))
-    _, decode = build_milp(instance)
+    _, decode, _ = build_milp(instance)
     values = {"z_a_0": 1, "z_b_0": 1, "s_a": 5e-7, "s_b": 0.0}
     assert decode(values).jobs["a"].start_s == 1000.0
     assert decode(values | {"y_a_b": 1.0}).jobs["a"].start_s == 0.0
@@ -220,14 +222,14 @@ def test_ids_that_make_ambiguous_names_become_positions():
     instance = made([1], (0, 1, 1), (0, 1, 1))
     data = instance.model_dump()
     data["jobs"][1]["id"] = "a_b"
-    problem, decode = build_milp(type(instance).model_validate(data))
+    problem, decode, _ = build_milp(type(instance).model_validate(data))
     assert {v.name for v in problem.variables() if v.name[0] in "sy"} == {"s_j0", "s_j1", "y_j0_j1", "y_j1_j0"}
     assert set(decode({"s_j0": 1.0}).jobs) == {"a", "a_b"}
 
 
 def test_a_job_larger_than_the_cluster_makes_an_infeasible_model():
     """Every solver says so."""
-    problem, _ = build_milp(made([1, 1], (0, 1, 1), (0, 1, 3)))
+    problem, _, _ = build_milp(made([1, 1], (0, 1, 1), (0, 1, 3)))
     assert "z_b_none" in {variable.name for variable in problem.variables()}
     for solver in ("highs", "cbc", "scip"):
         assert solve_milp(problem, solver=solver, isolated=False).status is TerminationStatus.INFEASIBLE
@@ -243,3 +245,18 @@ def test_building_can_be_stopped_and_too_many_layouts_are_refused():
         build_milp(made([1], (0, 1, 1)), tick=stop)
     with pytest.raises(UsageError, match=r"layouts: found [\d,]+ of all jobs, allowed: 20,000"):
         build_milp(made([8] * 12, (0, 1, 16)))
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**30, 2.0**200])
+def test_the_unit_of_time_keeps_solvers_exact(scale):
+    """Three jobs of 3, 1.5 and 1 s on one GPU, released at 1, 1 and 2 s: 2.5 + 3.5 + 6.5 s, at any scale of time."""
+    data = made([1], (scale, 3, 1), (scale, 1.5, 1), (2 * scale, 1, 1)).as_data()
+    for job in data["jobs"]:
+        job["stages"][0]["compute_s"] = scale
+    instance = instance_from(data, "scaled")
+    problem, decode, unit_s = build_milp(instance)
+    outcome = solved(problem)
+    assert outcome.status is TerminationStatus.OPTIMAL
+    assert objective(instance, decode(outcome.values)) == 12.5 * scale
+    assert outcome.bound * unit_s == pytest.approx(12.5 * scale, rel=SOLVED)
+    assert (unit_s == 1) == (scale == 1)

@@ -323,3 +323,27 @@ def test_free_gpus_that_do_not_hold_the_job():
     servers = Servers(cluster([2]))
     with pytest.raises(ValueError, match="do not hold the job"):
         heavy_edge(graph, servers)
+
+
+def test_what_rounding_leaves_open_is_not_called_optimal():
+    """All on one server takes some 1e-12 s, apart 1 s: the unit is too coarse for a proof without a start."""
+    graph = JobGraph((2, 1), (1e-12, 1e-12), (1e-10, 0.0), (1.0, 1e-12))
+    found = best_placement(graph, [3, 3], [1.0, 1.0], 1e15)
+    assert found.status is TerminationStatus.FEASIBLE
+    assert found.bound_s < found.iteration_s
+
+
+def test_a_start_is_the_answer_until_there_is_a_better_one():
+    """Without time the start is held, and nothing is proven."""
+    graph = JobGraph((2,), (1.0,), (0.0,), (8.0,))
+    start = [(0, (1,)), (1, (1,))]
+    found = best_placement(graph, [1, 2], [1.0, 1.0], 8.0, start=start, limits=Limits(time_s=0.0))
+    assert (found.placed, found.iteration_s) in [(start, 9.0), ([(1, (2,))], 2.0)]
+    assert best_placement(graph, [1, 2], [1.0, 1.0], 8.0, start=start).iteration_s == 2.0
+
+
+@pytest.mark.parametrize(("free", "shares"), [([1, 2], [1.0]), ([3, -1], [1.0, 1.0]), ([2, 2], [1.0, 0.0])])
+def test_best_placement_refuses_other_figures(free, shares):
+    """Lists of unequal length, negative counts and bandwidths of 0."""
+    with pytest.raises(UsageError, match="free, shares: found other"):
+        best_placement(JobGraph((2,), (1.0,), (0.0,), (8.0,)), free, shares, 8.0)

@@ -41,6 +41,7 @@ schedule of one machine (Goemans 1996, IPCO): jobs by w_i, and of the first of t
 them no fewer GPUs of one than of the next; its other layouts are left out.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
@@ -66,9 +67,11 @@ Terms = Sequence[tuple["pulp.LpVariable", float]]
 
 def build_milp(
     instance: Instance, *, horizon_s: float | None = None, tick: Callable[[], None] | None = None
-) -> tuple["pulp.LpProblem", Decode]:
-    """Build the model and the function that reads a schedule from values of its variables.
+) -> tuple["pulp.LpProblem", Decode, float]:
+    """Build the model, the function that reads a schedule from values of its variables, and the seconds of its unit of time.
 
+    The unit is 1 s where some schedule's sum of completion times is from 1 to 2**14 s, else a power of two that brings it
+    to 2**9 or more and below 2**10: solvers have absolute tolerances. The model's name states it where it is not 1 s.
     The schedule has the layouts and the order of the values; its times are made anew, exactly, and are no later.
 
     Parameters
@@ -89,9 +92,11 @@ def build_milp(
 
     choices = _without_twins(instance, layouts(instance, tick=tick))
     times = _times(instance, choices, horizon_s)
+    unit_s, releases = times.unit_s, [job.release_s / times.unit_s for job in instance.jobs]
     jobs = _labels([job.id for job in instance.jobs], "j")
     places = range(len(jobs))
-    problem = pulp.LpProblem("srpt_mapping", pulp.LpMinimize)
+    name = "srpt_mapping" if unit_s == 1 else f"srpt_mapping_in_units_of_2_to_the_{math.frexp(unit_s)[1] - 1}_s"
+    problem = pulp.LpProblem(name.replace("-", "minus_"), pulp.LpMinimize)
 
     def add(name: str, terms: Terms, sense: int, right: float) -> None:
         problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
@@ -113,9 +118,9 @@ def build_milp(
     )
     for i in places:
         add(f"gang_{jobs[i]}", [(chosen, 1) for chosen in z[i]], pulp.LpConstraintEQ, 1)
-        add(f"release_{jobs[i]}", [(s[i], 1)], pulp.LpConstraintGE, instance.jobs[i].release_s)
+        add(f"release_{jobs[i]}", [(s[i], 1)], pulp.LpConstraintGE, releases[i])
     for (i, j), before in y.items():
-        most = times.latest[i] - instance.jobs[j].release_s
+        most = times.latest[i] - releases[j]
         terms = [(s[j], 1), (s[i], -1), *((chosen, -each) for chosen, each in length[i]), (before, -most)]
         add(f"sequence_{jobs[i]}_{jobs[j]}", terms, pulp.LpConstraintGE, -most)
     for i, j in combinations(places, 2):
@@ -145,7 +150,7 @@ def build_milp(
             add(f"taken_{server}_{jobs[i]}", [(first[i], 1), *taken, *used[i]], pulp.LpConstraintEQ, 0)
             if handed:
                 add(f"handed_{server}_{jobs[i]}", [*handed, *used[i]], pulp.LpConstraintLE, 0)
-    for number, (weights, right) in enumerate(_busy(instance, times.least) if all(choices) else ()):
+    for number, (weights, right) in enumerate(_busy(instance, releases, times.least) if all(choices) else ()):
         add(f"busy_{number}", [(s[i], weight) for i, weight in weights.items()], pulp.LpConstraintGE, right)
 
     def decode(values: Mapping[str, float]) -> Schedule:
@@ -155,7 +160,7 @@ def build_milp(
         before = [pair for pair, variable in y.items() if values.get(variable.name, 0.0) > 0.5]
         return timed(instance, _order([values.get(start.name, 0.0) for start in s], before), chosen)
 
-    return problem, decode
+    return problem, decode, unit_s
 
 
 def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
@@ -171,8 +176,9 @@ def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """L_il; p_i; r_i + p_i; and C_i. Seconds, by job."""
+    """The unit of time in seconds; in units, by job: L_il; p_i; r_i + p_i; and C_i."""
 
+    unit_s: float
     lengths: list[list[float]]
     least: list[float]
     soonest: list[float]
@@ -189,11 +195,18 @@ def _times(instance: Instance, choices: list[list[Layout]], horizon_s: float | N
     end_s = max(job.release_s for job in jobs) + sum(max(held, default=0.0) for held in lengths)
     if horizon_s is not None:
         end_s = min(end_s, horizon_s)
-    latest = [end_s] * len(jobs)
+    latest, unit_s = [end_s] * len(jobs), 1.0
     if all(choices):
-        spare = _known_s(instance, choices, soonest) - sum(soonest)
-        latest = [min(end_s, spare + end) for end in soonest]
-    return _Times(lengths, least, soonest, [max(a, b) * (1 + MARGIN) for a, b in zip(latest, soonest, strict=True)])
+        known_s = _known_s(instance, choices, soonest)
+        latest = [min(end_s, known_s - sum(soonest) + end) for end in soonest]
+        unit_s = 1.0 if 1 <= known_s <= 2**14 else math.ldexp(1.0, math.frexp(known_s)[1] - 10)
+    return _Times(
+        unit_s,
+        [[each / unit_s for each in held] for held in lengths],
+        [each / unit_s for each in least],
+        [each / unit_s for each in soonest],
+        [max(a, b) * (1 + MARGIN) / unit_s for a, b in zip(latest, soonest, strict=True)],
+    )
 
 
 def _known_s(instance: Instance, choices: list[list[Layout]], soonest: list[float]) -> float:
@@ -214,34 +227,33 @@ def _known_s(instance: Instance, choices: list[list[Layout]], soonest: list[floa
     return min(sums)
 
 
-def _busy(instance: Instance, least: list[float]) -> Iterator[tuple[dict[int, float], float]]:
+def _busy(instance: Instance, releases: list[float], least: list[float]) -> Iterator[tuple[dict[int, float], float]]:
     """Weights by job and right sides of the rows ``busy``, without those that follow from the releases."""
     jobs = instance.jobs
     work = {i: job.gpus / instance.total_gpus * least[i] for i, job in enumerate(jobs)}
     by_work = sorted(work, key=work.__getitem__)
     seen = set()
     for count in range(2, len(jobs) + 1):
-        for held in _blocks(instance, work, by_work[:count]):
+        for held in _blocks(releases, work, by_work[:count]):
             whole = sum(work[i] for i in held)
             weights = {i: work[i] / whole for i in held}
-            right = min(jobs[i].release_s for i in held) + whole / 2
+            right = min(releases[i] for i in held) + whole / 2
             right = (right - sum(weight * least[i] for i, weight in weights.items()) / 2) * (1 - ROUNDING)
-            if right > sum(weight * jobs[i].release_s for i, weight in weights.items()) and tuple(held) not in seen:
+            if right > sum(weight * releases[i] for i, weight in weights.items()) and tuple(held) not in seen:
                 seen.add(tuple(held))
                 yield weights, right
 
 
-def _blocks(instance: Instance, work: Mapping[int, float], jobs: Sequence[int]) -> list[list[int]]:
+def _blocks(releases: Sequence[float], work: Mapping[int, float], jobs: Sequence[int]) -> list[list[int]]:
     """Split jobs into those that one machine would serve without a pause, first come, first served."""
-    by_release = sorted(jobs, key=lambda i: instance.jobs[i].release_s)
+    by_release = sorted(jobs, key=releases.__getitem__)
     blocks: list[list[int]] = []
     free_s = 0.0
     for i in by_release:
-        release_s = instance.jobs[i].release_s
-        if not blocks or release_s > free_s:
+        if not blocks or releases[i] > free_s:
             blocks.append([])
         blocks[-1].append(i)
-        free_s = max(free_s, release_s) + work[i]
+        free_s = max(free_s, releases[i]) + work[i]
     return blocks
 
 

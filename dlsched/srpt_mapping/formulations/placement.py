@@ -14,7 +14,8 @@ name                    mathematics
 ``order``               servers with as many free and as many GPUs in all: weighted replicas do not fall
 ======================  =============================================================================================
 
-c_in = 1 / b_in, c_m = g^m / b_out. One unit is 2^-30 of the slowest iteration: coefficients are rounded down, those that
+c_in = 1 / b_in, c_m = g^m / b_out. One unit is 2^-30 of the start's iteration (but no less than 2^-38 of the
+slowest, nor without a start than 2^-30 of it): coefficients are rounded down, those that
 are subtracted up, so the optimum is a bound, a few units below the seconds of the best placement. ``order`` is valid, as
 such servers may change places.
 """
@@ -29,6 +30,7 @@ from typing import Any
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.certificate import rounded_down
 from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.gap import MEETING
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
@@ -37,11 +39,15 @@ from dlsched.solvers.cpsat import run, status_of
 Placed = list[tuple[int, tuple[int, ...]]]
 
 _DIGITS = 30
+_SPAN = 8  # bits by which coefficients may exceed those of the start
 
 
 @dataclass(frozen=True, slots=True)
 class BestPlacement:
-    """Why CP-SAT stopped, the best placement it holds (server and replicas by stage), and what is proven; seconds."""
+    """Why CP-SAT stopped, the best placement held (server and replicas by stage), and what is proven; seconds.
+
+    ``optimal``: the bound is within 1e-6 of the seconds; ``feasible``: CP-SAT ended, and rounding leaves more open.
+    """
 
     status: TerminationStatus
     placed: Placed | None
@@ -69,43 +75,50 @@ def best_placement(
     inside
         b_in, B/s.
     start
-        A placement to start from, such as ``heavy_edge``'s.
+        A placement to start from, such as ``heavy_edge``'s, and the answer until there is a better one.
     limits
         Time, nodes (conflicts) and threads.
 
     Raises
     ------
     UsageError
-        The free GPUs do not hold the job.
+        Figures out of range, or the free GPUs do not hold the job.
     SolverMissingError
         OR-Tools is not installed.
     """
+    if len(shares) != len(free) or min(free) < 0 or not min(inside, *shares) > 0:
+        raise UsageError("free, shares: found other, allowed: counts >= 0 and bandwidths > 0, one of each a server")
     if sum(free) < graph.gpus:
         raise UsageError(f"free: found {sum(free)} GPUs, allowed: {graph.gpus} or more, what the job takes")
     limits = limits or Limits()
     availability.require("cpsat", "milp")
+    slowest_s = graph.uniform_s(min(inside, *shares))
+    start_s = None if start is None else _seconds(graph, start, shares, inside)
+    near_s = slowest_s if start_s is None else max(start_s, slowest_s / 2**_SPAN)
+    unit = Fraction(near_s) / int(2**_DIGITS)
     function = "dlsched.srpt_mapping.formulations.placement:solve"
+    held = start, start_s
     try:
         status, placed, units = child.call(
-            function, graph, tuple(free), tuple(shares), inside, start, limits, time_s=limits.time_s
+            function, graph, tuple(free), tuple(shares), inside, start, unit, limits, time_s=limits.time_s
         )
     except child.OutOfTime:
-        return BestPlacement(TerminationStatus.TIME_LIMIT, None, None, None)
+        return BestPlacement(TerminationStatus.TIME_LIMIT, *held, None)
     if status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE):
         raise SolverError(f"CP-SAT ended a placement that exists with {status}")
-    found_s = (
-        None
-        if placed is None
-        else graph.iteration_s([row for _, row in placed], [shares[m] for m, _ in placed], inside)
-    )
-    bound_s = None if units is None else rounded_down(units * _unit(graph, shares, inside))
-    return BestPlacement(
-        status, placed, found_s, bound_s if found_s is None or bound_s is None else min(found_s, bound_s)
-    )
+    if placed is not None:
+        found_s = _seconds(graph, placed, shares, inside)
+        held = (placed, found_s) if start_s is None or found_s < start_s else held
+    bound_s = None if units is None else rounded_down(units * unit)
+    if held[1] is not None and bound_s is not None:
+        bound_s = min(held[1], bound_s)
+        if status is TerminationStatus.OPTIMAL and held[1] - bound_s > MEETING * held[1]:
+            status = TerminationStatus.FEASIBLE
+    return BestPlacement(status, *held, bound_s)
 
 
-def _unit(graph: JobGraph, shares: Sequence[float], inside: float) -> Fraction:
-    return Fraction(graph.uniform_s(min(inside, *shares))) / int(2**_DIGITS)
+def _seconds(graph: JobGraph, placed: Placed, shares: Sequence[float], inside: float) -> float:
+    return graph.iteration_s([row for _, row in placed], [shares[m] for m, _ in placed], inside)
 
 
 def solve(
@@ -114,6 +127,7 @@ def solve(
     shares: tuple[float, ...],
     inside: float,
     start: Placed | None,
+    unit: Fraction,
     limits: Limits,
 ) -> tuple[TerminationStatus, Placed | None, int | None]:
     """Build and solve the model; runs in the child process."""
@@ -121,7 +135,6 @@ def solve(
 
     able = [place for place, room in enumerate(free) if room]
     stages = range(len(graph.replicas))
-    unit = _unit(graph, shares, inside)
     near, far = 1 / Fraction(inside), {m: 1 / Fraction(shares[m]) for m in able}
 
     def down(seconds: Fraction) -> int:
