@@ -47,7 +47,7 @@ def test_every_method_keeps_the_contract(family, method, solver):
     """Checked, repeatable, harmless; bounds verify and hold; exact means the brute-force optimum; promises are kept."""
     record = FAMILIES[family]
 
-    @profile((60 if solver is None else 25) // (1 if name_of_its_own(family, method) else 3))
+    @profile((45 if solver is None else 18) // (1 if name_of_its_own(family, method) else 3))
     @given(INSTANCES[family]())
     def keeps(instance):
         check_method(record, record.methods[method], instance, solver=solver)
@@ -59,7 +59,7 @@ def test_every_method_keeps_the_contract(family, method, solver):
 def test_plain_heuristics_keep_the_contract_of_users(family, name):
     """The functions themselves, with the promise that stands in the family's record."""
     function = getattr(getattr(dlsched, family), name)
-    hold_to_contract(family, function, guarantee=FAMILIES[family].methods[name].guarantee, examples=60)
+    hold_to_contract(family, function, guarantee=FAMILIES[family].methods[name].guarantee, examples=40)
 
 
 @every_family

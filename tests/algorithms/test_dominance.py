@@ -9,7 +9,7 @@ from dlsched.algorithms.cost_table import CostTable
 from dlsched.algorithms.dominance import hull, undominated
 from dlsched.testing import cost_tables
 
-SETTINGS = settings(max_examples=200, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
 
 
 def rows(table):

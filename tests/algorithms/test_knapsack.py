@@ -13,7 +13,7 @@ from dlsched.algorithms.knapsack import solve_knapsack
 from dlsched.algorithms.lagrange import dual_value
 from dlsched.testing import cost_tables
 
-SETTINGS = settings(max_examples=300, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=150, derandomize=True, deadline=None, database=None)
 
 
 def by_enumeration(table, capacity):
