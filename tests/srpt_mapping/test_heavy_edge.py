@@ -326,7 +326,7 @@ def test_free_gpus_that_do_not_hold_the_job():
 
 
 def test_what_rounding_leaves_open_is_not_called_optimal():
-    """All on one server takes some 1e-12 s, apart 1 s: the unit is too coarse for a proof without a start."""
+    """All on one server takes some 1e-12 s, apart 1 s: such a range is too wide for a proof in whole units."""
     graph = JobGraph((2, 1), (1e-12, 1e-12), (1e-10, 0.0), (1.0, 1e-12))
     found = best_placement(graph, [3, 3], [1.0, 1.0], 1e15)
     assert found.status is TerminationStatus.FEASIBLE

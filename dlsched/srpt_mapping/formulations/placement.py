@@ -113,6 +113,8 @@ def best_placement(
     if held[1] is not None and bound_s is not None:
         bound_s = min(held[1], bound_s)
         if status is TerminationStatus.OPTIMAL and held[1] - bound_s > MEETING * held[1]:
+            if start is None:  # the unit was coarse: again, in that of the placement found
+                return best_placement(graph, free, shares, inside, start=placed, limits=limits)
             status = TerminationStatus.FEASIBLE
     return BestPlacement(status, *held, bound_s)
 
