@@ -69,18 +69,23 @@ class JobGraph:
 
     def iteration_s(self, counts: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
         """alpha(x): seconds of an iteration of a placement; one entry of ``counts`` and ``shares`` for every server used."""
+        splits = tuple(zip(*counts, strict=True))
+        return max(self.stage_s(stage, splits, shares, inside) for stage in range(len(splits)))
+
+    def stage_s(self, stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
+        """Seconds of one stage of a placement; ``splits`` has the replicas by stage and server, to its next one at least."""
+        here = splits[stage]
+        used = [place for place, count in enumerate(here) if count]
+        band = inside if len(used) == 1 else min(shares[place] for place in used)
+        ring_s = self.ring_bytes(stage) / band
         slowest_s = 0.0
-        for stage, compute_s in enumerate(self.compute_s):
-            used = [place for place, row in enumerate(counts) if row[stage]]
-            band = inside if len(used) == 1 else min(shares[place] for place in used)
-            ring_s = self.ring_bytes(stage) / band
-            for place in used:
-                transfer_s = 0.0
-                for other, sent in self.neighbours(stage):
-                    near = counts[place][other] / self.replicas[other]
-                    each = 2 * sent / self.replicas[stage]
-                    transfer_s += each * (near / inside + (1 - near) / shares[place])
-                slowest_s = max(slowest_s, compute_s + transfer_s + ring_s)
+        for place in used:
+            transfer_s = 0.0
+            for other, sent in self.neighbours(stage):
+                near = splits[other][place] / self.replicas[other]
+                each = 2 * sent / self.replicas[stage]
+                transfer_s += each * (near / inside + (1 - near) / shares[place])
+            slowest_s = max(slowest_s, self.compute_s[stage] + transfer_s + ring_s)
         return slowest_s
 
     def edge_weight(self, first: int, second: int) -> float:

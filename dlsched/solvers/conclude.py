@@ -52,7 +52,12 @@ def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) ->
         search.offer(found, source=outcome.solver)
     if outcome.bound is not None:
         search.prove(outcome.bound * unit, source=outcome.solver)
-    if outcome.status is TerminationStatus.OPTIMAL and not search.proven:
-        search.say(f"{outcome.solver} calls it optimal; its bound proves less")
+    return settled(search, outcome.status, outcome.solver)
+
+
+def settled(search: Search, status: TerminationStatus, solver: str) -> TerminationStatus:
+    """Return why a solver stopped; ``feasible``, and said so, where it calls optimal what its bound does not prove."""
+    if status is TerminationStatus.OPTIMAL and not search.proven:
+        search.say(f"{solver} calls it optimal; its bound proves less")
         return TerminationStatus.FEASIBLE
-    return outcome.status
+    return status

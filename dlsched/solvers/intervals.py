@@ -7,7 +7,7 @@ from typing import Any
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
-from dlsched.solvers.cpsat import run, status_of, version
+from dlsched.solvers.cpsat import run, status_of
 
 Starts = tuple[tuple[int, int], ...]
 """Of every job its mode and its start."""
@@ -145,6 +145,3 @@ def solve(
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     bound = int(solver.best_objective_bound) if solved or code == cp_model.UNKNOWN else None
     return IntervalOutcome(status_of(code, limits, solver.wall_time), read(solver.value) if solved else None, bound)
-
-
-__all__ = ["IntervalModel", "IntervalOutcome", "solve_intervals", "version"]

@@ -4,14 +4,14 @@ A layout fixes how many GPUs each server gives; the replicas are then spread in 
 numbers and the length matter to other jobs, some optimal schedule uses layouts only.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.rows import Rows, TooMany, best_rows
+from dlsched.srpt_mapping.rows import Rows, TooMany, best_rows, splits_of
 from dlsched.srpt_mapping.solution import Share
 
 LARGEST = 20_000
@@ -45,7 +45,7 @@ def layouts(instance: Instance, *, tick: Callable[[], None] | None = None) -> li
     found = []
     for job in instance.jobs:
         held = []
-        for usage in _usages(job.gpus, sizes):
+        for usage in splits_of(job.gpus, tuple(sizes)):
             if tick is not None:
                 tick()
             held.append(_layout(instance, job.id, job.graph, usage))
@@ -90,15 +90,3 @@ def _counts(most: int, sizes: Sequence[int]) -> list[int]:
         sums = list(accumulate(ways, initial=0))
         ways = [sums[count + 1] - sums[max(0, count - size)] for count in range(most + 1)]
     return ways
-
-
-def _usages(gpus: int, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Every way to take so many GPUs from servers of these sizes."""
-    if len(sizes) == 1:
-        if gpus <= sizes[0]:
-            yield (gpus,)
-        return
-    beyond = sum(sizes[1:])
-    for here in range(min(gpus, sizes[0]), max(0, gpus - beyond) - 1, -1):
-        for rest in _usages(gpus - here, sizes[1:]):
-            yield here, *rest

@@ -7,8 +7,8 @@ from dlsched.core.errors import UsageError
 from dlsched.core.family import Method, bound_by, heuristic
 from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers.conclude import solve_and_conclude
-from dlsched.srpt_mapping import bounds, guarantees, heuristics
+from dlsched.solvers.conclude import settled, solve_and_conclude
+from dlsched.srpt_mapping import bounds, guarantees
 from dlsched.srpt_mapping.annealing import anneal
 from dlsched.srpt_mapping.branching import CLOSE, Picked, search_schedules
 from dlsched.srpt_mapping.checker import infeasible
@@ -41,9 +41,12 @@ POLICIES: dict[str, Callable[[Instance], Schedule | None]] = {
 }
 """Policies by the name of their method. Backfilling is the work-conserving form: whatever fits starts."""
 
+WARM = "work-compact"
+"""The policy whose answer exact methods hold first."""
+
 
 def run_exact(instance: Instance, search: Search) -> TerminationStatus:
-    """Every policy and the bound; what these leave open our own search decides, where the layouts are not too many.
+    """The bound and every policy; what these leave open our own search decides, where the layouts are not too many.
 
     A single job is a matter of its best placement, which CP-SAT finds. Without limits the search ends after ``NODES`` nodes,
     and says so.
@@ -54,8 +57,9 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     certificate = bounds.bound(instance, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
     for name, policy in POLICIES.items():
-        search.tick(1)
-        search.offer(policy(instance), source=name)
+        if name != WARM:
+            search.tick(1)
+            search.offer(policy(instance), source=name)
     if search.proven:
         return TerminationStatus.OPTIMAL
     if len(instance.jobs) == 1:
@@ -83,10 +87,7 @@ def _by_placement(instance: Instance, search: Search) -> TerminationStatus:
         search.offer(Schedule({job.id: (job.release_s, placement)}), source=search.solver_version)
     if best.bound_s is not None:
         search.prove((job.release_s + job.iterations * best.bound_s) * (1 - CLOSE), source=search.solver_version)
-    if best.status is TerminationStatus.OPTIMAL and not search.proven:
-        search.say(f"{search.solver_version} calls it optimal; its bound proves less")
-        return TerminationStatus.FEASIBLE
-    return best.status
+    return settled(search, best.status, search.solver_version)
 
 
 def _by_branching(instance: Instance, found: list[list[Layout]], search: Search) -> TerminationStatus:
@@ -128,7 +129,8 @@ def run_intervals(instance: Instance, search: Search) -> TerminationStatus:
 
 
 def _by_intervals(instance: Instance, found: list[list[Layout]], least_s: float, search: Search) -> TerminationStatus:
-    from dlsched.solvers.intervals import Starts, solve_intervals, version
+    from dlsched.solvers.cpsat import version
+    from dlsched.solvers.intervals import Starts, solve_intervals
     from dlsched.srpt_mapping.formulations.intervals import build_intervals, decode, encode, proven_s
 
     assert search.objective is not None
@@ -145,10 +147,7 @@ def _by_intervals(instance: Instance, found: list[list[Layout]], least_s: float,
         search.offer(decode(instance, found, outcome.starts), source=search.solver_version)
     if outcome.bound is not None:
         search.prove(proven_s(outcome.bound, unit_s), source=search.solver_version)
-    if outcome.status is TerminationStatus.OPTIMAL and not search.proven:
-        search.say(f"{search.solver_version} calls it optimal; its bound proves less")
-        return TerminationStatus.FEASIBLE
-    return outcome.status
+    return settled(search, outcome.status, search.solver_version)
 
 
 def run_milp(instance: Instance, search: Search) -> TerminationStatus:
@@ -190,7 +189,7 @@ def _begin(instance: Instance, search: Search) -> bool:
 
 
 def _warm(instance: Instance, search: Search) -> None:
-    search.offer(heuristics.least_work_first(instance, backfill=True, place="compact"), source="work-compact")
+    search.offer(POLICIES[WARM](instance), source=WARM)
 
 
 METHODS = {

@@ -4,7 +4,7 @@ A branch and bound of ours: stage by stage, every split of its replicas over the
 too, the seconds of a stage are known, and what is no better than the best known is cut. Exact; for small jobs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from dlsched.cluster.job_graph import JobGraph
@@ -50,12 +50,12 @@ def best_rows(graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...]
             rows = tuple(zip(*splits, strict=True))
             best = min(best, (graph.iteration_s(rows, shares, inside), rows))
             return
-        for split in _splits(graph.replicas[done], left):
+        for split in splits_of(graph.replicas[done], left):
             tried += 1
             if tried > LARGEST:
                 raise TooMany
             splits.append(split)
-            known_s = slowest_s if done == 0 else max(slowest_s, _stage_s(graph, splits, done - 1, shares, inside))
+            known_s = slowest_s if done == 0 else max(slowest_s, graph.stage_s(done - 1, splits, shares, inside))
             if known_s < best[0] and best[0] > floor_s:
                 search(splits, tuple(a - b for a, b in zip(left, split, strict=True)), known_s)
             splits.pop()
@@ -64,23 +64,7 @@ def best_rows(graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...]
     return best
 
 
-def _stage_s(
-    graph: JobGraph, splits: Sequence[tuple[int, ...]], stage: int, shares: Sequence[float], inside: float
-) -> float:
-    """Seconds of one stage whose neighbours are split."""
-    used = [place for place, count in enumerate(splits[stage]) if count]
-    band = inside if len(used) == 1 else min(shares[place] for place in used)
-    slowest_s = 0.0
-    for place in used:
-        transfer_s = 0.0
-        for other, sent in graph.neighbours(stage):
-            near = splits[other][place] / graph.replicas[other]
-            transfer_s += 2 * sent / graph.replicas[stage] * (near / inside + (1 - near) / shares[place])
-        slowest_s = max(slowest_s, transfer_s)
-    return graph.compute_s[stage] + graph.ring_bytes(stage) / band + slowest_s
-
-
-def _splits(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def splits_of(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Every way to put ``count`` replicas into the rooms, as many as possible into the first ones first."""
     if len(room) == 1:
         if count <= room[0]:
@@ -88,5 +72,5 @@ def _splits(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         return
     beyond = sum(room[1:])
     for here in range(min(count, room[0]), max(0, count - beyond) - 1, -1):
-        for rest in _splits(count - here, room[1:]):
+        for rest in splits_of(count - here, room[1:]):
             yield here, *rest

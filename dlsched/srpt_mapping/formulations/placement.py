@@ -35,8 +35,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of
-
-Placed = list[tuple[int, tuple[int, ...]]]
+from dlsched.srpt_mapping.servers import Placed
 
 _DIGITS = 30
 _SPAN = 8  # bits by which coefficients may exceed those of the start
@@ -198,10 +197,7 @@ def _hint(cp: Any, start: Placed | None, free: Sequence[int], shares: Sequence[f
         groups.setdefault((free[m], shares[m]), []).append(m)
     stages = sorted({s for s, _ in x})
     for places in groups.values():
-        held = sorted(
-            (rows.get(m, (0,) * len(stages)) for m in places),
-            key=lambda row: sum((s + 1) * k for s, k in enumerate(row)),
-        )
+        held = sorted((rows.get(m, (0,) * len(stages)) for m in places), key=_weight)
         for m, row in zip(places, held, strict=True):
             for s in stages:
                 cp.add_hint(x[s, m], row[s])
