@@ -71,6 +71,8 @@ class InstanceFile(BaseModel):
     family: ClassVar[str]
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Fields at the top of a file that may be null."""
+    unions: ClassVar[frozenset[str]] = frozenset()
+    """Fields, anywhere, whose value is an object of one of several kinds."""
 
     name: Name
     source: str | None = None
@@ -80,7 +82,7 @@ class InstanceFile(BaseModel):
         try:
             super().__init__(**data)
         except ValidationError as error:
-            raise InstanceError(located(error)) from None
+            raise InstanceError(located(error, self.unions)) from None
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with fields replaced, validated like any other instance."""

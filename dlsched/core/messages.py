@@ -1,6 +1,7 @@
 """What messages say of bad input: the path of the field, what was found, what is allowed; always on one line."""
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from pydantic import ValidationError
@@ -37,8 +38,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else repr(text)[1:-1]
 
 
-def located(error: ValidationError) -> str:
-    """One sentence of a Pydantic error: the path of the first field, what was found, what is allowed; and how many more."""
+def located(error: ValidationError, unions: Collection[str] = ()) -> str:
+    """One sentence of a Pydantic error: the path of the first field, what was found, what is allowed; and how many more.
+
+    ``unions``: fields whose value is of one of several kinds; Pydantic puts the kind into the path behind them.
+    """
     errors = error.errors(include_url=False)
     errors = [
         each for each in errors if each["type"] != "too_short"
@@ -48,6 +52,10 @@ def located(error: ValidationError) -> str:
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, Refused):
         where, found, allowed = (*where, *cause.where), cause.found, cause.allowed
+    where = tuple(step for place, step in enumerate(where) if place == 0 or where[place - 1] not in unions)
+    if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        where = (*where, first["ctx"]["discriminator"].strip("'"))
+        found = shown(first["ctx"]["tag"]) if "tag" in first["ctx"] else "nothing"
     if first["type"] == "missing":
         found = "nothing"
     if first["type"] == "extra_forbidden":
@@ -95,9 +103,11 @@ _ALLOWED = {
     "dict_type": "an object",
     "mapping_type": "an object",
     "model_type": "an object",
-    "model_attributes_type": "an object",
     "literal_error": "{expected}",
     "bool_type": "true or false",
+    "union_tag_invalid": "{expected_tags}",
+    "union_tag_not_found": "this field is required",
+    "model_attributes_type": "an object",
 }
 
 

@@ -1,0 +1,235 @@
+"""The meaning of ring_embedding: what an embedding is worth, and which rules it breaks.
+
+maximise sum_i mu_i(zeta_i z_i),   z_i = sum_t sum_s y_is[t], the worker-slots of job i
+
+``slots``       rings stand in slots 1 .. T
+``workers``     a ring holds jobs and servers that exist, whole numbers >= 1, and sum_s y_is[t] <= N_i
+``arrival``     y_is[t] = 0 for t < a_i
+``budget``      l_i^r z_i <= F_i^r
+``capacity``    sum_i l_i^r y_is[t] <= C_s^r
+``ring``        the order names every server of the ring once, and each has a route to the next, the last to the first
+``bandwidth``   on every directed link, the b_i of the rings that cross it, each as often as it does, add up to B_e at most
+
+Capacities, budgets and bandwidths may be exceeded by 1e-9 max(1, value). A ring on one server uses no link. Every ring is
+routed here by code of its own, in the order given.
+"""
+
+import math
+from collections import defaultdict
+from itertools import pairwise
+
+from dlsched.core.violation import Violation
+from dlsched.ring_embedding.instance import Capped, Instance, Job, Log, Sigmoid, Sqrt
+from dlsched.ring_embedding.solution import Embedding, Ring
+
+TOLERANCE = 1e-9
+_COUNTS = 2**53
+Route = tuple[str, ...]
+
+
+def objective(instance: Instance, embedding: Embedding) -> float:
+    """Total utility; a job that never runs counts with the utility of nothing."""
+    held = worker_slots(instance, embedding)
+    return math.fsum(worth(job, held[job.id]) for job in instance.jobs)
+
+
+def worker_slots(instance: Instance, embedding: Embedding) -> dict[str, int]:
+    """z_i by job id: workers in a slot, added up over the slots."""
+    held = {job.id: 0 for job in instance.jobs}
+    for rings in embedding.slots.values():
+        for job, ring in rings.items():
+            if job in held:
+                held[job] += sum(ring.workers.values())
+    return held
+
+
+def worth(job: Job, count: int) -> float:
+    """mu_i(zeta_i z): utility of so many worker-slots."""
+    x = job.rate * count
+    utility = job.utility
+    if isinstance(utility, Sqrt):
+        return utility.scale * math.sqrt(x)
+    if isinstance(utility, Log):
+        return utility.scale * math.log1p(x)
+    if isinstance(utility, Capped):
+        return min(utility.slope * x, utility.cap)
+    assert isinstance(utility, Sigmoid)
+    return utility.height * _logistic(utility.steepness * (x - utility.midpoint))
+
+
+def check(instance: Instance, embedding: Embedding) -> list[Violation]:
+    """Return every broken rule; an empty list means feasible."""
+    broken: list[Violation] = []
+    route = _Router(instance)
+    for slot, rings in embedding.slots.items():
+        if type(slot) is not int or not 1 <= slot <= instance.slots:
+            broken.append(Violation("slots", f"slot {slot}", message=f"there are slots 1 to {instance.slots}"))
+        used: dict[tuple[str, str], list[float]] = defaultdict(list)
+        load: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for name, ring in rings.items():
+            where = f"{name} in slot {slot}"
+            faults = _broken_workers(instance, name, ring, where)
+            broken += faults
+            if faults:
+                continue
+            job = instance.jobs[instance.index[name]]
+            if slot < job.arrival_slot:
+                message = f"the job arrives in slot {job.arrival_slot}"
+                broken.append(Violation("arrival", where, float(job.arrival_slot - slot), message))
+            for server, count in ring.workers.items():
+                for resource, amount in job.demand.items():
+                    used[server, resource].append(amount * count)
+            hops, faults = _routed(ring, route, where)
+            broken += faults
+            for hop in hops:
+                load[hop].append(job.bandwidth_bytes_per_s)
+        broken += _overfull(instance, used, slot) + _overloaded(instance, load, slot)
+    return broken + _overspent(instance, embedding)
+
+
+def infeasible(instance: Instance) -> str | None:
+    """None: running no job at all is feasible in every instance."""
+    del instance
+    return None
+
+
+def figures(instance: Instance, embedding: Embedding) -> dict[str, float]:
+    """Further figures of a feasible embedding: jobs that run at all, worker-slots, and rings that cross a link."""
+    held = worker_slots(instance, embedding)
+    rings = [ring for slot in embedding.slots.values() for ring in slot.values()]
+    return {
+        "jobs_run": float(sum(count > 0 for count in held.values())),
+        "worker_slots": float(sum(held.values())),
+        "rings": float(len(rings)),
+        "rings_across_servers": float(sum(len(ring.workers) > 1 for ring in rings)),
+    }
+
+
+def _logistic(power: float) -> float:
+    if power >= 0:
+        return 1 / (1 + math.exp(-power))
+    return math.exp(power) / (1 + math.exp(power))
+
+
+def _over(used: float, allowed: float) -> float | None:
+    return used - allowed if used - allowed > TOLERANCE * max(1.0, abs(allowed)) else None
+
+
+def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> list[Violation]:
+    if name not in instance.index:
+        return [Violation("workers", where, message="there is no such job")]
+    if not ring.workers:
+        return [Violation("workers", where, message="the ring has no worker: leave it out")]
+    for server, count in ring.workers.items():
+        if server not in instance.server_index:
+            return [Violation("workers", where, message=f"there is no server {server!r}")]
+        if type(count) is not int or not 1 <= count <= _COUNTS:
+            return [Violation("workers", where, message=f"{count!r} workers on {server!r}, which is no number >= 1")]
+    job, total = instance.jobs[instance.index[name]], sum(ring.workers.values())
+    if total > job.max_workers:
+        message = f"{total} workers, it can use {job.max_workers}"
+        return [Violation("workers", where, float(total - job.max_workers), message)]
+    return []
+
+
+def _routed(ring: Ring, route: "_Router", where: str) -> tuple[list[tuple[str, str]], list[Violation]]:
+    """Directed links that the ring crosses, each as often as it does; or why it is no ring."""
+    if sorted(ring.order) != sorted(ring.workers):
+        message = f"the order {list(ring.order)} does not name each of its {len(ring.workers)} servers once"
+        return [], [Violation("ring", where, message=message)]
+    if len(ring.order) == 1:
+        return [], []
+    hops: list[tuple[str, str]] = []
+    for here, there in zip(ring.order, (*ring.order[1:], ring.order[0]), strict=True):
+        path = route(here, there)
+        if path is None:
+            return [], [Violation("ring", where, message=f"there is no route from {here!r} to {there!r}")]
+        hops += pairwise(path)
+    return hops, []
+
+
+def _overfull(instance: Instance, used: dict[tuple[str, str], list[float]], slot: int) -> list[Violation]:
+    broken = []
+    for (server, resource), amounts in used.items():
+        capacity = instance.servers[instance.server_index[server]].capacity
+        assert capacity is not None
+        held, allowed = math.fsum(amounts), capacity.get(resource, 0.0)
+        over = _over(held, allowed)
+        if over is not None:
+            message = f"{held:g} of {allowed:g} {resource} are used"
+            broken.append(Violation("capacity", f"{server} {resource} in slot {slot}", over, message))
+    return broken
+
+
+def _overloaded(instance: Instance, load: dict[tuple[str, str], list[float]], slot: int) -> list[Violation]:
+    bandwidth = {link.ends: link.bandwidth_bytes_per_s for link in instance.links} if load else {}
+    broken = []
+    for (here, there), amounts in load.items():
+        held = math.fsum(amounts)
+        allowed = bandwidth[(here, there) if (here, there) in bandwidth else (there, here)]
+        over = _over(held, allowed)
+        if over is not None:
+            message = f"{held:g} of {allowed:g} B/s are reserved"
+            broken.append(Violation("bandwidth", f"{here}->{there} in slot {slot}", over, message))
+    return broken
+
+
+def _overspent(instance: Instance, embedding: Embedding) -> list[Violation]:
+    broken = []
+    for name, count in worker_slots(instance, embedding).items():
+        job = instance.jobs[instance.index[name]]
+        for resource, budget in job.budget.items():
+            spent = job.demand.get(resource, 0.0) * count
+            over = _over(spent, budget)
+            if over is not None:
+                message = f"{spent:g} of {budget:g} {resource} are spent"
+                broken.append(Violation("budget", f"{name} {resource}", over, message))
+    return broken
+
+
+class _Router:
+    """Routes between servers: the paths that are listed, or the one path of a forest."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.listed: dict[tuple[str, str], Route] | None = None
+        if instance.paths is not None:
+            self.listed = {path.ends: path.nodes for path in instance.paths}
+            self.listed |= {path.ends[::-1]: path.nodes[::-1] for path in instance.paths}
+        neighbours: dict[str, list[str]] = {node.id: [] for node in instance.nodes}
+        for link in instance.links:
+            neighbours[link.ends[0]].append(link.ends[1])
+            neighbours[link.ends[1]].append(link.ends[0])
+        self.above: dict[str, str | None] = {}
+        for top in neighbours if self.listed is None else ():
+            if top not in self.above:
+                self.above[top] = None
+                waiting = [top]
+                while waiting:
+                    here = waiting.pop()
+                    for there in neighbours[here]:
+                        if there not in self.above:
+                            self.above[there] = here
+                            waiting.append(there)
+        self.known: dict[tuple[str, str], Route | None] = {}
+
+    def __call__(self, here: str, there: str) -> Route | None:
+        if self.listed is not None:
+            return self.listed.get((here, there))
+        if (here, there) not in self.known:
+            self.known[here, there] = self._through_the_tree(here, there)
+        return self.known[here, there]
+
+    def _through_the_tree(self, here: str, there: str) -> Route | None:
+        up, down = self._to_the_top(here), self._to_the_top(there)
+        if up[-1] != down[-1]:
+            return None
+        while len(up) > 1 and len(down) > 1 and up[-2] == down[-2]:
+            up.pop()
+            down.pop()
+        return (*up, *reversed(down[:-1]))
+
+    def _to_the_top(self, name: str) -> list[str]:
+        path = [name]
+        while (above := self.above[path[-1]]) is not None:
+            path.append(above)
+        return path

@@ -1,0 +1,161 @@
+"""One slot being filled: what is free on servers and links, and where a ring goes.
+
+A job's ring of n workers goes where it does least harm: on the one server with the least room that holds it, else on as
+few servers as hold it: those of the lowest subtree of a forest, or by listed paths the nearest ones, with room and
+bandwidth to spare.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.solution import Embedding
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Workers = dict[int, int]
+Placed = tuple[Workers, tuple[int, ...], list[int]]
+"""Workers by server, the order of the ring, and the directed links that it crosses."""
+
+
+class Slot:
+    """What is free in a slot, and the rings placed in it by job."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.free: Floats = network.capacity.copy()
+        self.spare: Floats = network.bandwidth.copy()
+        self.rings: dict[int, Placed] = {}
+
+    def count(self, job: int) -> int:
+        """Workers of the job in this slot."""
+        return sum(self.rings[job][0].values()) if job in self.rings else 0
+
+    def put(self, job: int, placed: Placed) -> None:
+        """Place a ring; the job has none here."""
+        assert job not in self.rings
+        self.rings[job] = placed
+        self._take(job, placed, 1)
+
+    def take(self, job: int) -> Placed | None:
+        """Take a job's ring out and return it, None when there is none."""
+        placed = self.rings.pop(job, None)
+        if placed is not None:
+            self._take(job, placed, -1)
+        return placed
+
+    def _take(self, job: int, placed: Placed, sign: int) -> None:
+        workers, _, links = placed
+        for server, count in workers.items():
+            self.free[server] -= sign * count * self.network.demand[job]
+        for link in links:
+            self.spare[link] -= sign * self.network.load[job]
+
+    def resize(self, job: int, count: int) -> bool:
+        """Give the job ``count`` workers in this slot, placing its ring anew where need be; False: as before, it cannot."""
+        before = self.take(job)
+        found = self.find(job, count) if count else None
+        if found is not None:
+            self.put(job, found)
+        elif before is not None and count:
+            self.put(job, before)
+        return found is not None or not count
+
+    def find(self, job: int, count: int) -> Placed | None:
+        """A place for a ring of ``count`` workers, or None where this rule finds none."""
+        room = self.network.free(job, self.free)
+        holding = np.flatnonzero(room >= count)
+        if len(holding):
+            best = int(holding[np.argmin(room[holding])])
+            return {best: count}, (best,), []
+        if room.sum() < count or count < 2:
+            return None
+        return self._in_forest(job, count, room) if self.network.forest else self._by_paths(job, count, room)
+
+    def _in_forest(self, job: int, count: int, room: Integers) -> Placed | None:
+        """The lowest subtree that holds the ring over links with bandwidth to spare; of several the fullest."""
+        network, load = self.network, self.network.load[job]
+        usable = np.minimum(self.spare[0::2], self.spare[1::2]) >= load
+        below = np.zeros(len(network.above), dtype=np.int64)
+        below[network.position] = room
+        best: tuple[int, int] | None = None
+        for node in range(len(below) - 1, -1, -1):
+            held = int(below[node])
+            if held >= count:
+                if best is None or held < best[0]:
+                    best = held, node
+            elif held and network.above[node] >= 0 and usable[network.upward[node] // 2]:
+                below[network.above[node]] += held
+        if best is None:
+            return None
+        servers = network.beneath(best[1], usable)
+        near = sorted(servers, key=lambda server: (-int(room[server]), int(network.position[server])))
+        workers = _filled(near, room, count)
+        (order,) = network.orders(workers)
+        links = network.crossed(order)
+        assert links is not None
+        return workers, order, links
+
+    def _by_paths(self, job: int, count: int, room: Integers) -> Placed | None:
+        """Servers around each server; of all these rings the one that crosses the fewest links."""
+        best: Placed | None = None
+        seen = set()
+        for start in np.flatnonzero(room).tolist():
+            workers = _filled(self._nearest(job, start, room), room, count)
+            if sum(workers.values()) < count or frozenset(workers) in seen:
+                continue
+            seen.add(frozenset(workers))
+            for order in self.network.orders(workers):
+                links = self.network.crossed(order)
+                if links is not None and self._crosses(job, links) and (best is None or len(links) < len(best[2])):
+                    best = workers, order, links
+        return best
+
+    def _nearest(self, job: int, start: int, room: Integers) -> list[int]:
+        """Servers with room that the start reaches over links with bandwidth to spare, nearest first, then roomiest."""
+        found = [(0, 0, start)]
+        for server in np.flatnonzero(room).tolist():
+            if server != start:
+                there, back = self.network.path(start, server), self.network.path(server, start)
+                if there is not None and back is not None and self._crosses(job, (*there, *back)):
+                    found.append((len(there), -int(room[server]), server))
+        return [server for _, _, server in sorted(found)]
+
+    def _crosses(self, job: int, links: Sequence[int]) -> bool:
+        load = self.network.load[job]
+        if not load:
+            return True
+        times: dict[int, int] = {}
+        for link in links:
+            times[link] = times.get(link, 0) + 1
+        return all(self.spare[link] >= many * load for link, many in times.items())
+
+
+def _filled(near: Sequence[int], room: Integers, count: int) -> Workers:
+    """Workers on servers in this order until all are placed."""
+    workers: Workers = {}
+    for server in near:
+        workers[server] = min(count, int(room[server]))
+        count -= workers[server]
+        if count == 0:
+            break
+    return workers
+
+
+def embedding(network: Network, slots: Mapping[int, Slot]) -> Embedding:
+    """Name what stands in slots, by their numbers."""
+    jobs, servers = network.instance.jobs, [server.id for server in network.instance.servers]
+    return Embedding(
+        {
+            number: {
+                jobs[job].id: (
+                    {servers[server]: count for server, count in workers.items()},
+                    [servers[server] for server in order],
+                )
+                for job, (workers, order, _) in sorted(slot.rings.items())
+            }
+            for number, slot in sorted(slots.items())
+        }
+    )

@@ -1,0 +1,120 @@
+"""The decision of ring_embedding: in every slot, how many workers of a job each server hosts, and the order of its ring."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from dlsched.core.errors import InputError
+from dlsched.core.frozen import FrozenMapping
+from dlsched.core.messages import field_path, shown
+from dlsched.core.reading import Where, read_list, read_object, read_whole
+from dlsched.ring_embedding.instance import Instance
+
+
+class Ring(NamedTuple):
+    """Workers of a job by server in one slot, and its servers in the order in which the ring passes them."""
+
+    workers: Mapping[str, int]
+    order: tuple[str, ...]
+
+
+def ring(workers: Mapping[str, int], order: Iterable[str] | None = None) -> Ring:
+    """Make a ring; without an order the servers follow each other as they are named.
+
+    >>> ring({"s0": 2, "s1": 1}).order
+    ('s0', 's1')
+    """
+    return Ring(FrozenMapping(workers), tuple(workers if order is None else order))
+
+
+class Embedding:
+    """Rings by slot and job; slots and jobs without one are left out; immutable.
+
+    >>> Embedding({1: {"a": ({"s0": 2}, ["s0"])}}).slots[1]["a"].workers["s0"]
+    2
+    """
+
+    __slots__ = ("slots",)
+    slots: Mapping[int, Mapping[str, Ring]]
+
+    def __init__(self, slots: Mapping[int, Mapping[str, tuple[Mapping[str, int], Iterable[str]]]]) -> None:
+        frozen = {
+            slot: FrozenMapping({job: ring(*held) for job, held in rings.items()}) for slot, rings in slots.items()
+        }
+        object.__setattr__(self, "slots", FrozenMapping({slot: rings for slot, rings in frozen.items() if rings}))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("an Embedding is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        slots = {
+            slot: {job: (dict(held.workers), held.order) for job, held in rings.items()}
+            for slot, rings in self.slots.items()
+        }
+        return type(self), (slots,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Embedding) and self.as_data() == other.as_data()
+
+    def __hash__(self) -> int:
+        return hash(self.slots)
+
+    def __repr__(self) -> str:
+        return f"Embedding({dict(self.slots)})"
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the embedding as result files hold it."""
+        return {
+            "slots": [
+                {
+                    "slot": slot,
+                    "rings": {
+                        job: {"workers": dict(held.workers), "order": list(held.order)} for job, held in rings.items()
+                    },
+                }
+                for slot, rings in self.slots.items()
+            ]
+        }
+
+
+def read_solution(data: Any, instance: Instance) -> Embedding:
+    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
+
+    Raises
+    ------
+    InputError
+        It is not ``{"slots": [{"slot": 1, "rings": {job: {"workers": {server: n}, "order": [server, ...]}}}]}``, names a
+        slot twice, or leaves out the order of a ring of several servers.
+    """
+    del instance
+    if not isinstance(data, dict) or not isinstance(data.get("slots"), list):
+        raise InputError("solution.slots: found no list, allowed: [{slot, rings}]")
+    read_object(data, {"slots"}, ("solution",))
+    slots: dict[int, dict[str, Ring]] = {}
+    for place, entry in enumerate(data["slots"]):
+        where: Where = ("solution", "slots", place)
+        held = read_object(entry, {"slot", "rings"}, where)
+        slot = read_whole(held, "slot", where)
+        if slot in slots:
+            raise InputError(
+                f"{field_path((*where, 'slot'))}: found {slot} for the second time, allowed: every slot once"
+            )
+        rings = held.get("rings")
+        if not isinstance(rings, dict):
+            raise InputError(f"{field_path((*where, 'rings'))}: found {shown(rings)}, allowed: an object")
+        slots[slot] = {job: _ring(ring, (*where, "rings", job)) for job, ring in rings.items()}
+    return Embedding(slots)
+
+
+def _ring(data: Any, where: Where) -> Ring:
+    entry = read_object(data, {"workers", "order"}, where)
+    held = entry.get("workers")
+    if not isinstance(held, dict):
+        raise InputError(f"{field_path((*where, 'workers'))}: found {shown(held)}, allowed: an object")
+    workers = {server: read_whole(held, server, (*where, "workers")) for server in held}
+    if "order" not in entry and len(workers) <= 1:
+        return ring(workers)
+    order = read_list(entry, "order", where)
+    for step, name in enumerate(order):
+        if not isinstance(name, str):
+            raise InputError(f"{field_path((*where, 'order', step))}: found {shown(name)}, allowed: a string")
+    return ring(workers, order)
