@@ -17,6 +17,8 @@ def run(
     preset: Annotated[str | None, typer.Option(metavar="P", help="What kind; the family's first by default.")] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Number of jobs.")] = None,
     gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs (units, workers) of the cluster.")] = None,
+    servers: Annotated[int | None, typer.Option(metavar="N", help="Servers of the network; rings only.")] = None,
+    slots: Annotated[int | None, typer.Option(metavar="N", help="Slots of time; rings only.")] = None,
     max_gpus: Annotated[int | None, typer.Option(metavar="N", help="Largest count for a job.")] = None,
     load: Annotated[
         float | None, typer.Option(metavar="X", help="Work that arrives over capacity; streams and gangs.")
@@ -30,7 +32,10 @@ def run(
     preset = preset or next(iter(record.presets))
     if preset not in record.presets:
         raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(record.presets)}")
-    given = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, "load": load, "tick": tick}
+    given = {
+        **{"jobs": jobs, "gpus": gpus, "servers": servers, "slots": slots},
+        **{"max_gpus": max_gpus, "load": load, "tick": tick},
+    }
     options = {name: value for name, value in given.items() if value is not None}
     takes = inspect.signature(record.generate).parameters
     for name, value in options.items():

@@ -220,3 +220,12 @@ def rounded_down(number: Fraction) -> float:
     """
     nearest = float(number)
     return math.nextafter(nearest, -math.inf) if nearest > number else nearest
+
+
+def rounded_up(number: Fraction) -> float:
+    """Return the least float that is not below ``number``.
+
+    >>> rounded_up(Fraction(1, 10)) >= Fraction(1, 10)
+    True
+    """
+    return -rounded_down(-number)

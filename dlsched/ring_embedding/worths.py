@@ -33,7 +33,7 @@ class Worth:
         """The z in which the concave envelope touches mu, ascending, from 0 to Z."""
         if self.concave:
             return np.arange(len(self.values))
-        return _hull(self.values)
+        return hull(self.values)
 
     @cached_property
     def envelope(self) -> Floats:
@@ -68,7 +68,7 @@ def worth_table(job: Job, total: int) -> Worth:
     return Worth(values, utility.height * 2.0**-49, utility.midpoint == 0)
 
 
-def _hull(values: Floats) -> npt.NDArray[np.int64]:
+def hull(values: Floats) -> npt.NDArray[np.int64]:
     """Corners of the upper convex hull of (z, values[z])."""
     kept: list[int] = []
     for z, value in enumerate(values.tolist()):

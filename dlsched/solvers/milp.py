@@ -49,6 +49,8 @@ def solve_milp(
     limits = limits or Limits()
     availability.require(solver, "milp")
     model = problem if isinstance(problem, LinearModel) else from_pulp(problem)
+    if not model.names:
+        return _of_nothing(model, availability.SOLVERS[solver].version())
     if not isolated:
         outcome = importlib.import_module(f"dlsched.solvers.{solver}").solve(model, limits, start, found)
         assert isinstance(outcome, Outcome)
@@ -61,6 +63,16 @@ def solve_milp(
         return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
     assert isinstance(outcome, Outcome)
     return outcome
+
+
+def _of_nothing(model: LinearModel, solver: str) -> Outcome:
+    """The answer to a model without variables, which SciPy and PuLP refuse."""
+    if (model.row_lower > 0).any() or (model.row_upper < 0).any():
+        return Outcome(status=TerminationStatus.INFEASIBLE, solver=solver)
+    constant = model.constant
+    return Outcome(
+        status=TerminationStatus.OPTIMAL, solver=solver, values={}, objective=constant, bound=constant, nodes=0
+    )
 
 
 def _ignore(incumbent: Incumbent) -> None:

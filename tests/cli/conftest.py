@@ -1,58 +1,17 @@
-"""Run the command line: in process for speed, as a program where the process matters; and the contract's example."""
+"""Run the command line as a program where the process matters; and the contract's example."""
 
-import io
 import json
 import os
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from dlsched.cli import run
+from conftest import Ended
 
 PROGRAM = [sys.executable, "-m", "dlsched"]
-
-
-@dataclass(frozen=True)
-class Ended:
-    """Exit code and what was printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """Standard output, which must be JSON and nothing else."""
-        return json.loads(self.out)
-
-    @property
-    def line(self) -> str:
-        """The only line of standard error."""
-        assert self.err.endswith("\n"), self.err
-        assert self.err.count("\n") == 1, self.err
-        return self.err[:-1]
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
-    """Run a command line in this process."""
-
-    def call(*arguments: object, stdin: str = "") -> Ended:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        capsys.readouterr()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*PuLP 4", DeprecationWarning)  # dlsched keeps to PuLP 3
-            code = run([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return Ended(code, printed.out, printed.err)
-
-    return call
 
 
 @pytest.fixture

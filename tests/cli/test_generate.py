@@ -24,7 +24,8 @@ def test_the_same_arguments_give_the_same_bytes(family: str, preset: str, cli: A
     assert cli(*arguments, 4).out != printed.out
     data = json.loads(printed.out)
     servers = sum(server["gpus"] for server in data.get("servers", ()))
-    size = data.get("gpus") or data.get("units") or servers or len(data["workers"])
+    nodes = sum(node.get("capacity", {}).get("gpu", 0) for node in data.get("nodes", ()))
+    size = data.get("gpus") or data.get("units") or servers or nodes or len(data["workers"])
     assert (data["format"], size, len(data["jobs"])) == (f"dlsched/{family}/1", 24, 5)
     assert cli("solve", out).code in (0, 4)
 
@@ -38,6 +39,17 @@ def test_an_option_that_a_family_does_not_take_is_refused(cli: Any) -> None:
     ) and "load: found 0.5, allowed: no such option for ring_allocation" in ended.err
     data = cli("generate", "elastic_stream", "--load", 0.5, "--tick", 30).json
     assert data["tick_s"] == 30.0 and data["source"].endswith("--load 0.5 --tick 30")
+
+
+def test_servers_and_slots(cli: Any) -> None:
+    """Rings take them; a family without a network or slots does not."""
+    data = cli("generate", "ring_embedding", "--preset", "small", "--servers", 5, "--slots", 3).json
+    servers = [node["id"] for node in data["nodes"] if "capacity" in node]
+    assert (servers, data["slots"]) == (["s0", "s1", "s2", "s3", "s4"], 3)
+    assert data["source"].endswith("--preset small --jobs 4 --servers 5 --slots 3 --seed 0")
+    for option in ("servers", "slots"):
+        ended = cli("generate", "ring_allocation", f"--{option}", 3)
+        assert ended.code == 2 and f"{option}: found 3, allowed: no such option for ring_allocation" in ended.err
 
 
 def test_another_process_gives_the_same_bytes(cli: Any, program: Any) -> None:

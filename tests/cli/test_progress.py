@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,9 +59,13 @@ def test_comparisons_show_progress_too(example: Path) -> None:
     assert out.startswith("instance,method,")
 
 
-def test_nothing_is_shown_without_a_terminal(program: object, example: Path) -> None:
-    """A pipe gets the result and no more."""
-    for arguments in (("solve", example), ("compare", example, "--methods", "exact"), ("doctor",)):
-        ended = program(*arguments)  # type: ignore[operator]
+def test_nothing_is_shown_without_a_terminal(program: Any, cli: Any, example: Path) -> None:
+    """A pipe gets the result and no more, and so does what captures the output of this process."""
+    for call, *arguments in (
+        (program, "solve", example),
+        (program, "compare", example, "--methods", "exact"),
+        (cli, "doctor"),
+    ):
+        ended = call(*arguments)
         assert (ended.code, ended.err) == (0, "")
         assert "\x1b" not in ended.out

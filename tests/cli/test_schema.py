@@ -79,6 +79,11 @@ def test_instances_pass_and_malformed_ones_do_not(schema: dict[str, Any], two_jo
 
 
 def test_shipped_instances_are_read(cli: Any) -> None:
-    """Every file under instances/ is valid (``bound`` reads it without solving)."""
+    """Files under instances/ are valid (``bound`` reads them without solving).
+
+    Placements of more than 30 workers are left to tests/test_instances.py, which reads and solves every file.
+    """
     for path in sorted(INSTANCES.glob("*/*.json")):
+        if len(json.loads(path.read_text(encoding="utf-8")).get("workers", ())) > 30:
+            continue
         assert cli("bound", path).code in (0, 4), path

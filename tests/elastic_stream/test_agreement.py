@@ -3,8 +3,8 @@
 import itertools
 
 import pytest
+from conftest import drawn, on_each
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dlsched.elastic_stream import check, flow_times, objective, run, simulate
 from dlsched.elastic_stream.policies import ORDERS, Queue
@@ -49,18 +49,9 @@ def holds_to_the_rules(instance, name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_checker_and_simulator_agree(name):
     """Sample of the campaign: at any time and at ticks; no job early, work conserved, capacity never exceeded."""
-
-    @profile(40)
-    @given(
-        st.one_of(
-            elastic_stream_instances(feasible=True, max_jobs=6, max_units=6),
-            elastic_stream_instances(feasible=True, max_jobs=8, max_units=6, ticked=False),
-        )
-    )
-    def agrees(instance):
-        holds_to_the_rules(instance, name)
-
-    agrees()
+    ticked = drawn(elastic_stream_instances, 20, feasible=True, max_jobs=6, max_units=6)
+    free = drawn(elastic_stream_instances, 25, feasible=True, max_jobs=8, max_units=6, ticked=False)
+    on_each((*ticked, *free), lambda instance: holds_to_the_rules(instance, name))
 
 
 @pytest.mark.long
@@ -97,26 +88,22 @@ class GreedyPass:
         return answer
 
 
+def crowded(instance):
+    """The same jobs, of which three at a time arrive every second."""
+    jobs = [job.model_copy(update={"arrival_s": float(place // 3)}) for place, job in enumerate(instance.jobs)]
+    return instance.model_copy(update={"jobs": jobs})
+
+
 @pytest.mark.parametrize(("order", "size"), list(itertools.product(ORDERS, SIZES)))
 def test_the_queue_is_the_greedy_pass(order, size):
     """The same streams, period by period, though the queue looks at few jobs; many jobs of many sizes, ties exact."""
 
-    @profile(80)
-    @given(elastic_stream_instances(feasible=True, max_jobs=12, max_units=6, ticked=False), st.booleans())
-    def same(instance, crowded):
-        if crowded:
-            instance = instance.model_copy(
-                update={
-                    "jobs": [
-                        job.model_copy(update={"arrival_s": float(place // 3)})
-                        for place, job in enumerate(instance.jobs)
-                    ]
-                }
-            )
+    def same(instance):
         fast, slow = simulate(instance, Queue(order, SIZES[size])), simulate(instance, GreedyPass(order, SIZES[size]))
         assert objective(instance, fast) == pytest.approx(objective(instance, slow), rel=1e-9)
 
-    same()
+    streams = drawn(elastic_stream_instances, 80, feasible=True, max_jobs=12, max_units=6, ticked=False)
+    on_each((crowded(instance) if place % 2 else instance for place, instance in enumerate(streams)), same)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -125,8 +112,6 @@ def test_scaling_time_scales_flow(name):
     if name == "exploratory":
         pytest.skip("its steps are seconds of its own")
 
-    @profile(25)
-    @given(elastic_stream_instances(feasible=True, max_jobs=6, max_units=6, ticked=False))
     def scales(instance):
         data = instance.as_data()
         jobs = []
@@ -142,7 +127,7 @@ def test_scaling_time_scales_flow(name):
         once = flow_times(instance, simulate(instance, POLICIES[name]()))
         assert flow_times(twice, simulate(twice, POLICIES[name]())) == [2 * flow for flow in once]
 
-    scales()
+    on_each(drawn(elastic_stream_instances, 25, feasible=True, max_jobs=8, max_units=6, ticked=False), scales)
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -46,7 +46,7 @@ def agree(instance, decode, unit_s, outcome, found):
     assert outcome.bound * unit_s == pytest.approx(found[0], rel=SOLVED, abs=1e-5)
 
 
-@pytest.mark.parametrize(("solver", "examples"), [("highs", 200), ("cbc", 30), ("scip", 20)])
+@pytest.mark.parametrize(("solver", "examples"), [("highs", 100), ("cbc", 30), ("scip", 20)])
 def test_milp_optimum_is_brute_forces(solver, examples):
     """Every solver finds the optimum, or infeasible where a job is larger than the cluster."""
 

@@ -1,0 +1,293 @@
+"""Networks of servers and switches as plain data: trees, and graphs with a route for every pair of servers.
+
+Links are full duplex: a bandwidth, in B/s, holds in each direction. Servers are ``s0``, ``s1``, ...
+
+======================  ==============================================================================================
+``racks``               servers below rack switches below one core: a tree
+``fat_tree``            k-ary fat tree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008), its parallel links bundled to a tree
+``leaf_spine``          every leaf switch linked to every spine switch
+``ring_of_switches``    switches in a ring, servers below them
+``torus``               servers in a grid, each linked to its neighbours, around the edges or not
+``general``             any undirected NetworkX graph
+======================  ==============================================================================================
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import networkx
+
+Bandwidths = float | Sequence[float]
+"""B/s: one for all links of a level, or one for each."""
+Link = tuple[str, str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """A network; ``paths`` is None where it is a tree and every route its one path.
+
+    Parameters
+    ----------
+    nodes
+        Names of servers and switches.
+    servers
+        Those of the servers.
+    links
+        Both ends and B/s in each direction; no two between the same nodes.
+    paths
+        For every pair of servers that are connected the nodes from one to the other; the way back is the same.
+    """
+
+    nodes: tuple[str, ...]
+    servers: tuple[str, ...]
+    links: tuple[Link, ...]
+    paths: tuple[tuple[str, ...], ...] | None = None
+
+
+def racks(sizes: Sequence[int], server_bandwidth: Bandwidths, rack_bandwidth: Bandwidths) -> Topology:
+    """Racks of so many servers below one core.
+
+    Parameters
+    ----------
+    sizes
+        Servers of each rack, >= 0.
+    server_bandwidth
+        Of the links from servers to their racks.
+    rack_bandwidth
+        Of the links from racks to the core.
+
+    Raises
+    ------
+    ValueError
+        No rack, a negative size, as many bandwidths as there are links neither nor one, or one that is not > 0.
+
+    >>> racks([2, 1], 1.25e9, [5e9, 2.5e9]).links[2:]
+    (('s2', 'rack1', 1250000000.0), ('rack0', 'core', 5000000000.0), ('rack1', 'core', 2500000000.0))
+    """
+    servers, below = _below(sizes, "rack")
+    tops = [f"rack{place}" for place in range(len(sizes))]
+    links = _links(below, server_bandwidth) + _links([(top, "core") for top in tops], rack_bandwidth)
+    return Topology((*servers, *tops, "core"), servers, tuple(links))
+
+
+def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: bool = True) -> Topology:
+    """K pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches, and k/2 servers at each edge switch.
+
+    Bundled, it is a tree: the k/2 links from an edge switch up are one of their summed bandwidth, and so are the (k/2)^2
+    from a pod to the core. What fits the links fits the bundles; the reverse needs traffic to be split over links.
+
+    Parameters
+    ----------
+    k
+        Ports of a switch, even and >= 2.
+    bandwidth
+        Of every link.
+    servers
+        Only the first so many, with the switches above them; None: all k^3/4.
+    bundled
+        False: every switch and link by itself, with shortest paths.
+
+    Raises
+    ------
+    ValueError
+        ``k``, ``servers`` or ``bandwidth`` is out of range.
+
+    >>> fat_tree(4, 1e9).links[0], fat_tree(4, 1e9).links[16], fat_tree(4, 1e9).links[-1]
+    (('s0', 'edge0', 1000000000.0), ('edge0', 'pod0', 2000000000.0), ('pod3', 'core', 4000000000.0))
+    """
+    if k < 2 or k % 2:
+        raise ValueError(f"k: found {k}, allowed: an even integer >= 2")
+    half = k // 2
+    count = 2 * half**3 if servers is None else servers
+    if not 1 <= count <= 2 * half**3:
+        raise ValueError(f"servers: found {count}, allowed: an integer from 1 to {2 * half**3}")
+    names, edges, pods = tuple(f"s{place}" for place in range(count)), -(-count // half), -(-count // half**2)
+    below = [(name, f"edge{place // half}") for place, name in enumerate(names)]
+    if bundled:
+        levels = [
+            (below, bandwidth),
+            ([(f"edge{edge}", f"pod{edge // half}") for edge in range(edges)], half * bandwidth),
+            ([(f"pod{pod}", "core") for pod in range(pods)], half**2 * bandwidth),
+        ]
+    else:
+        middle = [
+            (f"edge{edge}", f"aggregation{edge // half * half + place}")
+            for edge in range(edges)
+            for place in range(half)
+        ]
+        upper = [
+            (f"aggregation{place}", f"core{place % half * half + core}")
+            for place in range(pods * half)
+            for core in range(half)
+        ]
+        levels = [(below, bandwidth), (middle, bandwidth), (upper, bandwidth)]
+    links = [link for pairs, each in levels for link in _links(pairs, each)]
+    nodes = tuple(dict.fromkeys([*names, *(end for pairs, _ in levels for _, end in pairs)]))
+    return Topology(nodes, names, tuple(links)) if bundled else _routed(nodes, names, links)
+
+
+def leaf_spine(
+    sizes: Sequence[int], spines: int, server_bandwidth: Bandwidths, spine_bandwidth: Bandwidths
+) -> Topology:
+    """Leaf switches with so many servers, each linked to every spine; no tree when there are several of both.
+
+    Parameters
+    ----------
+    sizes
+        Servers of each leaf, >= 0.
+    spines
+        Number of spine switches, >= 1.
+    server_bandwidth
+        Of the links from servers to their leaves.
+    spine_bandwidth
+        Of the links from leaves to spines: one, or one for each link, those of the first leaf first.
+
+    Raises
+    ------
+    ValueError
+        As ``racks``.
+    """
+    if spines < 1:
+        raise ValueError(f"spines: found {spines}, allowed: an integer >= 1")
+    servers, below = _below(sizes, "leaf")
+    leaves, tops = [f"leaf{place}" for place in range(len(sizes))], [f"spine{place}" for place in range(spines)]
+    upper = _links([(leaf, spine) for leaf in leaves for spine in tops], spine_bandwidth)
+    return _routed((*servers, *leaves, *tops), servers, _links(below, server_bandwidth) + upper)
+
+
+def ring_of_switches(sizes: Sequence[int], server_bandwidth: Bandwidths, ring_bandwidth: Bandwidths) -> Topology:
+    """Switches with so many servers, each linked to the next and the last to the first.
+
+    Parameters
+    ----------
+    sizes
+        Servers of each switch, >= 0; at least three switches.
+    server_bandwidth
+        Of the links from servers to their switches.
+    ring_bandwidth
+        Of the link from each switch to the next.
+
+    Raises
+    ------
+    ValueError
+        As ``racks``, or fewer than three switches.
+    """
+    if len(sizes) < 3:
+        raise ValueError(f"sizes: found {len(sizes)} switches, allowed: at least 3")
+    servers, below = _below(sizes, "switch")
+    switches = [f"switch{place}" for place in range(len(sizes))]
+    around = _links(list(zip(switches, [*switches[1:], switches[0]], strict=True)), ring_bandwidth)
+    return _routed((*servers, *switches), servers, _links(below, server_bandwidth) + around)
+
+
+def torus(rows: int, columns: int, bandwidth: float, *, periodic: bool = True) -> Topology:
+    """Servers row by row, each linked to its neighbours; routes pass through servers.
+
+    Parameters
+    ----------
+    rows, columns
+        Of the grid, >= 1.
+    bandwidth
+        Of every link.
+    periodic
+        Whether the last of a row or column of three or more is linked to the first; False: a grid.
+
+    Raises
+    ------
+    ValueError
+        A size below 1 or a bandwidth that is not > 0.
+    """
+    if rows < 1 or columns < 1:
+        raise ValueError(f"found {rows} rows and {columns} columns, allowed: integers >= 1")
+    import networkx
+
+    grid = networkx.grid_2d_graph(rows, columns, periodic=periodic)
+    names = {place: f"s{place[0] * columns + place[1]}" for place in sorted(grid)}
+    pairs = sorted(tuple(sorted(pair)) for pair in grid.edges)
+    links = _links([(names[first], names[second]) for first, second in pairs], bandwidth)
+    servers = tuple(names.values())
+    return _routed(servers, servers, links)
+
+
+def general(graph: "networkx.Graph", servers: Sequence[object]) -> Topology:
+    """Take any graph, with a fixed route of fewest hops for each pair of servers that are connected.
+
+    Where several neighbours lead on, they take turns: the pair of servers i and j takes number (i + j) modulo their
+    number, in the order of the graph's nodes. So pairs spread over spines as they would by hashing.
+
+    Parameters
+    ----------
+    graph
+        Undirected, without parallel edges; the edge attribute ``bandwidth_bytes_per_s`` is the bandwidth, B/s.
+    servers
+        Which of its nodes; they and all others are named by ``str``.
+
+    Raises
+    ------
+    ValueError
+        The graph is directed or has parallel edges or an edge from a node to itself; two nodes of the same name; a
+        server that is no node, or named twice; an edge without a bandwidth > 0.
+    """
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError("graph: found a directed graph or parallel edges, allowed: networkx.Graph")
+    place = {node: position for position, node in enumerate(graph)}
+    names = {node: str(node) for node in graph}
+    if len(set(names.values())) < len(names):
+        raise ValueError("graph: found two nodes of the same name, allowed: names that differ")
+    for server in servers:
+        if server not in place or list(servers).count(server) > 1:
+            raise ValueError(f"servers: found {server!r}, allowed: nodes of the graph, each once")
+    links = []
+    for first, second, held in graph.edges(data="bandwidth_bytes_per_s"):
+        if first == second:
+            raise ValueError(f"graph: found an edge from {first!r} to itself, allowed: two ends")
+        links += _links([(names[first], names[second])], 0.0 if held is None else held)
+    paths = []
+    hops = [_hops(graph, server) for server in servers]
+    for i, j in combinations(range(len(servers)), 2):
+        if servers[i] not in hops[j]:
+            continue
+        path = [servers[i]]
+        while path[-1] != servers[j]:
+            ahead = [node for node in graph[path[-1]] if hops[j][node] < hops[j][path[-1]]]
+            ahead.sort(key=place.__getitem__)
+            path.append(ahead[(i + j) % len(ahead)])
+        paths.append(tuple(names[node] for node in path))
+    return Topology(tuple(names.values()), tuple(names[server] for server in servers), tuple(links), tuple(paths))
+
+
+def _hops(graph: "networkx.Graph", server: object) -> dict[object, int]:
+    import networkx
+
+    return dict(networkx.single_source_shortest_path_length(graph, server))
+
+
+def _routed(nodes: Sequence[str], servers: Sequence[str], links: Sequence[Link]) -> Topology:
+    import networkx
+
+    graph = networkx.Graph()
+    graph.add_nodes_from(nodes)
+    graph.add_weighted_edges_from(links, weight="bandwidth_bytes_per_s")
+    return general(graph, servers)
+
+
+def _below(sizes: Sequence[int], switch: str) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
+    """Servers numbered through, and the switch above each."""
+    if not sizes or min(sizes) < 0:
+        raise ValueError(f"sizes: found {list(sizes)}, allowed: at least one, all >= 0")
+    above = [f"{switch}{place}" for place, size in enumerate(sizes) for _ in range(size)]
+    servers = tuple(f"s{place}" for place in range(len(above)))
+    return servers, list(zip(servers, above, strict=True))
+
+
+def _links(pairs: Sequence[tuple[str, str]], bandwidths: Bandwidths) -> list[Link]:
+    held = list(bandwidths) if isinstance(bandwidths, Sequence) else [bandwidths] * len(pairs)
+    if len(held) != len(pairs):
+        raise ValueError(f"bandwidths: found {len(held)}, allowed: one, or one for each of {len(pairs)} links")
+    for bandwidth in held:
+        if not 0 < bandwidth < float("inf"):
+            raise ValueError(f"bandwidth: found {bandwidth}, allowed: a number > 0")
+    return [(first, second, float(bandwidth)) for (first, second), bandwidth in zip(pairs, held, strict=True)]

@@ -1,0 +1,62 @@
+"""One slot filled greedily: the most gain for the least of the scarcest resource first."""
+
+import heapq
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Slot
+
+Floats = npt.NDArray[np.float64]
+_LEAST = 1e-100  # no capacity > 0 is less
+
+
+def shares(network: Network) -> Floats:
+    """Dominant share of one worker of every job, shape (I,): the largest part of all servers' resource that it takes."""
+    instance = network.instance
+    total = [
+        math.fsum((server.capacity or {}).get(name, 0.0) for server in instance.servers) for name in instance.resources
+    ]
+    share: Floats = (network.demand / np.maximum(total, _LEAST)).max(axis=1)
+    return share
+
+
+def fill(slot: Slot, gains: Mapping[int, Floats], share: Floats) -> None:
+    """Let rings grow and start while any gains and fits.
+
+    The ring next in turn has the largest average gain of its next workers over their dominant share; of S-shaped gains as
+    many next workers as make that average largest. Where these do not fit, fewer do, or none. A ring that grows may move.
+
+    Parameters
+    ----------
+    slot
+        Is filled.
+    gains
+        Of every job that may run, by number of workers.
+    share
+        As ``shares`` gives it.
+
+    Guarantee: none. Cost: one search for a place a worker placed, and for each job at most N_i in vain.
+    """
+    waiting: list[tuple[float, int, int]] = []
+
+    def wait(job: int) -> None:
+        count = slot.count(job)
+        more = gains[job][count + 1 :] - gains[job][count] if count < len(gains[job]) else gains[job][:0]
+        if len(more) and more.max() > 0:
+            average = more / np.arange(1, len(more) + 1)
+            step = int(np.argmax(average))
+            heapq.heappush(waiting, (-float(average[step]) / share[job], job, count + step + 1))
+
+    for job in gains:
+        wait(job)
+    while waiting:
+        _, job, count = heapq.heappop(waiting)
+        now = slot.count(job)
+        while count > now and not (gains[job][count] > gains[job][now] and slot.resize(job, count)):
+            count -= 1
+        if count > now:
+            wait(job)

@@ -1,0 +1,158 @@
+"""ring_embedding in any network with fixed routes: a mixed-integer linear program in PuLP over the arcs of rings.
+
+An arc is an ordered pair of servers with a route. A ring of several servers is one cycle of arcs; a ring on one server has
+none. Numbers along the ring rule out a second cycle (Miller, Tucker, Zemlin 1960, J. ACM 7, 326-329); they begin at its
+first server, which is the first in the order of the file.
+
+==================================  ===================================================================================
+name                                mathematics
+==================================  ===================================================================================
+``a_<job>_<from>_<to>_<slot>``      1 if the ring passes from a server to another one, binary
+``alone_<job>_<server>_<slot>``     1 if all workers are on this server, binary
+``first_<job>_<server>_<slot>``     1 if this is the first server of the ring, 0 to 1
+``u_<job>_<server>_<slot>``         number of the server along the ring, 0 to S - 1
+``hosts_<job>_<server>_<slot>``     y_is[t] <= (what fits there) h,  h = alone + sum of the arcs from the server
+``worker_<job>_<server>_<slot>``    h <= y_is[t]
+``in_<job>_<server>_<slot>``        sum of the arcs to the server = sum of the arcs from it
+``once_<job>_<server>_<slot>``      h <= 1
+``lead_<job>_<server>_<slot>``      h <= sum of first over this server and those before it
+``leader_<job>_<server>_<slot>``    first <= h
+``ring_<job>_<slot>``               sum of first <= 1
+``only_<job>_<server>_<slot>``      alone <= first
+``tour_<job>_<from>_<to>_<slot>``   u_from - u_to + S a - S first_to <= S - 1
+``bandwidth_<from>_<to>_<slot>``    sum_i b_i (sum of the arcs whose route crosses the link in this direction) <= B_e
+==================================  ===================================================================================
+
+Variables and rows of workers and utilities: see ``workers``. S is the number of servers that hold a worker of the job.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from dlsched.ring_embedding.formulations.span import Decode
+from dlsched.ring_embedding.formulations.sums import row
+from dlsched.ring_embedding.formulations.workers import Found, Terms, WorkersModel, embedded
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.solution import Embedding
+
+if TYPE_CHECKING:
+    import pulp
+
+Arc = tuple[int, int]
+
+
+def build_arc(instance: Instance) -> tuple["pulp.LpProblem", Decode, float]:
+    """Build the model, the function that reads an embedding from values of its variables, and its unit of utility.
+
+    The unit is that of ``build_span``.
+
+    Raises
+    ------
+    UsageError
+        There are too many variables.
+    """
+    model = WorkersModel(instance)
+    pairs = [arcs(model.network, i) for i in range(len(instance.jobs))]
+    model.keep(len(model.y) + sum(len(pairs[i]) + 3 * len(model.hosts(i)) for i, _ in model.rings()))
+    chosen = {(i, t): _add_ring(model, i, t, pairs[i]) for i, t in model.rings()}
+    _add_bandwidths(model, [crossings(model.network, i, held) for i, held in enumerate(pairs)], chosen)
+
+    def decode(values: Mapping[str, float]) -> Embedding:
+        found: Found = {}
+        for t, rings in model.workers(values).items():
+            for i, workers in rings.items():
+                held = [arc for arc, a in chosen[i, t].items() if values.get(a.name, 0.0) > 0.5]
+                order = cycle(held) if held else tuple(workers)
+                found.setdefault(t, {})[i] = workers, order
+        return embedded(model.network, found)
+
+    return model.problem, decode, model.unit
+
+
+def arcs(network: Network, job: int) -> list[Arc]:
+    """Ordered pairs of servers that a job can use, with a route between them; none where a ring has one worker at most."""
+    if network.instance.jobs[job].max_workers < 2:
+        return []
+    hosts = [s for s in range(len(network.instance.servers)) if network.fits[job, s]]
+    return [pair for pair in permutations(hosts, 2) if network.path(*pair) is not None]
+
+
+def crossings(network: Network, job: int, pairs: list[Arc]) -> dict[int, list[Arc]]:
+    """Arcs by the directed links that their routes cross; none where the job reserves no bandwidth."""
+    found: dict[int, list[Arc]] = {}
+    for pair in pairs if network.load[job] > 0 else ():
+        for link in network.path(*pair) or ():
+            found.setdefault(link, []).append(pair)
+    return found
+
+
+def cycle(held: list[Arc]) -> tuple[int, ...]:
+    """Servers along the arcs, from the first one on until one comes back or an arc is missing."""
+    after = dict(held)
+    order = [min(after)]
+    while (there := after.get(order[-1])) is not None and there not in order:
+        order.append(there)
+    return tuple(order)
+
+
+def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "dict[Arc, pulp.LpVariable]":
+    """The rows of one ring; return its arcs."""
+    import pulp
+
+    hosts = model.hosts(job)
+    label = {s: f"{model.jobs[job]}_{model.servers[s]}_{slot}" for s in hosts}
+    alone = {s: pulp.LpVariable(f"alone_{label[s]}", 0, 1, pulp.LpInteger) for s in hosts}
+    first = {s: pulp.LpVariable(f"first_{label[s]}", 0, 1) for s in hosts}
+    number = {s: pulp.LpVariable(f"u_{label[s]}", 0, len(hosts) - 1) for s in hosts}
+    names = {
+        (here, there): f"{model.jobs[job]}_{model.servers[here]}_{model.servers[there]}_{slot}" for here, there in pairs
+    }
+    passed = {pair: pulp.LpVariable(f"a_{name}", 0, 1, pulp.LpInteger) for pair, name in names.items()}
+    for place, s in enumerate(hosts):
+        y = model.y[job, s, slot]
+        out: Terms = [(a, 1) for (here, _), a in passed.items() if here == s]
+        back: Terms = [(a, 1) for (_, there), a in passed.items() if there == s]
+        h: Terms = [(alone[s], 1), *out]
+        most = int(model.network.fits[job, s])
+        model.add(f"hosts_{label[s]}", [(y, 1), *((a, -most) for a, _ in h)], 0)
+        model.add(f"worker_{label[s]}", [*h, (y, -1)], 0)
+        terms = pulp.LpAffineExpression([*back, *((a, -1) for a, _ in out)])
+        if out:
+            model.problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintEQ, f"in_{label[s]}", 0))
+            model.add(f"once_{label[s]}", h, 1)
+        model.add(f"lead_{label[s]}", [*h, *((first[other], -1) for other in hosts[: place + 1])], 0)
+        model.add(f"leader_{label[s]}", [(first[s], 1), *((a, -1) for a, _ in h)], 0)
+        model.add(f"only_{label[s]}", [(alone[s], 1), (first[s], -1)], 0)
+    model.add(f"ring_{model.jobs[job]}_{slot}", [(chosen, 1) for chosen in first.values()], 1)
+    size = len(hosts)
+    for (here, there), a in passed.items():
+        terms = [(number[here], 1), (number[there], -1), (a, size), (first[there], -size)]
+        model.add(f"tour_{names[here, there]}", terms, size - 1)
+    return passed
+
+
+def _add_bandwidths(
+    model: WorkersModel,
+    crossing: list[dict[int, list[Arc]]],
+    chosen: "Mapping[tuple[int, int], dict[Arc, pulp.LpVariable]]",
+) -> None:
+    """Rows of directed links, where their bandwidth can be less than all rings need at once."""
+    for place, record in enumerate(model.instance.links):
+        for link, ends in ((2 * place, record.ends), (2 * place + 1, record.ends[::-1])):
+            name = "_".join(model.nodes[end] for end in ends)
+            users = [i for i, held in enumerate(crossing) if link in held]
+            amounts, right = row([model.network.load[i] for i in users], record.bandwidth_bytes_per_s)
+            for t in range(1, model.instance.slots + 1):
+                there = [(i, a) for i, a in zip(users, amounts, strict=True) if (i, t) in chosen]
+                if sum(a * _most(model, i, crossing[i][link]) for i, a in there) > right:
+                    terms: Terms = [(chosen[i, t][arc], a) for i, a in there for arc in crossing[i][link]]
+                    model.add(f"bandwidth_{name}_{t}", terms, right)
+
+
+def _most(model: WorkersModel, job: int, crossing: list[Arc]) -> int:
+    """The most arcs of a ring that cross a link: one from a server, one to a server, and no more than workers."""
+    heres, theres = Counter(here for here, _ in crossing), Counter(there for _, there in crossing)
+    return min(len(heres), len(theres), model.instance.jobs[job].max_workers)

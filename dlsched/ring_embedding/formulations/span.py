@@ -1,0 +1,154 @@
+"""ring_embedding in a forest: a mixed-integer linear program in PuLP that knows which links a ring spans, not its order.
+
+A ring in depth-first order crosses every link that separates its servers once in each direction, and no ring can do with
+less. So only whether a link separates servers matters, and of both directions one row is enough.
+
+==================================  ===================================================================================
+name                                mathematics
+==================================  ===================================================================================
+``near_<job>_<link>_<slot>``        1 if the job has a worker on the side of the link's first end, binary
+``far_<job>_<link>_<slot>``         1 if it has one on the side of the other end, binary
+``span_<job>_<link>_<slot>``        1 if it has both, 0 to 1
+``part_<job>_<part>_<slot>``        1 if the job's ring is in this part of the forest, binary
+``near_<job>_<link>_<slot>``        sum_{s near} y_is[t] <= min(N_i, what fits there) near
+``far_<job>_<link>_<slot>``         sum_{s far} y_is[t] <= min(N_i, what fits there) far
+``span_<job>_<link>_<slot>``        near + far - span <= 1
+``bandwidth_<link>_<slot>``         sum_i b_i span <= B_e
+``part_<job>_<part>_<slot>``        sum_{s in the part} y_is[t] <= min(N_i, what fits there) part
+``ring_<job>_<slot>``               sum of the parts <= 1
+==================================  ===================================================================================
+
+Variables and rows of workers and utilities: see ``workers``. ``<link>`` is named by its ends; ``<part>`` counts the parts of
+the forest that have servers, from 0, in the order of these. A link that holds all rings that can cross it at once has no
+rows, and a job that one part alone holds has no parts.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dlsched.core.errors import UsageError
+from dlsched.ring_embedding.formulations.sums import row
+from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, embedded
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.solution import Embedding
+
+if TYPE_CHECKING:
+    import pulp
+
+Decode = Callable[[Mapping[str, float]], Embedding]
+Sides = tuple[list[int], list[int]]
+
+
+def build_span(instance: Instance) -> tuple["pulp.LpProblem", Decode, float]:
+    """Build the model, the function that reads an embedding from values of its variables, and its unit of utility.
+
+    The unit is 1 where the utilities can add up to 2**14 at most, else a power of two that brings them to 2**10 at most:
+    solvers have absolute tolerances. The model's name states it where it is not 1.
+
+    Raises
+    ------
+    UsageError
+        Paths are listed, or there are too many variables.
+    """
+    if instance.paths is not None:
+        raise UsageError("the span model is one of forests; found listed paths, allowed: an instance without")
+    model = WorkersModel(instance)
+    sides = _sides(model.network)
+    crossing = {link: _crossing(model.network, held) for link, held in enumerate(sides)}
+    model.keep(len(model.y) + sum(3 * len(jobs) * instance.slots for jobs in crossing.values()))
+    for link, held in enumerate(sides):
+        _add_link(model, link, held, crossing[link])
+    _add_parts(model)
+
+    def decode(values: Mapping[str, float]) -> Embedding:
+        network = model.network
+        return embedded(
+            network,
+            {
+                t: {i: (workers, next(iter(network.orders(workers)))) for i, workers in rings.items()}
+                for t, rings in model.workers(values).items()
+            },
+        )
+
+    return model.problem, decode, model.unit
+
+
+def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> None:
+    """Rows of one link, in the slots in which it may not hold all rings."""
+    import pulp
+
+    record = model.instance.links[link]
+    name = "_".join(model.nodes[end] for end in record.ends)
+    loads, right = row([model.network.load[i] for i in jobs], record.bandwidth_bytes_per_s)
+    for t in range(1, model.instance.slots + 1):
+        there = [(i, a) for i, a in zip(jobs, loads, strict=True) if model.instance.jobs[i].arrival_slot <= t]
+        if sum(a for _, a in there) <= right:
+            continue
+        spans: Terms = []
+        for i, load in there:
+            label = f"{model.jobs[i]}_{name}_{t}"
+            used = []
+            for side, servers in zip(("near", "far"), sides, strict=True):
+                used.append(pulp.LpVariable(f"{side}_{label}", 0, 1, pulp.LpInteger))
+                _add_used(model, f"{side}_{label}", i, servers, t, used[-1])
+            span = pulp.LpVariable(f"span_{label}", 0, 1)
+            model.add(f"span_{label}", [(used[0], 1), (used[1], 1), (span, -1)], 1)
+            spans.append((span, load))
+        model.add(f"bandwidth_{name}_{t}", spans, right)
+
+
+def _add_used(model: WorkersModel, name: str, job: int, servers: list[int], slot: int, used: "pulp.LpVariable") -> None:
+    """The workers that the job can have on these servers, if ``used`` is 1, else none."""
+    held = [s for s in servers if model.network.fits[job, s]]
+    most = min(model.instance.jobs[job].max_workers, int(model.network.fits[job, held].sum()))
+    model.add(name, [*((model.y[job, s, slot], 1) for s in held), (used, -most)], 0)
+
+
+def _add_parts(model: WorkersModel) -> None:
+    """A ring stays in one part of the forest."""
+    import pulp
+
+    part = model.network.part
+    parts = [np.flatnonzero(part == number).tolist() for number in dict.fromkeys(part.tolist())]
+    for i, t in model.rings():
+        holding = {number: held for number, held in enumerate(parts) if model.network.fits[i, held].any()}
+        if len(holding) == 1:
+            continue
+        chosen = []
+        for number, held in holding.items():
+            label = f"part_{model.jobs[i]}_{number}_{t}"
+            chosen.append(pulp.LpVariable(label, 0, 1, pulp.LpInteger))
+            _add_used(model, label, i, held, t, chosen[-1])
+        model.add(f"ring_{model.jobs[i]}_{t}", [(variable, 1) for variable in chosen], 1)
+
+
+def _sides(network: Network) -> list[Sides]:
+    """Servers on the sides of the two ends of every link."""
+    ends = list(range(1, len(network.above) + 1))
+    for place in range(len(network.above) - 1, -1, -1):
+        if network.above[place] >= 0:
+            ends[network.above[place]] = max(ends[network.above[place]], ends[place])
+    sides: dict[int, Sides] = {}
+    for place, upward in enumerate(network.upward):
+        if upward >= 0:
+            inside = (network.position >= place) & (network.position < ends[place])
+            top = place
+            while network.above[top] >= 0:
+                top = network.above[top]
+            beside = (network.position >= top) & (network.position < ends[top]) & ~inside
+            below, beyond = np.flatnonzero(inside).tolist(), np.flatnonzero(beside).tolist()
+            sides[upward // 2] = (beyond, below) if upward % 2 else (below, beyond)
+    return [sides[link] for link in range(len(sides))]
+
+
+def _crossing(network: Network, sides: Sides) -> list[int]:
+    """Jobs whose rings can cross a link and need bandwidth."""
+    near, far = sides
+    return [
+        i
+        for i, job in enumerate(network.instance.jobs)
+        if network.load[i] > 0 and job.max_workers > 1 and network.fits[i, near].any() and network.fits[i, far].any()
+    ]

@@ -1,0 +1,44 @@
+"""Rows ``sum_k a_k n_k <= C`` over whole numbers n_k >= 0, in whole numbers where that is possible.
+
+Solvers let a row be exceeded by 1e-6, the checker by 1e-9 max(1, C). In whole numbers no row can be exceeded by less than
+1, so the two mean the same. The numbers of an instance are read as the decimals that stand in its file; what the sums of
+the nearest floats differ by from those of the decimals is far less than the tenth of the tolerance that is not used.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dlsched.ring_embedding.network import relaxed
+
+_LARGEST = 2**13  # n_k within 1e-6 of whole numbers, dozens of them, then change the sum by less than 1
+
+
+def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[int], int] | None:
+    """Amounts and the right side, with its tolerance, in the largest unit that divides all amounts.
+
+    An amount above the right side becomes the right side and 1: n_k is 0 in any case. None: some are above ``largest``.
+    """
+    limit = Fraction(relaxed(right))
+    parts = [Fraction(repr(amount)) for amount in amounts]
+    fitting = [part for part in parts if 0 < part <= limit]
+    if not fitting:
+        return [int(part > 0) for part in parts], 0
+    divisor = math.lcm(*(part.denominator for part in fitting))
+    unit = Fraction(math.gcd(*(int(part * divisor) for part in fitting)), divisor)
+    most = int(limit / unit)
+    units = [int(part / unit) if part <= limit else most + 1 for part in parts]
+    return (units, most) if max(units) <= largest else None
+
+
+def row(amounts: Sequence[float], right: float) -> tuple[list[float], float]:
+    """Coefficients and right side for a solver with tolerances: in whole numbers, else scaled so that C is about 1.
+
+    Scales are powers of two, so that scaling changes no number.
+    """
+    held = whole(amounts, right, _LARGEST)
+    if held is not None:
+        return list(map(float, held[0])), float(held[1])
+    limit = relaxed(right)
+    scale = -math.frexp(limit)[1]
+    return [math.ldexp(min(amount, 2 * limit), scale) for amount in amounts], math.ldexp(limit, scale)

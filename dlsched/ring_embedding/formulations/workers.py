@@ -1,0 +1,174 @@
+"""What the span model and the arc model have in common: workers, what they take of servers, and their utility.
+
+==================================  ===================================================================================
+name                                mathematics
+==================================  ===================================================================================
+``y_<job>_<server>_<slot>``         y_is[t], workers; there is none before the job arrives, or where no worker fits
+``g_<job>_<step>``                  g_ik, the part of a step of the utility that is reached, 0 to 1; see ``gains``
+objective                           maximise sum_i mu_i(0) + sum_ik gain_ik g_ik
+``utility_<job>``                   sum_k width_ik g_ik <= sum_ts y_is[t]
+``step_<job>_<step>``               g_ik <= g_ik', S-shaped utilities only
+``workers_<job>_<slot>``            sum_s y_is[t] <= N_i
+``budget_<job>``                    sum_ts y_is[t] <= F_i^r / l_i^r, rounded down, for the least of the resources
+``capacity_<server>_<r>_<slot>``    sum_i l_i^r y_is[t] <= C_s^r
+==================================  ===================================================================================
+
+Rows that hold whatever the workers are left out.
+"""
+
+import math
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dlsched.core.errors import UsageError
+from dlsched.core.labels import plain_labels
+from dlsched.ring_embedding.formulations.gains import steps
+from dlsched.ring_embedding.formulations.sums import row
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Slot, Workers, embedding
+from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.worths import worth_table
+
+if TYPE_CHECKING:
+    import pulp
+
+LARGEST = 200_000
+"""Variables; a model of so many takes PuLP some seconds."""
+
+Terms = list[tuple["pulp.LpVariable", float]]
+Found = dict[int, dict[int, tuple[Workers, tuple[int, ...]]]]
+"""By slot and job: workers by server, and the order of the ring."""
+
+
+class WorkersModel:
+    """A model with workers, the rows of servers and budgets, and the objective; rings are still to be added.
+
+    Raises
+    ------
+    UsageError
+        More than ``LARGEST`` variables.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        import pulp
+
+        self.instance, self.network = instance, Network(instance)
+        self.jobs = _labels([job.id for job in instance.jobs], "j")
+        nodes = _labels([node.id for node in instance.nodes], "n")
+        self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
+        self.servers = [self.nodes[server.id] for server in instance.servers]
+        tables = [worth_table(job, int(total)) for job, total in zip(instance.jobs, self.network.total, strict=True)]
+        self.steps = [steps(table) for table in tables]
+        self.keep(sum(map(len, self.steps)) + instance.slots * int(np.count_nonzero(self.network.fits)))
+        most = sum(float(table.values[-1]) for table in tables)
+        self.unit = 1.0 if most <= 2**14 else math.ldexp(1.0, math.frexp(most)[1] - 10)
+        name = "" if self.unit == 1 else f"_in_units_of_2_to_the_{math.frexp(self.unit)[1] - 1}"
+        self.problem = pulp.LpProblem("ring_embedding" + name, pulp.LpMaximize)
+        self.y = {
+            (i, s, t): pulp.LpVariable(
+                f"y_{self.jobs[i]}_{self.servers[s]}_{t}", 0, int(self.network.fits[i, s]), pulp.LpInteger
+            )
+            for i, job in enumerate(instance.jobs)
+            for t in range(job.arrival_slot, instance.slots + 1)
+            for s in np.flatnonzero(self.network.fits[i]).tolist()
+        }
+        self._add_utilities(sum(float(table.values[0]) for table in tables))
+        self._add_jobs()
+        self._add_servers()
+
+    def keep(self, variables: int) -> None:
+        """Refuse a model with too many variables."""
+        if variables > LARGEST:
+            raise UsageError(f"the model has {variables} variables, allowed: up to {LARGEST}")
+
+    def hosts(self, job: int) -> list[int]:
+        """Servers that hold a worker of the job."""
+        hosts: list[int] = np.flatnonzero(self.network.fits[job]).tolist()
+        return hosts
+
+    def rings(self) -> list[tuple[int, int]]:
+        """Jobs and slots in which they may run."""
+        jobs = enumerate(self.instance.jobs)
+        return [(i, t) for i, job in jobs for t in range(job.arrival_slot, self.instance.slots + 1) if self.hosts(i)]
+
+    def add(self, name: str, terms: Terms, right: float) -> None:
+        """Add a row ``terms <= right``."""
+        import pulp
+
+        self.problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), pulp.LpConstraintLE, name, right))
+
+    def _add_utilities(self, nothing: float) -> None:
+        import pulp
+
+        gains: Terms = []
+        for i, (label, held) in enumerate(zip(self.jobs, self.steps, strict=True)):
+            if not held:
+                continue
+            reached = [
+                pulp.LpVariable(f"g_{label}_{k}", 0, 1, pulp.LpInteger if step.binary else pulp.LpContinuous)
+                for k, step in enumerate(held, start=1)
+            ]
+            gains += [(g, step.gain / self.unit) for g, step in zip(reached, held, strict=True)]
+            widths: Terms = [(g, step.width) for g, step in zip(reached, held, strict=True)]
+            self.add(f"utility_{label}", widths + [(y, -1) for (j, _, _), y in self.y.items() if j == i], 0)
+            for k, step in enumerate(held):
+                if step.after is not None:
+                    self.add(f"step_{label}_{k + 1}", [(reached[k], 1), (reached[step.after], -1)], 0)
+        self.problem.setObjective(pulp.LpAffineExpression(gains, nothing / self.unit))
+
+    def _add_jobs(self) -> None:
+        for i, t in self.rings():
+            if self.network.fits[i].sum() > self.instance.jobs[i].max_workers:
+                terms: Terms = [(self.y[i, s, t], 1) for s in self.hosts(i)]
+                self.add(f"workers_{self.jobs[i]}_{t}", terms, self.instance.jobs[i].max_workers)
+        for i, job in enumerate(self.instance.jobs):
+            allowed = int(self.network.total[i])
+            terms = [(y, 1) for (j, _, _), y in self.y.items() if j == i]
+            if allowed < int(self.network.most[i]) * (self.instance.slots - job.arrival_slot + 1):
+                self.add(f"budget_{self.jobs[i]}", terms, allowed)
+
+    def _add_servers(self) -> None:
+        resources = plain_labels(self.instance.resources, "r")
+        for (s, server), (r, name) in product(enumerate(self.instance.servers), enumerate(self.instance.resources)):
+            users = [i for i in np.flatnonzero(self.network.demand[:, r]).tolist() if self.network.fits[i, s]]
+            demand = self.network.demand[users, r].tolist()
+            amounts, right = row(demand, (server.capacity or {}).get(name, 0.0))
+            coefficient = dict(zip(users, amounts, strict=True))
+            for t in range(1, self.instance.slots + 1):
+                terms = [(self.y[i, s, t], coefficient[i]) for i in users if (i, s, t) in self.y]
+                if sum(a * y.upBound for y, a in terms) > right:
+                    self.add(f"capacity_{self.servers[s]}_{resources[r]}_{t}", terms, right)
+
+    def workers(self, values: Mapping[str, float]) -> dict[int, dict[int, Workers]]:
+        """Workers by slot, job and server."""
+        found: dict[int, dict[int, Workers]] = {}
+        for (i, s, t), y in self.y.items():
+            count = round(values.get(y.name, 0.0))
+            if count > 0:
+                found.setdefault(t, {}).setdefault(i, {})[s] = count
+        return found
+
+
+def embedded(network: Network, found: Found) -> Embedding:
+    """Name rings; one that what others leave does not hold, by a solver's tolerance, is left out."""
+    slots = {}
+    for number, rings in found.items():
+        slots[number] = slot = Slot(network)
+        for job, (workers, order) in rings.items():
+            links = network.crossed(order)
+            if links is None or set(order) != set(workers):
+                continue
+            slot.put(job, (workers, order, links))
+            if (slot.free < 0).any() or (slot.spare < 0).any():
+                slot.take(job)
+    return embedding(network, slots)
+
+
+def _labels(ids: list[str], letter: str) -> list[str]:
+    """Plain names; positions where an underscore would make names of pairs ambiguous."""
+    labels = plain_labels(ids, letter)
+    return [f"{letter}{place}" for place in range(len(labels))] if any("_" in label for label in labels) else labels

@@ -1,0 +1,320 @@
+"""Instances of ring_embedding: the example, and random ones from a seed.
+
+===============  ===========================================================================================
+preset           what it is; the sizes are those by default
+===============  ===========================================================================================
+``paper``        the ranges of GADGET's experiments: 100 jobs, 50 servers in racks, 200 slots, sigmoids
+``paper-sqrt``   the same with square roots
+``paper-log``    the same with logarithms
+``slot``         20 jobs, 20 servers in racks, one slot; concave utilities
+``small``        4 jobs, 4 servers in racks, 4 slots; any utility
+``mixed``        10 jobs, 8 servers in racks, 6 slots, GPUs and CPUs; any utility
+``general``      8 jobs, 8 servers, 4 slots; leaves and spines or a ring of switches, with listed paths
+``fat-tree``     12 jobs, 16 servers in a bundled fat tree, 10 slots; any utility
+===============  ===========================================================================================
+
+Links of the others have 3 to 8 Gbit/s, which is what their rings reserve, so that bandwidth is scarce; servers have one or
+two GPUs (2, 4 or 8 in ``mixed``).
+
+From the paper (Yu et al. 2022, section on experiments): T, the servers of 1, 2, 4 or 8 GPUs in racks of 2 to 5, N_i from
+1 to 5, F_i from 1000 to 6000, zeta_i from 50 to 500, b_i from .1 to 5 Gbit/s, rack links of 200 to 3200 and server links
+of 10 to 100 Gbit/s, sigmoids with height 1 to 100, steepness in (0, 1], midpoint 300 to 3000. All are drawn uniformly, and
+a worker takes one GPU: our choices. With 200 slots F_i >= N_i T, so these budgets never bind; links hold most rings.
+
+Arrivals: the paper takes them from a Google trace that is not at hand. Ours come in bursts, about eight jobs each: the
+first in slot 1, the others in slots drawn from the first three quarters; each job has a burst by chance and comes up to a
+few slots after it (geometric, a slot in the mean).
+
+Other utilities than the paper's sigmoid have a height too, 1 to 100: square roots and logarithms are worth it at the
+progress of N_i workers in each of the T slots, capped ones from a fifth of that or later; other sigmoids have their
+midpoint at a tenth to six tenths of it. So utilities are of similar size. Figures are rounded to four significant digits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dlsched.cluster.topologies import Topology, fat_tree, leaf_spine, racks, ring_of_switches
+from dlsched.core.arguments import require_arguments
+from dlsched.core.errors import UsageError
+from dlsched.ring_embedding.instance import Instance
+
+Drawn = dict[str, Any]
+Range = tuple[float, float]
+
+PRESETS = {
+    "paper": "the ranges of GADGET's experiments, sigmoids",
+    "paper-sqrt": "the same with square roots",
+    "paper-log": "the same with logarithms",
+    "slot": "one slot, scarce bandwidth, concave utilities",
+    "small": "four jobs, servers and slots, any utility",
+    "mixed": "GPUs and CPUs, any utility",
+    "general": "no tree: listed paths",
+    "fat-tree": "a bundled fat tree, any utility",
+}
+
+_GBIT = 1.25e8  # B/s
+_CONCAVE = ("sqrt", "log", "capped")
+_SPREAD = 8  # jobs of a burst, roughly
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """Sizes by default, and ranges; the figures below that are not the paper's are choices of ours."""
+
+    jobs: int
+    servers: int
+    slots: int
+    shape: str = "racks"
+    sizes: tuple[int, ...] = (1, 2)  # GPUs of a server
+    workers: tuple[int, int] = (3, 8)  # N_i
+    ring_gbit: Range = (3.0, 8.0)  # as links have: about half of them hold a given ring, few hold two
+    server_gbit: Range = (3.0, 8.0)
+    upper_gbit: Range = (3.0, 8.0)
+    rate: Range = (0.05, 0.5)  # logarithms are then nearly straight over one slot, and large rings worth it
+    kinds: tuple[str, ...] = (*_CONCAVE, "sigmoid")
+    budgets: tuple[int, int] | None = None  # F_i; None: half of the jobs have one that may bind
+    cpus: bool = False
+
+
+_PAPER = _Recipe(
+    jobs=100,
+    servers=50,
+    slots=200,
+    sizes=(1, 2, 4, 8),
+    workers=(1, 5),
+    ring_gbit=(0.1, 5.0),
+    server_gbit=(10.0, 100.0),
+    upper_gbit=(200.0, 3200.0),
+    rate=(50.0, 500.0),
+    kinds=("paper",),
+    budgets=(1000, 6000),
+)
+
+_RECIPES = {
+    "paper": _PAPER,
+    "paper-sqrt": replace(_PAPER, kinds=("sqrt",)),
+    "paper-log": replace(_PAPER, kinds=("log",)),
+    "slot": _Recipe(jobs=20, servers=20, slots=1, kinds=_CONCAVE),
+    "small": _Recipe(jobs=4, servers=4, slots=4, workers=(1, 4)),
+    "mixed": _Recipe(jobs=10, servers=8, slots=6, sizes=(2, 4, 8), cpus=True),
+    "general": _Recipe(jobs=8, servers=8, slots=4, shape="general"),
+    "fat-tree": _Recipe(jobs=12, servers=16, slots=10, shape="fat-tree"),
+}
+
+
+def example() -> Instance:
+    """Three jobs on four servers in two racks; small enough to solve by hand.
+
+    A ring of ``a`` or ``b`` reserves more than a link to the core has, so it stays in a rack. For all eight GPUs to be busy
+    each would have three in a rack of its own, and ``c`` one in either; but there c's ring shares the link of a server with
+    a's and that of another with b's, which hold only one. So a slot holds seven workers. ``b`` may use eight GPUs in all:
+    in the slot in which it leaves one, ``c`` gets its second. Best are 9, 8 and 3 worker-slots, worth
+    6 sqrt(36) + 10 ln 9 + 10 / (1 + exp(-2)) = 66.78.
+    """
+    return Instance(
+        name="two-racks",
+        slots=3,
+        nodes=[
+            *({"id": f"s{place}", "capacity": {"gpu": 2}} for place in range(4)),
+            {"id": "rack0"},
+            {"id": "rack1"},
+            {"id": "core"},
+        ],
+        links=[
+            *({"ends": [f"s{place}", f"rack{place // 2}"], "bandwidth_bytes_per_s": 2.5e9} for place in range(4)),
+            {"ends": ["rack0", "core"], "bandwidth_bytes_per_s": 1.25e9},
+            {"ends": ["rack1", "core"], "bandwidth_bytes_per_s": 1.25e9},
+        ],
+        jobs=[
+            {
+                "id": "a",
+                "max_workers": 3,
+                "demand": {"gpu": 1},
+                "bandwidth_bytes_per_s": 2.0e9,
+                "rate": 4.0,
+                "utility": {"kind": "sqrt", "scale": 6.0},
+            },
+            {
+                "id": "b",
+                "max_workers": 3,
+                "demand": {"gpu": 1},
+                "budget": {"gpu": 8},
+                "bandwidth_bytes_per_s": 2.0e9,
+                "rate": 1.0,
+                "utility": {"kind": "log", "scale": 10.0},
+            },
+            {
+                "id": "c",
+                "arrival_slot": 2,
+                "max_workers": 2,
+                "demand": {"gpu": 1},
+                "bandwidth_bytes_per_s": 1.25e9,
+                "rate": 1.0,
+                "utility": {"kind": "sigmoid", "height": 10.0, "steepness": 2.0, "midpoint": 2.0},
+            },
+        ],
+    )
+
+
+def generate(
+    *,
+    preset: str = "paper",
+    jobs: int | None = None,
+    servers: int | None = None,
+    gpus: int | None = None,
+    slots: int | None = None,
+    seed: int = 0,
+) -> Instance:
+    """Draw an instance; the same arguments give the same instance.
+
+    Parameters
+    ----------
+    preset
+        One of ``PRESETS``.
+    jobs, servers, slots
+        How many, >= 1; None: as the preset has them.
+    gpus
+        GPUs of all servers, instead of ``servers``: as many servers as hold them, the last with what is left.
+    seed
+        Of ``numpy.random.default_rng``.
+
+    Raises
+    ------
+    UsageError
+        An unknown preset, a number out of range, or both ``servers`` and ``gpus``.
+    """
+    require_arguments(PRESETS, preset, seed, jobs=jobs, servers=servers, gpus=gpus, slots=slots)
+    if servers is not None and gpus is not None:
+        raise UsageError(f"servers: found {servers} and {gpus} gpus, allowed: one of the two")
+    recipe, generator = _RECIPES[preset], np.random.default_rng(seed)
+    recipe = replace(recipe, jobs=jobs or recipe.jobs, servers=servers or recipe.servers, slots=slots or recipe.slots)
+    sizes = _sizes(generator, recipe, gpus)
+    size = f"--servers {len(sizes)}" if gpus is None else f"--gpus {gpus}"
+    command = f"dlsched generate ring_embedding --preset {preset} --jobs {recipe.jobs} {size} --slots {recipe.slots}"
+    topology = _topology(generator, recipe, len(sizes))
+    arrivals = _arrivals(generator, recipe)
+    return Instance(
+        name=f"{preset}-{recipe.jobs}x{len(sizes)}x{recipe.slots}-seed{seed}",
+        source=f"{command} --seed {seed}",
+        slots=recipe.slots,
+        jobs=[{"id": f"j{place}", **_job(generator, recipe, arrival)} for place, arrival in enumerate(arrivals)],
+        **_network(topology, [_capacity(generator, recipe, size) for size in sizes]),
+    )
+
+
+def _sizes(generator: np.random.Generator, recipe: _Recipe, gpus: int | None) -> list[int]:
+    """GPUs of each server, of the preset's sizes with equal chances."""
+    if gpus is None:
+        return [int(size) for size in generator.choice(recipe.sizes, recipe.servers)]
+    sizes: list[int] = []
+    while (left := gpus - sum(sizes)) > 0:
+        sizes.append(min(left, int(generator.choice(recipe.sizes))))
+    return sizes
+
+
+def _capacity(generator: np.random.Generator, recipe: _Recipe, gpus: int) -> Drawn:
+    return {"gpu": gpus} | ({"cpu": gpus * int(generator.integers(3, 9))} if recipe.cpus else {})
+
+
+def _topology(generator: np.random.Generator, recipe: _Recipe, servers: int) -> Topology:
+    """A network of the preset's shape for so many servers."""
+    if recipe.shape == "fat-tree":
+        ports = next(k for k in range(2, 2 * servers + 2, 2) if k**3 // 4 >= servers)
+        return fat_tree(ports, _bandwidth(generator, recipe.server_gbit), servers=servers)
+    near = [_bandwidth(generator, recipe.server_gbit) for _ in range(servers)]
+    if recipe.shape == "racks":
+        sizes = _groups(generator, servers, (2, 3, 4, 5))
+        return racks(sizes, near, [_bandwidth(generator, recipe.upper_gbit) for _ in sizes])
+    if generator.random() < 0.5:
+        sizes, spines = _groups(generator, servers, (2, 3)), int(generator.integers(2, 4))
+        upper = [_bandwidth(generator, recipe.upper_gbit) for _ in range(spines * len(sizes))]
+        return leaf_spine(sizes, spines, near, upper)
+    switches = max(3, servers // 2)
+    sizes = [servers // switches + (place < servers % switches) for place in range(switches)]
+    return ring_of_switches(sizes, near, [_bandwidth(generator, recipe.upper_gbit) for _ in sizes])
+
+
+def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]) -> list[int]:
+    """Servers of racks or leaves, of the sizes allowed, none of one server unless there is no other."""
+    sizes: list[int] = []
+    while (left := servers - sum(sizes)) > 0:
+        able = [size for size in allowed if size <= left and left - size != 1]
+        sizes.append(int(generator.choice(able)) if able else left)
+    return sizes
+
+
+def _network(topology: Topology, capacities: Sequence[Drawn]) -> Drawn:
+    """Nodes, links and paths as an instance holds them."""
+    held = dict(zip(topology.servers, capacities, strict=True))
+    paths = topology.paths
+    return {
+        "nodes": [{"id": node} | ({"capacity": held[node]} if node in held else {}) for node in topology.nodes],
+        "links": [{"ends": [first, second], "bandwidth_bytes_per_s": each} for first, second, each in topology.links],
+    } | ({} if paths is None else {"paths": [{"ends": [path[0], path[-1]], "nodes": list(path)} for path in paths]})
+
+
+def _arrivals(generator: np.random.Generator, recipe: _Recipe) -> list[int]:
+    """Slots in which jobs arrive, ascending; see the module."""
+    bursts = max(1, round(recipe.jobs / _SPREAD))
+    starts = np.array([1, *generator.integers(1, -(-3 * recipe.slots // 4) + 1, bursts - 1)])
+    slots = starts[generator.integers(bursts, size=recipe.jobs)] + generator.geometric(0.5, recipe.jobs) - 1
+    return [int(slot) for slot in np.sort(np.minimum(slots, recipe.slots))]
+
+
+def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn:
+    workers = int(generator.integers(recipe.workers[0], recipe.workers[1] + 1))
+    rate = _rounded(generator.uniform(*recipe.rate))
+    demand = {"gpu": 1}
+    if recipe.cpus:
+        demand = {"gpu": int(generator.integers(1, 3)), "cpu": int(generator.integers(1, 9))}
+    kind = str(generator.choice(recipe.kinds))
+    return {
+        "arrival_slot": arrival,
+        "max_workers": workers,
+        "demand": demand,
+        "budget": _budget(generator, recipe, demand, workers),
+        "bandwidth_bytes_per_s": _bandwidth(generator, recipe.ring_gbit),
+        "rate": rate,
+        "utility": _utility(generator, kind, rate * workers * recipe.slots),
+    }
+
+
+def _budget(generator: np.random.Generator, recipe: _Recipe, demand: Drawn, workers: int) -> Drawn:
+    """GPUs of the preset's range. Else half of the jobs have one of one resource, a third to all that they could use."""
+    if recipe.budgets is not None:
+        low, high = recipe.budgets
+        return {"gpu": int(generator.integers(low, high + 1))}
+    if recipe.slots == 1 or generator.random() < 0.5:
+        return {}
+    name = str(generator.choice(list(demand)))
+    most = workers * recipe.slots
+    return {name: demand[name] * int(generator.integers(-(-most // 3), most + 1))}
+
+
+def _utility(generator: np.random.Generator, kind: str, most: float) -> Drawn:
+    """A utility whose argument reaches ``most`` when a job has all its workers in every slot."""
+    height = generator.uniform(1.0, 100.0)
+    if kind == "paper":
+        steepness, midpoint = 1.0 - generator.random(), generator.uniform(300.0, 3000.0)
+        figures = {"height": height, "steepness": steepness, "midpoint": midpoint}
+        kind = "sigmoid"
+    elif kind == "sigmoid":
+        steepness, midpoint = generator.uniform(4.0, 20.0) / most, generator.uniform(0.1, 0.6) * most
+        figures = {"height": height, "steepness": steepness, "midpoint": midpoint}
+    elif kind == "capped":
+        figures = {"slope": height / (generator.uniform(0.2, 1.0) * most), "cap": height}
+    else:
+        figures = {"scale": height / float(np.sqrt(most) if kind == "sqrt" else np.log1p(most))}
+    return {"kind": kind} | {name: _rounded(figure) for name, figure in figures.items()}
+
+
+def _bandwidth(generator: np.random.Generator, gbit: Range) -> float:
+    """B/s from a range of Gbit/s."""
+    return _rounded(generator.uniform(*gbit) * _GBIT)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,191 @@
+"""The linear program over the mappings of one slot, by column generation.
+
+maximise sum_ikm gain_i(k) f_ikm over mappings m of job i with k workers (``ring_prices``), f >= 0
+
+``choice_<job>``                 sum_km f_ikm <= 1
+``capacity_<server>_<resource>``  sum_ikm l_i^r (workers of m on s) f_ikm <= C_s^r
+``bandwidth_<link>``              sum_ikm b_i (times that m crosses the directed link) f_ikm <= B_e
+
+A few mappings are held; the prices of their program find for each job and size the mapping that gains most over its
+price. When none gains more than its job's price, the program is solved. At any prices >= 0, the prices of the rows plus
+what the best mapping of each job still gains bound it from above (Lagrange), and so does every ``bound`` here.
+
+A ring of the slot is a mapping, so the bound is never below the slot's optimum.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.ring_embedding.mapping_rows import Column, Rows, pooled
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Placed
+from dlsched.ring_embedding.ring_prices import ForestPrices, Routes, WalkPrices
+
+Floats = npt.NDArray[np.float64]
+
+CLOSE = 1e-9
+"""Relative difference of the program's value and its bound at which it counts as solved."""
+
+_SMOOTH = 0.5  # the part of the best prices known in those that are tried
+_GOLDEN = (5**0.5 - 1) / 2  # whose multiples, modulo 1, spread evenly
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A mapping and its weight in the program's solution."""
+
+    job: int
+    size: int
+    placed: Placed
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """The program's solution: its value, an upper bound on it, and the mappings with a weight.
+
+    ``server``, shape (S, R), and ``link``, shape (D,): the prices that prove the bound, of a unit of a resource and of 1 B/s.
+    """
+
+    value: float
+    bound: float
+    mappings: tuple[Weighted, ...]
+    server: Floats
+    link: Floats
+
+
+class MappingProgram:
+    """The mappings held for a network; one object serves all slots, and mappings that were good are kept.
+
+    Parameters
+    ----------
+    kept
+        Mappings that are kept from one slot to the next at most.
+    """
+
+    def __init__(self, network: Network, *, kept: int = 4000) -> None:
+        self._network, self._kept = network, kept
+        self._routes = None if network.forest else Routes(network)
+        self._held: dict[tuple[object, ...], Column] = {}
+
+    def solve(
+        self,
+        gains: Mapping[int, Floats],
+        start: Mapping[int, Placed],
+        *,
+        close: float = CLOSE,
+        tick: Callable[[], None] | None = None,
+    ) -> Relaxation:
+        """Solve the program of one slot.
+
+        Parameters
+        ----------
+        gains
+            Of every job that may run, by number of workers: shape (n + 1,) for at most n workers, the first 0.
+        start
+            Rings to begin with.
+        tick
+            Called in every round; it may raise to stop.
+
+        Raises
+        ------
+        SolverError
+            HiGHS finds no optimum; running nothing is feasible, so there is one.
+        """
+        jobs = [job for job, gain in gains.items() if len(gain) > 1 and gain.max() > 0]
+        if not jobs:
+            network = self._network
+            return Relaxation(0.0, 0.0, (), np.zeros(network.capacity.shape), np.zeros(len(network.bandwidth)))
+        rows = Rows(self._network, jobs, gains)
+        for job, placed in start.items():
+            self._hold(job, placed)
+        for column in list(self._held.values()):
+            if column.job in rows.place and column.size < len(gains[column.job]):
+                rows.add(column)
+        center, bound, parts = pooled(rows), np.inf, [1.0]
+        while True:
+            if tick is not None:
+                tick()
+            value, weights, choice, prices = rows.solve()
+            if bound - value <= close * value:
+                break
+            joined = False
+            for part in parts:
+                trial = part * center + (1 - part) * prices
+                found = self._priced(rows, trial, choice, 0.1 * close * value)
+                if found.bound < bound:
+                    bound, center = found.bound, trial
+                joined = self._join(rows, found, choice, prices, close * value / len(jobs))
+                if joined or bound - value <= close * value:
+                    break
+            if not joined and bound - value > close * value and parts[-1] == 0:
+                break
+            parts = [_SMOOTH, 0.0]
+        self._forget(rows, choice, prices)
+        used = np.flatnonzero(weights > 0)
+        mappings = (
+            Weighted(rows.columns[c].job, rows.columns[c].size, rows.columns[c].placed, weights[c]) for c in used
+        )
+        return Relaxation(value, bound, tuple(mappings), *rows.units(center))
+
+    @property
+    def held(self) -> list[tuple[int, Placed]]:
+        """Jobs and rings of the mappings held."""
+        return [(column.job, column.placed) for column in self._held.values()]
+
+    def _join(self, rows: Rows, found: "_Priced", choice: Floats, prices: Floats, least: float) -> bool:
+        """Hold the mappings found that the program would use; say whether there were any."""
+        surplus = rows.gain - found.rings.least
+        surplus[~found.rings.exact] = -np.inf
+        wanted = surplus > np.minimum(choice, surplus.max(axis=1))[:, None] + least
+        wanted[np.arange(len(surplus)), surplus.argmax(axis=1)] |= found.rings.exact
+        joined = False
+        for row, size in zip(*np.nonzero(wanted & np.isfinite(surplus)), strict=True):
+            column = self._hold(rows.jobs[row], found.rings.ring(int(row), int(size)))
+            if rows.surplus(column, choice, prices) > least:
+                joined |= rows.add(column)
+        return joined
+
+    def _hold(self, job: int, placed: Placed) -> Column:
+        column = Column(job, placed)
+        return self._held.setdefault(column.key, column)
+
+    def _forget(self, rows: Rows, choice: Floats, prices: Floats) -> None:
+        """Of more mappings than are kept drop those that are worth the least at the last prices."""
+        if len(self._held) > self._kept:
+            worth = [-rows.surplus(column, choice, prices) for column in rows.columns]
+            good = np.argsort(worth, kind="stable")[: self._kept // 2]
+            self._held = {rows.columns[c].key: rows.columns[c] for c in sorted(good)}
+
+    def _priced(self, rows: Rows, prices: Floats, choice: Floats, loose: float) -> "_Priced":
+        """Price mappings; those of jobs that stay below their price ``choice`` for certain need not be exact.
+
+        Servers of one price would give every job the same ring. So each job has its own, lower by so little that the bound
+        is at most ``loose`` larger.
+        """
+        network = self._network
+        server, link = rows.units(prices)
+        scattered = np.arange(len(rows.jobs) * len(server)) * _GOLDEN % 1.0
+        worker = network.demand[rows.jobs] @ server.T
+        worker -= scattered.reshape(worker.shape) * loose / (len(rows.jobs) * max(rows.most))
+        rings: ForestPrices | WalkPrices
+        if self._routes is None:
+            rings = ForestPrices(network, rows.jobs, rows.most, worker, link)
+        else:
+            worthless = rows.gain - choice[:, None]
+            rings = WalkPrices(
+                network, rows.jobs, rows.most, worker, self._routes.prices(link), self._routes, worthless
+            )
+        surplus = (rows.gain - rings.least).max(axis=1)
+        return _Priced(rings, float(prices.sum() + np.maximum(0.0, surplus).sum()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Priced:
+    """The cheapest mappings at prices, and the bound that they prove."""
+
+    rings: ForestPrices | WalkPrices
+    bound: float

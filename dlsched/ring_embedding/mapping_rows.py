@@ -1,0 +1,142 @@
+"""Rows and columns of the linear program over the mappings of one slot; its mathematics stand in ``mapping_program``."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.errors import SolverError
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Placed
+
+Floats = npt.NDArray[np.float64]
+
+# Of HiGHS, from its tightest to its default: by the tightest it may end without an answer.
+_TOLERANCES = (1e-10, 1e-9, 1e-7)
+
+
+class Column:
+    """A mapping of a job."""
+
+    __slots__ = ("job", "key", "links", "placed", "size")
+
+    def __init__(self, job: int, placed: Placed) -> None:
+        workers, order, links = placed
+        self.job, self.placed, self.size = job, placed, sum(workers.values())
+        self.links = Counter(links)
+        self.key = job, order, tuple(workers[server] for server in order)
+
+
+class Rows:
+    """The program's rows, each divided by its right-hand side, and the columns held of it."""
+
+    def __init__(self, network: Network, jobs: Sequence[int], gains: Mapping[int, Floats]) -> None:
+        self.network, self.jobs = network, list(jobs)
+        self.place = {job: row for row, job in enumerate(jobs)}
+        self.most = [len(gains[job]) - 1 for job in jobs]
+        self.gain: Floats = np.full((len(jobs), max(self.most) + 1), -np.inf)
+        for row, job in enumerate(jobs):
+            self.gain[row, 1 : self.most[row] + 1] = gains[job][1:]
+        self.unit = float(self.gain.max())
+        self._links = {link: row for row, link in enumerate(_scarce(network, jobs, self.most))}
+        self.count = network.capacity.size + len(self._links)
+        self.columns: list[Column] = []
+        self._known: set[tuple[object, ...]] = set()
+        self._rows: list[int] = []
+        self._values: list[float] = []
+        self._ends = [0]
+
+    def add(self, column: Column) -> bool:
+        """Hold a column; False when it is held already."""
+        if column.key in self._known:
+            return False
+        self._known.add(column.key)
+        self.columns.append(column)
+        rows, values = self._entries(column)
+        self._rows += [self.place[column.job], *(len(self.jobs) + row for row in rows)]
+        self._values += [1.0, *values]
+        self._ends.append(len(self._rows))
+        return True
+
+    def _entries(self, column: Column) -> tuple[list[int], list[float]]:
+        """Rows of servers and links, and what the column uses of each."""
+        network, job = self.network, column.job
+        resources = network.capacity.shape[1]
+        rows, values = [], []
+        for server, count in column.placed[0].items():
+            for resource in np.flatnonzero(network.demand[job]).tolist():
+                rows.append(server * resources + resource)
+                values.append(float(count * network.demand[job, resource] / network.capacity[server, resource]))
+        for link, times in column.links.items():
+            if link in self._links and network.load[job] > 0:
+                rows.append(network.capacity.size + self._links[link])
+                values.append(float(times * network.load[job] / network.bandwidth[link]))
+        return rows, values
+
+    def surplus(self, column: Column, choice: Floats, prices: Floats) -> float:
+        """What a column gains over its prices."""
+        rows, values = self._entries(column)
+        place = self.place[column.job]
+        return float(self.gain[place, column.size] - choice[place] - prices[rows] @ np.array(values))
+
+    def units(self, prices: Floats) -> tuple[Floats, Floats]:
+        """Price of one unit of a resource on a server, shape (S, R), and of 1 B/s on a directed link, shape (D,)."""
+        network, held = self.network, list(self._links)
+        server = prices[: network.capacity.size].reshape(network.capacity.shape) / network.capacity
+        link = np.zeros(len(network.bandwidth))
+        link[held] = prices[network.capacity.size :] / network.bandwidth[held]
+        return server, link
+
+    def solve(self) -> tuple[float, Floats, Floats, Floats]:
+        """Solve the program of the columns held: its value, weights, prices of jobs, and of servers and links."""
+        from scipy.sparse import csc_array
+
+        jobs, count = len(self.jobs), self.count
+        if not self.columns:
+            return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(count)
+        gains = np.array([self.gain[self.place[column.job], column.size] for column in self.columns])
+        matrix = csc_array((self._values, self._rows, self._ends), shape=(jobs + count, len(gains)))
+        value, weights, prices = _most(gains / self.unit, matrix)
+        return value * self.unit, weights, prices[:jobs] * self.unit, prices[jobs:] * self.unit
+
+
+def _most(gains: Floats, matrix: Any) -> tuple[float, Floats, Floats]:
+    """Maximise gains under rows of at most 1: value, weights and prices."""
+    from scipy.optimize import linprog
+
+    for tolerance in _TOLERANCES:
+        options = {"dual_feasibility_tolerance": tolerance, "primal_feasibility_tolerance": tolerance}
+        answer = linprog(-gains, A_ub=matrix, b_ub=np.ones(matrix.shape[0]), method="highs", options=options)
+        if answer.status == 0:
+            break
+    else:
+        raise SolverError(f"HiGHS found no optimum of the columns held: {answer.message}")
+    return -float(answer.fun), np.asarray(answer.x), np.maximum(0.0, -np.asarray(answer.ineqlin.marginals))
+
+
+def pooled(rows: Rows) -> Floats:
+    """Prices of servers as if they were one and links free: where the search for prices begins."""
+    from scipy.sparse import csc_array, vstack
+
+    network = rows.network
+    job, size = np.nonzero(np.isfinite(rows.gain))
+    pool = network.capacity.sum(axis=0)
+    used = (network.demand[rows.jobs] / pool)[job] * size[:, None]
+    one = csc_array((np.ones(len(job)), (job, np.arange(len(job)))), shape=(len(rows.jobs), len(job)))
+    _, _, prices = _most(rows.gain[job, size] / rows.unit, vstack([one, csc_array(used.T)]))
+    server = prices[len(rows.jobs) :] * rows.unit * network.capacity / pool
+    return np.concatenate([server.ravel(), np.zeros(rows.count - server.size)])
+
+
+def _scarce(network: Network, jobs: Sequence[int], most: Sequence[int]) -> list[int]:
+    """Directed links that the jobs could overload; in a forest of each link only one direction, the other is alike.
+
+    A mapping of k workers has at most k routes, and a depth-first ring crosses a link once in each direction.
+    """
+    times = [1 if network.forest else held for held in most]
+    loads = [network.load[job] * many for job, held, many in zip(jobs, most, times, strict=True) if held > 1]
+    step = 2 if network.forest else 1
+    links = range(0, len(network.bandwidth), step)
+    return [link for link in links if sum(load / network.bandwidth[link] for load in loads) > 1]

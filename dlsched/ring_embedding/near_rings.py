@@ -1,0 +1,128 @@
+"""All rings of a job in a forest whose price is within a slack of the least, by size.
+
+f_v(k): the least price of k workers below node v, links crossed on the way up included. A part below v of a ring within the
+slack costs at most f_v(k) + slack: else the cheapest part in its place would make a ring cheaper than the least. So parts
+above that are dropped, node by node; what is left at the end is every ring within the slack.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Workers
+
+Floats = npt.NDArray[np.float64]
+Part = tuple[float, tuple[tuple[int, int], ...]]
+"""A price, and servers with their workers."""
+
+
+class TooMany(Exception):  # noqa: N818  a signal, not an error
+    """More parts than the caller wants to see."""
+
+
+def near_rings(
+    network: Network, job: int, server: Floats, link: Floats, most: Sequence[float], limit: int
+) -> list[tuple[float, Workers]]:
+    """Return prices and workers of all rings of n workers that cost at most ``most[n]``, for every n >= 1.
+
+    Parameters
+    ----------
+    server, link
+        Price of a worker on every server, shape (S,), and of 1 B/s on every directed link, shape (D,).
+    most
+        By number of workers; -inf for sizes that are not wanted; ``most[0]`` is not used.
+    limit
+        Of the parts of any node and of the rings.
+
+    Raises
+    ------
+    TooMany
+        There are more.
+    """
+    found: list[tuple[float, Workers]] = []
+    for size in range(1, len(most)):
+        if np.isfinite(most[size]):
+            found += [(price, dict(part)) for price, part in _of_size(network, job, server, link, size, most[size], limit)]
+            if len(found) > limit:
+                raise TooMany
+    return found
+
+
+def _of_size(
+    network: Network, job: int, server: Floats, link: Floats, size: int, most: float, limit: int
+) -> list[Part]:
+    count = len(network.above)
+    below: list[list[list[Part]] | None] = [None] * count
+    least = _least(network, job, server, link, size)
+    slack = most - min(values[size] for values in least)
+    if not slack >= 0:
+        return []
+    rings: list[Part] = []
+    for node in range(count - 1, -1, -1):
+        held = below[node]
+        if node in network.hosted:
+            place = network.hosted[node]
+            room = min(int(network.fits[job, place]), size)
+            own = [[(k * float(server[place]), ((place, k),) if k else ())] if k <= room else [] for k in range(size + 1)]
+            held = own if held is None else _joined(held, own, slack, limit)
+        below[node] = None
+        if held is None:
+            continue
+        rings += [part for part in held[size] if part[0] <= most]
+        above, upward = network.above[node], network.upward[node]
+        if above < 0 or not _wide(network, job, upward):
+            continue
+        crossing = network.load[job] * float(link[upward] + link[upward ^ 1])
+        given = [[(price + (crossing if k else 0.0), part) for price, part in held[k]] for k in range(size)] + [[]]
+        beside = below[above]
+        below[above] = given if beside is None else _joined(beside, given, slack, limit)
+    return rings
+
+
+def _joined(first: list[list[Part]], second: list[list[Part]], slack: float, limit: int) -> list[list[Part]]:
+    """Parts of both together, those beyond the slack dropped."""
+    size = len(first) - 1
+    together: list[list[Part]] = []
+    for k in range(size + 1):
+        pairs = [(a, k - a) for a in range(k + 1) if first[a] and second[k - a]]
+        if not pairs:
+            together.append([])
+            continue
+        bar = min(first[a][0][0] + second[b][0][0] for a, b in pairs) + slack
+        kept = []
+        for a, b in pairs:
+            for price, part in first[a]:
+                if price + second[b][0][0] > bar:
+                    break
+                for other, rest in second[b]:
+                    if price + other > bar:
+                        break
+                    kept.append((price + other, part + rest))
+            if len(kept) > limit:
+                raise TooMany
+        together.append(sorted(kept))
+    return together
+
+
+def _least(network: Network, job: int, server: Floats, link: Floats, size: int) -> list[list[float]]:
+    """f_v(k) without the link above v, for every node."""
+    infinite = float("inf")
+    least = [[0.0] + [infinite] * size for _ in network.above]
+    for node in range(len(least) - 1, -1, -1):
+        if node in network.hosted:
+            place = network.hosted[node]
+            room = min(int(network.fits[job, place]), size)
+            own = [k * float(server[place]) if k <= room else infinite for k in range(size + 1)]
+            least[node] = [min(least[node][k - a] + own[a] for a in range(k + 1)) for k in range(size + 1)]
+        above, upward = network.above[node], network.upward[node]
+        if above >= 0 and _wide(network, job, upward):
+            crossing = network.load[job] * float(link[upward] + link[upward ^ 1])
+            given = [least[node][0]] + [value + crossing for value in least[node][1:size]] + [infinite]
+            least[above] = [min(least[above][k - a] + given[a] for a in range(k + 1)) for k in range(size + 1)]
+    return least
+
+
+def _wide(network: Network, job: int, upward: int) -> bool:
+    return network.load[job] <= min(float(network.bandwidth[upward]), float(network.bandwidth[upward ^ 1]))

@@ -1,0 +1,128 @@
+"""``plan``: the relaxation over all slots says how many worker-slots each job gets in each epoch; then rings are placed.
+
+1. *Totals.* The optimum of ``horizon.relax``; where it lies between two corners of an S-shaped envelope it is worth less than
+   the envelope says, so it is brought down to the corner below, and what that frees is left to step 4.
+2. *Slots.* A job's worker-slots of an epoch are spread as evenly as integers can be; the odd ones go round the slots from
+   one job to the next, so that slots differ by one in all.
+3. *Rings.* Slot by slot, the largest rings first, each where it does least harm (``placing``); if there is no place, with
+   fewer workers.
+4. *Filling.* Worker-slots go, one after the other, to the job with the largest average gain per share of the resources (up
+   to the next corner of its envelope), in a slot in which its ring can be closed, until nothing fits or gains any more.
+
+No guarantee by itself: the certificate of the relaxation stands beside it. Ours; no paper.
+"""
+
+import heapq
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Slot
+from dlsched.ring_embedding.rows import epochs
+from dlsched.ring_embedding.worths import Worth, worth_table
+
+Slots = dict[int, Slot]
+_ROUNDING = 1e-6
+
+
+class Plan:
+    """Slots being filled, and the worker-slots of every job in them."""
+
+    def __init__(self, instance: Instance, network: Network) -> None:
+        self.instance, self.network = instance, network
+        self.worths: list[Worth] = [
+            worth_table(job, int(total)) for job, total in zip(instance.jobs, network.total, strict=True)
+        ]
+        first = min(job.arrival_slot for job in instance.jobs)
+        self.slots: Slots = {number: Slot(network) for number in range(first, instance.slots + 1)}
+        self.held = [0] * len(instance.jobs)
+        whole = np.maximum(network.capacity.sum(axis=0), 1e-300)
+        self.share = (network.demand / whole).max(axis=1)
+
+    def objective(self) -> float:
+        """Total utility, in floats."""
+        return sum(float(worth.values[held]) for worth, held in zip(self.worths, self.held, strict=True))
+
+    def resize(self, job: int, number: int, count: int) -> bool:
+        """Give the job ``count`` workers in a slot if its ring can be closed; within its limits, which the caller keeps."""
+        slot = self.slots[number]
+        before = slot.count(job)
+        done = slot.resize(job, count)
+        if done:
+            self.held[job] += count - before
+        return done
+
+    def follow(self, by_epoch: dict[tuple[int, int], float], totals: list[int]) -> None:
+        """Steps 2 and 3: place what the relaxation gives, up to these totals."""
+        wanted: dict[int, list[tuple[int, int]]] = {number: [] for number in self.slots}
+        for e, span in enumerate(epochs(self.instance)):
+            turn = 0
+            for job in range(len(totals)):
+                whole = int(by_epoch.get((job, e), 0.0) + _ROUNDING)
+                whole = min(whole, totals[job])
+                totals[job] -= whole
+                each, odd = divmod(whole, span.slots)
+                for place in range(span.slots):
+                    extra = (place - turn) % span.slots < odd
+                    if each + extra:
+                        wanted[span.first + place].append((each + extra, job))
+                turn += odd
+        for number, rings in wanted.items():
+            for count, job in sorted(rings, key=lambda ring: (-ring[0] * self.share[ring[1]], ring[1])):
+                while count and not self.resize(job, number, count):
+                    count -= 1
+
+    def fill(self, tick: Callable[[], None] | None = None) -> None:
+        """Step 4."""
+        queue = [entry for job in range(len(self.held)) for entry in self._next(job)]
+        heapq.heapify(queue)
+        full: dict[int, set[int]] = {job: set() for job in range(len(self.held))}
+        while queue:
+            _, job, steps, held = heapq.heappop(queue)
+            if held != self.held[job]:
+                continue
+            if tick is not None:
+                tick()
+            if self._grow(job, steps, full[job]):
+                for entry in self._next(job):
+                    heapq.heappush(queue, entry)
+
+    def _next(self, job: int) -> list[tuple[float, int, int, int]]:
+        slope, steps = self.worths[job].slope(self.held[job])
+        return [(-slope / float(self.share[job]), job, steps, self.held[job])] if slope > 0 else []
+
+    def _grow(self, job: int, steps: int, full: set[int]) -> bool:
+        """Give a job so many worker-slots more, or none; ``full``: slots known not to take any."""
+        most, begin = int(self.network.most[job]), self.instance.jobs[job].arrival_slot
+        done: list[tuple[int, int]] = []
+        for number in range(begin, self.instance.slots + 1):
+            if number in full:
+                continue
+            slot = self.slots[number]
+            before = slot.count(job)
+            count = before
+            while len(done) < steps and count < most and self.resize(job, number, count + 1):
+                count += 1
+                done.append((number, before))
+            if len(done) == steps:
+                return True
+            full.add(number)
+        for number, before in reversed(done):
+            self.resize(job, number, before)
+        return False
+
+
+def whole_totals(totals: npt.NDArray[np.float64], worths: list[Worth]) -> list[int]:
+    """Step 1."""
+    found = []
+    for total, worth in zip(totals.tolist(), worths, strict=True):
+        whole = min(int(total + _ROUNDING), len(worth.values) - 1)
+        if not worth.concave:
+            below = int(worth.corners[np.searchsorted(worth.corners, whole, side="right") - 1])
+            if worth.envelope[whole] > worth.values[whole] * (1 + _ROUNDING):
+                whole = below
+        found.append(whole)
+    return found

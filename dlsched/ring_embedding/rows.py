@@ -1,0 +1,100 @@
+"""What the bounds share: epochs, classes of equal servers, and rows that every slot's embedding keeps.
+
+*Epochs.* Between two arrivals all slots are alike; epoch e begins with slot t_e, has L_e slots, and every job with
+a_i <= t_e may run in it.
+
+*Classes.* Servers with equal capacities; m_c of them in class c.
+
+*Rows.* For every resource r:  sum_i l_i^r y_is <= C_s^r  on every server s. And for a divisor d, one of the demands, since
+the y are integers:  sum_i floor(l_i^r / d) y_is <= floor(C_s^r / d). Capacities here are at least what the checker tolerates.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dlsched.core.labels import plain_labels
+from dlsched.ring_embedding.instance import Instance
+
+LOOSE = Fraction(11, 10**10)  # more than the 1e-9 that the checker tolerates
+_DIVISORS = 6  # of one resource
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """Its first slot, and how many slots it has."""
+
+    first: int
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of every server: its name, what a worker of each job takes, and what a server of each class has, exactly."""
+
+    name: str
+    demand: tuple[Fraction, ...]
+    capacity: tuple[Fraction, ...]
+
+
+def epochs(instance: Instance) -> list[Epoch]:
+    """Runs of slots in which the same jobs may run, from the first arrival on."""
+    starts = sorted({job.arrival_slot for job in instance.jobs})
+    ends = [*starts[1:], instance.slots + 1]
+    return [Epoch(start, end - start) for start, end in zip(starts, ends, strict=True)]
+
+
+def classes(instance: Instance) -> tuple[list[list[int]], list[int]]:
+    """Servers of every class, in the order of the file, and the class of every server."""
+    found: dict[tuple[float, ...], list[int]] = {}
+    for place, server in enumerate(instance.servers):
+        assert server.capacity is not None
+        found.setdefault(tuple(server.capacity.get(name, 0.0) for name in instance.resources), []).append(place)
+    held = list(found.values())
+    of = [0] * len(instance.servers)
+    for number, members in enumerate(held):
+        for server in members:
+            of[server] = number
+    return held, of
+
+
+def rows(instance: Instance) -> list[Row]:
+    """Rows of every server, those left out that another one with the same prices makes needless."""
+    found: list[Row] = []
+    members, _ = classes(instance)
+    for label, name in zip(plain_labels(instance.resources, "r"), instance.resources, strict=True):
+        demand = tuple(Fraction(job.demand.get(name, 0.0)) for job in instance.jobs)
+        held = [Fraction((instance.servers[each[0]].capacity or {}).get(name, 0.0)) for each in members]
+        capacity = tuple(amount + LOOSE * max(1, amount) for amount in held)
+        plain = Row(label, demand, capacity)
+        divided = []
+        for divisor in sorted({amount for amount in demand if amount})[:_DIVISORS]:
+            part = tuple(Fraction(math.floor(amount / divisor)) for amount in demand)
+            whole = tuple(Fraction(math.floor(amount / divisor)) for amount in capacity)
+            row = Row(f"{label}_by_{float(divisor)!r}", part, whole)
+            if all(share * divisor == amount for share, amount in zip(part, demand, strict=True)):
+                plain = Row(label, part, whole)  # all demands are multiples of the divisor: never weaker
+            elif any(share * divisor < amount for share, amount in zip(whole, capacity, strict=True)):
+                divided.append(row)
+        found += [plain, *divided]
+    return found
+
+
+def fits(instance: Instance, job: int, demands: list[Row], number: int) -> int:
+    """The most workers of a job that an empty server of a class holds, at most N_i."""
+    most = instance.jobs[job].max_workers
+    for row in demands:
+        if row.demand[job]:
+            most = min(most, math.floor(row.capacity[number] / row.demand[job]))
+    return most
+
+
+def most_worker_slots(instance: Instance, job: int, most: int) -> int:
+    """Z_i, at least what the checker lets the job have of worker-slots, with ``most`` in one slot."""
+    record = instance.jobs[job]
+    total = most * (instance.slots - record.arrival_slot + 1)
+    for name, amount in record.demand.items():
+        if amount > 0 and name in record.budget:
+            budget = Fraction(record.budget[name])
+            total = min(total, math.floor((budget + LOOSE * max(1, budget)) / Fraction(amount)))
+    return total

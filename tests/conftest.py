@@ -1,0 +1,77 @@
+"""What saves time: the command line run in this process, and instances drawn once for many tests."""
+
+import functools
+import io
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import SearchStrategy
+
+from dlsched.cli import run
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Exit code and what was printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output, which must be JSON and nothing else."""
+        return json.loads(self.out)
+
+    @property
+    def line(self) -> str:
+        """The only line of standard error."""
+        assert self.err.endswith("\n"), self.err
+        assert self.err.count("\n") == 1, self.err
+        return self.err[:-1]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
+    """Run a command line in this process."""
+
+    def call(*arguments: object, stdin: str = "") -> Ended:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        capsys.readouterr()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*PuLP 4", DeprecationWarning)  # dlsched keeps to PuLP 3
+            code = run([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return Ended(code, printed.out, printed.err)
+
+    return call
+
+
+@functools.cache
+def drawn(strategy: Callable[..., SearchStrategy[Any]], examples: int, **options: Any) -> tuple[Any, ...]:
+    """Return what hypothesis draws, for tests that try many methods on the same instances."""
+    found = []
+
+    @settings(max_examples=examples, derandomize=True, deadline=None, database=None)
+    @given(strategy(**options))
+    def keep(instance: Any) -> None:
+        found.append(instance)
+
+    keep()
+    return tuple(found)
+
+
+def on_each(instances: Iterable[Any], check: Callable[[Any], object]) -> None:
+    """Check all instances; a failure says on which."""
+    for instance in instances:
+        try:
+            check(instance)
+        except AssertionError as broken:
+            broken.add_note(f"the instance: {json.dumps(instance.as_data())}")
+            raise

@@ -1,0 +1,447 @@
+"""The models: their optima by brute force and by each other, their rows by hand, steps, whole numbers, and what runs them."""
+
+import functools
+import math
+
+import numpy as np
+import pulp
+import pytest
+from hypothesis import given
+from scipy.optimize import linprog
+
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.limits import Limits
+from dlsched.core.search import Search, Stopped
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.ring_embedding import by_model
+from dlsched.ring_embedding.checker import check, objective
+from dlsched.ring_embedding.formulations import workers
+from dlsched.ring_embedding.formulations.arc import build_arc
+from dlsched.ring_embedding.formulations.circuit import build_circuit
+from dlsched.ring_embedding.formulations.gains import steps
+from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.sums import row, whole
+from dlsched.ring_embedding.generator import example
+from dlsched.ring_embedding.instance import Instance, Job
+from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.worths import worth_table
+from dlsched.solvers import milp
+from dlsched.solvers.linear import from_pulp
+from dlsched.solvers.milp import solve_milp
+from dlsched.testing.brute_force_ring import brute_force_ring
+from dlsched.testing.strategies_ring import ring_embedding_instances
+
+from .draw import one_slot
+from .test_brute_force import TRIANGLE, job, made, profile
+
+SOLVED = 1e-6  # relative, of what a solver with tolerances calls optimal
+
+
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch):
+    """No child processes: they cost a second each."""
+    monkeypatch.setattr(milp, "solve_milp", functools.partial(solve_milp, isolated=False))
+
+
+def search_of(instance, **options):
+    """A search as the runners of methods get it."""
+    return Search(
+        objective=functools.partial(objective, instance),
+        check=functools.partial(check, instance),
+        sense=Sense.MAXIMIZE,
+        limits=options.pop("limits", Limits()),
+        **options,
+    )
+
+
+def solved(build, instance, solver="highs"):
+    """Objective by the checker of the answer that a solver calls optimal; its bound meets it."""
+    problem, decode, unit = build(instance)
+    outcome = solve_milp(problem, solver=solver, isolated=False)
+    assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
+    embedding = decode(outcome.values)
+    assert check(instance, embedding) == []
+    value = objective(instance, embedding)
+    assert outcome.bound * unit == pytest.approx(value, rel=SOLVED, abs=SOLVED)
+    return value
+
+
+def by_circuit(instance):
+    """The same by CP-SAT."""
+    search = search_of(instance)
+    assert by_model.run_circuit(instance, search) is TerminationStatus.OPTIMAL, search.message
+    assert search.bound == pytest.approx(search.objective, rel=SOLVED, abs=SOLVED)
+    return search.objective
+
+
+@pytest.mark.parametrize(
+    ("build", "solver", "examples", "most"),
+    [
+        (build_span, "highs", 50, {"forest": True}),
+        (build_span, "scip", 20, {"forest": True, "max_servers": 4, "max_slots": 2}),
+        (build_span, "cbc", 20, {"forest": True}),
+        (build_arc, "highs", 30, {}),
+        (build_arc, "scip", 12, {}),
+        (build_arc, "cbc", 10, {}),
+    ],
+)
+def test_optimum_is_brute_forces(build, solver, examples, most):
+    """Every solver finds the optimum of every model."""
+
+    @profile(examples)
+    @given(ring_embedding_instances(**most))
+    def agrees(instance):
+        assert solved(build, instance, solver) == pytest.approx(brute_force_ring(instance)[0], rel=SOLVED, abs=SOLVED)
+
+    agrees()
+
+
+@profile(30)
+@given(ring_embedding_instances())
+def test_circuits_optimum_is_brute_forces(instance):
+    """So does CP-SAT, with circuits."""
+    assert by_circuit(instance) == pytest.approx(brute_force_ring(instance)[0], rel=SOLVED, abs=SOLVED)
+
+
+def campaign(count, *, forest):
+    """All models by all solvers on instances of one slot; counts what there was to agree on."""
+    counts = {"instances": 0, "rings of 3 or more": 0, "bandwidth matters": 0, "mismatches": 0}
+    for seed in range(count):
+        instance = one_slot(seed, forest=forest)
+        best, embedding = brute_force_ring(instance)
+        values = {
+            "arc by HiGHS": solved(build_arc, instance),
+            "circuit by CP-SAT": by_circuit(instance),
+            "brute force": best,
+        }
+        if forest:
+            values |= {
+                "span by HiGHS": solved(build_span, instance),
+                "span by SCIP": solved(build_span, instance, "scip"),
+            }
+        else:
+            values["arc by SCIP"] = solved(build_arc, instance, "scip")
+        free = instance.model_copy(
+            update={"jobs": tuple(each.model_copy(update={"bandwidth_bytes_per_s": 0.0}) for each in instance.jobs)}
+        )
+        rings = [ring for held in embedding.slots.values() for ring in held.values()]
+        counts["instances"] += 1
+        counts["rings of 3 or more"] += any(len(ring.order) > 2 for ring in rings)
+        counts["bandwidth matters"] += brute_force_ring(free)[0] > best + SOLVED
+        if any(abs(value - best) > SOLVED * max(1.0, best) for value in values.values()):
+            counts["mismatches"] += 1
+            print(seed, values)
+    print("forests" if forest else "graphs", counts)
+    return counts
+
+
+@pytest.mark.parametrize("forest", [True, False])
+def test_models_and_solvers_agree(forest):
+    """A sample of the campaign."""
+    counts = campaign(20 if forest else 5, forest=forest)
+    assert counts["mismatches"] == 0
+    assert counts["rings of 3 or more"] > 0
+    assert counts["bandwidth matters"] > 0 or not forest
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("count", "forest"), [(500, True), (200, False)])
+def test_models_and_solvers_agree_on_many(count, forest):
+    """500 forests and 200 graphs with listed paths, no mismatch."""
+    assert campaign(count, forest=forest)["mismatches"] == 0
+
+
+@pytest.mark.parametrize("build", [build_span, build_arc])
+def test_the_relaxation_is_a_bound(build):
+    """Linear programs bound the optimum from above, and never by less than nothing."""
+
+    @profile(25)
+    @given(ring_embedding_instances(forest=True))
+    def agrees(instance):
+        problem, _, unit = build(instance)
+        model = from_pulp(problem)
+        if not model.names:
+            return
+        assert np.isinf(model.row_lower[model.row_lower != model.row_upper]).all()
+        equal = model.row_lower == model.row_upper
+        matrix = model.matrix()
+        answer = linprog(
+            -model.costs,
+            A_ub=matrix[np.flatnonzero(~equal)],
+            b_ub=model.row_upper[~equal],
+            A_eq=matrix[np.flatnonzero(equal)] if equal.any() else None,
+            b_eq=model.row_upper[equal] if equal.any() else None,
+            bounds=np.column_stack((model.lower, model.upper)),
+        )
+        value = brute_force_ring(instance)[0]
+        assert (model.constant - answer.fun) * unit >= value - SOLVED * max(1.0, value)
+
+    agrees()
+
+
+def test_the_example():
+    """66.78, by hand in the example's docstring, by every model."""
+    by_hand = 6 * math.sqrt(36) + 10 * math.log(9) + 10 / (1 + math.exp(-2))
+    for build in (build_span, build_arc):
+        assert solved(build, example()) == pytest.approx(by_hand, rel=1e-9)
+    assert by_circuit(example()) == pytest.approx(by_hand, rel=1e-9)
+
+
+def rows_of(problem):
+    """Rows as text by name."""
+    return {name: str(constraint) for name, constraint in problem.constraints.items()}
+
+
+def test_rows_of_the_span_model_by_hand():
+    """Two linked servers and a third alone: what cannot bind is not there; 0.3 and 0.5 of 0.9 GPUs are 3 and 5 of 9."""
+    jobs = [job("a", workers=2, demand={"gpu": 0.3}, budget={"gpu": 0.7}), job("b", demand={"gpu": 0.5}, load=0.5)]
+    problem, _, unit = build_span(made([0.9, 0.9, 0.2], [("s0", "s1", 1.25)], *jobs))
+    assert unit == 1
+    assert rows_of(problem) == {
+        "utility_a": "g_a_1 + g_a_2 - y_a_s0_1 - y_a_s1_1 <= -0.0",
+        "utility_b": "g_b_1 + g_b_2 - y_b_s0_1 - y_b_s1_1 <= -0.0",
+        "workers_a_1": "y_a_s0_1 + y_a_s1_1 <= 2.0",
+        "capacity_s0_gpu_1": "3.0*y_a_s0_1 + 5.0*y_b_s0_1 <= 9.0",
+        "capacity_s1_gpu_1": "3.0*y_a_s1_1 + 5.0*y_b_s1_1 <= 9.0",
+        **{
+            f"{side}_{name}_s0_s1_1": f"-{most}{side}_{name}_s0_s1_1 + y_{name}_{server}_1 <= -0.0"
+            for name, most in (("a", "2*"), ("b", ""))
+            for side, server in (("near", "s0"), ("far", "s1"))
+        },
+        "span_a_s0_s1_1": "far_a_s0_s1_1 + near_a_s0_s1_1 - span_a_s0_s1_1 <= 1.0",
+        "span_b_s0_s1_1": "far_b_s0_s1_1 + near_b_s0_s1_1 - span_b_s0_s1_1 <= 1.0",
+        "bandwidth_s0_s1_1": "2.0*span_a_s0_s1_1 + span_b_s0_s1_1 <= 2.0",
+    }
+
+
+def test_parts_and_budgets_have_rows():
+    """Two parts, of which a job uses one; a budget of three worker-slots in two slots of two."""
+    problem, _, _ = build_span(made([1, 1], [], job("a", workers=2, budget={"gpu": 1.5}), slots=2))
+    rows = rows_of(problem)
+    assert rows["part_a_0_1"] == "-part_a_0_1 + y_a_s0_1 <= -0.0"
+    assert rows["ring_a_2"] == "part_a_0_2 + part_a_1_2 <= 1.0"
+    assert rows["budget_a"] == "y_a_s0_1 + y_a_s0_2 + y_a_s1_1 + y_a_s1_2 <= 1.0"
+
+
+def test_rows_of_the_arc_model_by_hand():
+    """A ring of two uses both directions of the path between them."""
+    problem, _, _ = build_arc(made([1, 1], [("s0", "n", 1.0), ("n", "s1", 0.5)], job("a"), switches=["n"]))
+    rows = rows_of(problem)
+    assert rows["bandwidth_n_s1_1"] == "a_a_s0_s1_1 <= -0.0"
+    assert rows["bandwidth_s1_n_1"] == "a_a_s1_s0_1 <= -0.0"
+    assert not any(name.startswith(("bandwidth_s0", "bandwidth_n_s0")) for name in rows)
+    assert rows["hosts_a_s0_1"] == "-a_a_s0_s1_1 - alone_a_s0_1 + y_a_s0_1 <= -0.0"
+    assert rows["in_a_s0_1"] == "-a_a_s0_s1_1 + a_a_s1_s0_1 = -0.0"
+    assert rows["tour_a_s0_s1_1"] == "2*a_a_s0_s1_1 - 2*first_a_s1_1 + u_a_s0_1 - u_a_s1_1 <= 1.0"
+
+
+@pytest.mark.parametrize("build", [build_arc, None])
+def test_one_cycle_not_two(build):
+    """Four workers on two pairs of servers with paths inside the pairs only: one ring of two at most."""
+    links = [("s0", "s1", 1.0), ("s1", "s2", 1.0), ("s2", "s3", 1.0)]
+    instance = made([1, 1, 1, 1], links, job(workers=4), paths=["s0 s1", "s2 s3"])
+    assert (by_circuit(instance) if build is None else solved(build, instance)) == pytest.approx(2.0, rel=SOLVED)
+    closed = made([1, 1, 1, 1], [*links, ("s3", "s0", 1.0)], job(workers=4), paths=["s0 s1", "s1 s2", "s2 s3", "s3 s0"])
+    assert (by_circuit(closed) if build is None else solved(build, closed)) == pytest.approx(4.0, rel=SOLVED)
+
+
+def test_the_span_model_is_one_of_forests():
+    """Listed paths are refused."""
+    with pytest.raises(UsageError, match="forests; found listed paths"):
+        build_span(made([1, 1, 1], TRIANGLE, job(), paths=["s0 s1"]))
+
+
+def test_models_that_are_too_large_are_refused(monkeypatch):
+    """By their number of variables, before they are built."""
+    monkeypatch.setattr(workers, "LARGEST", 20)
+    monkeypatch.setattr("dlsched.ring_embedding.formulations.circuit.LARGEST", 20)
+    instance = made([1] * 8, [], job(), slots=3)
+    for build in (build_span, build_arc, build_circuit):
+        with pytest.raises(UsageError, match="variables, allowed: up to 20"):
+            build(instance)
+
+
+@pytest.mark.parametrize("power", [-100, 30, 300])
+def test_utilities_of_any_size(power):
+    """Times a power of two all utilities, and the optimum, are multiplied; the model's unit is stated in its name."""
+    data = example().model_dump()
+    before = build_span(example())[0]
+    for each in data["jobs"]:
+        name = "scale" if "scale" in each["utility"] else "height"
+        each["utility"][name] = math.ldexp(each["utility"][name], power)
+    instance = Instance.model_validate(data)
+    value = math.ldexp(brute_force_ring(example())[0], power)
+    problem, decode, unit = build_span(instance)
+    assert objective(instance, decode(solve_milp(problem, isolated=False).values)) == pytest.approx(value, rel=1e-9)
+    assert rows_of(problem) == rows_of(before)
+    if power > 0:
+        assert problem.name == f"ring_embedding_in_units_of_2_to_the_{math.frexp(unit)[1] - 1}"
+        assert value / unit >= 2**8  # the most that the utilities can be is less than twice the optimum
+        assert value / unit < 2**10
+    else:
+        assert (problem.name, unit) == ("ring_embedding", 1.0)
+    assert by_circuit(instance) == pytest.approx(value, rel=1e-9)
+
+
+def table(utility, total, rate=1.0):
+    """Worths of a job of any kind."""
+    return worth_table(Job(**job(utility=utility, rate=rate)), total)
+
+
+@pytest.mark.parametrize(
+    ("utility", "total"),
+    [
+        ({"kind": "sqrt", "scale": 2.0}, 9),
+        ({"kind": "log", "scale": 3.0}, 9),
+        ({"kind": "capped", "slope": 1.0, "cap": 4.5}, 9),
+        ({"kind": "sigmoid", "height": 5.0, "steepness": 1.0, "midpoint": 0.0}, 9),
+        ({"kind": "sigmoid", "height": 5.0, "steepness": 1.0, "midpoint": 4.0}, 9),
+        ({"kind": "sigmoid", "height": 5.0, "steepness": 0.7, "midpoint": 30.0}, 9),
+        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.3}, 9),
+        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.0}, 9),
+        ({"kind": "sigmoid", "height": 5.0, "steepness": 60.0, "midpoint": 4.3}, 9),
+        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 30.0}, 9),
+        ({"kind": "sqrt", "scale": 2.0}, 0),
+    ],
+)
+def test_steps_are_the_utility_and_their_relaxation_its_envelope(utility, total):
+    """The best whole g of every z, and the best of all g: the best line over z between two points of the utility."""
+    worth = table(utility, total)
+    found = steps(worth)
+    values = worth.values.tolist()
+    for z in range(total + 1):
+        problem = pulp.LpProblem("steps", pulp.LpMaximize)
+        g = [pulp.LpVariable(f"g{k:02}", 0, 1, pulp.LpInteger if step.binary else None) for k, step in enumerate(found)]
+        problem += pulp.lpSum(step.gain * each for step, each in zip(found, g, strict=True)) + values[0]
+        problem += pulp.lpSum(step.width * each for step, each in zip(found, g, strict=True)) <= z
+        for step, each in zip(found, g, strict=True):
+            if step.after is not None:
+                problem += each <= g[step.after]
+        assert solve_milp(problem, isolated=False).objective == pytest.approx(values[z], rel=1e-9, abs=SOLVED)
+        for each in g:
+            each.cat = pulp.LpContinuous
+        lines = [
+            values[a] + (values[b] - values[a]) * (z - a) / (b - a) for a in range(z) for b in range(z + 1, total + 1)
+        ]
+        assert solve_milp(problem, isolated=False).objective == pytest.approx(
+            max([values[z], *lines]), rel=1e-9, abs=SOLVED
+        )
+
+
+def test_a_jump_is_one_wide_step():
+    """A sigmoid that is 0 up to 4 worker-slots and its height from 5 on."""
+    worth = table({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.3}, 9)
+    assert steps(worth) == [(5, 5.0, True, None)]
+
+
+def test_whole_numbers_by_hand():
+    """Units of a half and of a tenth; what does not fit is the right side and one; a third has no unit with a half."""
+    assert whole([1.0, 0.5], 2.2, 100) == ([2, 1], 4)
+    assert whole([0.3, 0.5], 0.9, 100) == ([3, 5], 9)
+    assert whole([0.3, 0.5], 0.8, 100) == ([3, 5], 8)
+    assert whole([0.1, 0.1], 0.3, 100) == ([1, 1], 3)
+    assert whole([1.25e8, 2.5e8], 1.25e9, 100) == ([1, 2], 10)
+    assert whole([1.25e8, 1e100], 1.25e9, 100) == ([1, 11], 10)
+    assert whole([2.0, 3.0], 1.0, 100) == ([1, 1], 0)
+    assert whole([], 1.0, 100) == ([], 0)
+    assert whole([1 / 3, 0.5], 1.0, 2**30) is None
+    assert whole([1.0, 1.0], 2 - 0.9e-9, 100) == ([1, 1], 2)  # the checker's tolerance
+    assert whole([1.0, 1.0], 2 - 1e-8, 100) == ([1, 1], 1)
+
+
+def test_rows_without_a_unit_are_scaled():
+    """By the power of two that brings the right side to between a half and one."""
+    assert row([1.0, 2.0], 4.0) == ([1.0, 2.0], 4.0)
+    coefficients, right = row([1e9 / 3, 1e9], 2e9)
+    assert coefficients == [1e9 / 3 / 2**31, 1e9 / 2**31]
+    assert right == pytest.approx(2e9 / 2**31, rel=1e-8)
+    assert row([1e9 / 3, 1e9, 1e90], 2e9)[0][2] == pytest.approx(4e9 / 2**31, rel=1e-8)
+
+
+def almost():
+    """Two demands exceed a GPU by 5e-9: less than what solvers tolerate, more than what the checker does."""
+    return made(
+        [0.999999985], [], job("a", workers=1, demand={"gpu": 0.5}), job("b", workers=1, demand={"gpu": 0.49999999})
+    )
+
+
+def test_what_only_a_solvers_tolerance_allows_is_left_out():
+    """The embedding stays feasible; the bound counts both jobs, so it is no proven optimum; whole numbers know better."""
+    search = search_of(almost())
+    assert by_model.run_span(almost(), search) is TerminationStatus.FEASIBLE
+    assert "its bound proves less" in search.message
+    assert (search.objective, round(search.bound, 6)) == (1.0, 2.0)
+    assert by_circuit(almost()) == 1.0 == brute_force_ring(almost())[0]
+
+
+def test_circuits_need_whole_numbers():
+    """A third and a half of a GPU have no unit of which they are few multiples; the message names the resource."""
+    jobs = [job("a", demand={"gpu": 1 / 3}), job("b", demand={"gpu": 0.5})]
+    with pytest.raises(UsageError, match="found demands of 'gpu' that are no whole multiples"):
+        build_circuit(made([1], [], *jobs))
+    jobs = [job("a", load=1 / 3), job("b", load=0.5)]
+    with pytest.raises(UsageError, match="found bandwidths of rings on"):
+        build_circuit(made([1, 1], [("s0", "s1", 1.0)], *jobs))
+
+
+RUNNERS = [by_model.run_span, by_model.run_arc, by_model.run_circuit]
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+def test_runners(run):
+    """Optimal with a bound from above; with no time and no node the start, checked, and no bound."""
+    search = search_of(example())
+    assert run(example(), search) is TerminationStatus.OPTIMAL
+    assert check(example(), search.solution) == []
+    assert search.proven
+    start = Embedding({1: {"a": ({"s0": 1}, ["s0"])}})
+    for limits, status in (
+        (Limits(time_s=0), TerminationStatus.TIME_LIMIT),
+        (Limits(nodes=0), TerminationStatus.NODE_LIMIT),
+    ):
+        search = search_of(example(), limits=limits)
+        with pytest.raises(Stopped) as stopped:
+            run(example(), search, start=lambda instance: start)
+        assert stopped.value.status is status
+        assert (search.solution, search.bound) == (start, None)
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
+@pytest.mark.parametrize("run", RUNNERS[:2])
+def test_bounds_at_a_node_limit_are_true(run, solver):
+    """Stopped early or not: no bound is below the optimum, no objective above it."""
+    instance = one_slot(3, forest=True)
+    value = brute_force_ring(instance)[0]
+    for nodes in (1, 3):
+        search = search_of(instance, limits=Limits(nodes=nodes), solver=solver)
+        assert run(instance, search) in (TerminationStatus.NODE_LIMIT, TerminationStatus.OPTIMAL)
+        assert search.objective <= value * (1 + SOLVED)
+        assert search.bound is None or search.bound >= value * (1 - SOLVED)
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+def test_a_start_that_is_no_embedding_is_refused(run):
+    """The checker looks at it first."""
+    search = search_of(example())
+    with pytest.raises(SolverError, match="start returned an answer that the checker rejects"):
+        run(example(), search, start=lambda instance: Embedding({9: {"a": ({"s0": 1}, ["s0"])}}))
+
+
+@pytest.mark.parametrize("run", RUNNERS)
+def test_nothing_can_run(run):
+    """Models without variables have an answer too: a job of three GPUs, none of that size."""
+    instance = made([2], [], job(demand={"gpu": 3.0}))
+    search = search_of(instance)
+    assert run(instance, search) is TerminationStatus.OPTIMAL
+    assert (search.objective, search.bound, search.solution) == (0.0, 0.0, Embedding({}))
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "scip", "cpsat"])
+@pytest.mark.parametrize("sense", [pulp.LpMaximize, pulp.LpMinimize])
+def test_a_model_without_variables(solver, sense):
+    """SciPy and PuLP refuse it; its optimum is its constant."""
+    problem = pulp.LpProblem("nothing", sense)
+    problem.setObjective(pulp.LpAffineExpression([], 2.5))
+    outcome = solve_milp(problem, solver=solver)
+    assert (outcome.status, outcome.values) == (TerminationStatus.OPTIMAL, {})
+    assert outcome.objective == outcome.bound == 2.5
