@@ -6,7 +6,7 @@
 'optimal'
 """
 
-from dlsched import elastic_stream, matching_placement, ring_allocation, srpt_mapping
+from dlsched import elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
 from dlsched.core.errors import (
     DisagreementError,
     DlschedError,
@@ -51,6 +51,7 @@ __all__ = [
     "ratio",
     "read",
     "ring_allocation",
+    "ring_embedding",
     "solve",
     "srpt_mapping",
     "write",

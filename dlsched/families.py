@@ -4,7 +4,7 @@ import gc
 import os
 from typing import Any
 
-from dlsched import elastic_stream, matching_placement, ring_allocation, srpt_mapping
+from dlsched import elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import Family
 from dlsched.core.files import json_text, read_json, write_text
@@ -19,7 +19,13 @@ _PLAIN = {str, int, float, bool}
 
 FAMILIES = {
     family.name: family
-    for family in (ring_allocation.FAMILY, elastic_stream.FAMILY, matching_placement.FAMILY, srpt_mapping.FAMILY)
+    for family in (
+        ring_allocation.FAMILY,
+        elastic_stream.FAMILY,
+        matching_placement.FAMILY,
+        srpt_mapping.FAMILY,
+        ring_embedding.FAMILY,
+    )
 }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import infeasible
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pulp
 
 Start = Callable[[Instance], Embedding]
-"""Makes the embedding that a search holds when there is no time for more."""
+"""Makes the embedding that a search holds when there is no time for more; None: the search has begun."""
 
 
 def nothing(instance: Instance) -> Embedding:
@@ -23,7 +24,9 @@ def nothing(instance: Instance) -> Embedding:
     return Embedding({})
 
 
-def run_span(instance: Instance, search: Search, *, start: Start = nothing) -> TerminationStatus:
+def run_span(
+    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
+) -> TerminationStatus:
     """The span model, by HiGHS, CBC or SCIP.
 
     Raises
@@ -33,10 +36,12 @@ def run_span(instance: Instance, search: Search, *, start: Start = nothing) -> T
     """
     from dlsched.ring_embedding.formulations.span import build_span
 
-    return _by_program(instance, search, build_span, start)
+    return _by_program(instance, search, build_span, start, limits)
 
 
-def run_arc(instance: Instance, search: Search, *, start: Start = nothing) -> TerminationStatus:
+def run_arc(
+    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
+) -> TerminationStatus:
     """The arc model, by HiGHS, CBC or SCIP.
 
     Raises
@@ -46,19 +51,24 @@ def run_arc(instance: Instance, search: Search, *, start: Start = nothing) -> Te
     """
     from dlsched.ring_embedding.formulations.arc import build_arc
 
-    return _by_program(instance, search, build_arc, start)
+    return _by_program(instance, search, build_arc, start, limits)
 
 
 def _by_program(
-    instance: Instance, search: Search, build: "Callable[[Instance], tuple[pulp.LpProblem, Any, float]]", start: Start
+    instance: Instance,
+    search: Search,
+    build: "Callable[[Instance], tuple[pulp.LpProblem, Any, float]]",
+    start: Start | None,
+    limits: Limits | None,
 ) -> TerminationStatus:
-    if not search.begin(infeasible(instance), lambda: _offer(instance, search, start)):
+    if start is not None and not _begin(instance, search, start):
         return TerminationStatus.INFEASIBLE
-    _offer(instance, search, start)
-    return solve_and_conclude(search, *build(instance))
+    return solve_and_conclude(search, *build(instance), limits=limits)
 
 
-def run_circuit(instance: Instance, search: Search, *, start: Start = nothing) -> TerminationStatus:
+def run_circuit(
+    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
+) -> TerminationStatus:
     """CP-SAT on the model with circuits.
 
     Raises
@@ -66,9 +76,8 @@ def run_circuit(instance: Instance, search: Search, *, start: Start = nothing) -
     UsageError
         Demands or bandwidths are no whole multiples of one unit, or the model is too large.
     """
-    if not search.begin(infeasible(instance), lambda: _offer(instance, search, start)):
+    if start is not None and not _begin(instance, search, start):
         return TerminationStatus.INFEASIBLE
-    _offer(instance, search, start)
     from ortools.sat.python import cp_model
 
     from dlsched.ring_embedding.formulations.circuit import build_circuit
@@ -80,7 +89,7 @@ def run_circuit(instance: Instance, search: Search, *, start: Start = nothing) -
         def on_solution_callback(self) -> None:
             search.consider(circuit.decode(self.value), source="incumbent")
 
-    limits = search.left
+    limits = limits or search.left
     code, solver = run(circuit.model, limits, Watch(), symmetry=False)
     search.solver_version = version()
     search.nodes += int(solver.num_conflicts)
@@ -92,6 +101,13 @@ def run_circuit(instance: Instance, search: Search, *, start: Start = nothing) -
         search.say(solver.response_stats())
         return TerminationStatus.SOLVER_ERROR
     return settled(search, status, search.solver_version)
+
+
+def _begin(instance: Instance, search: Search, start: Start) -> bool:
+    if not search.begin(infeasible(instance), lambda: _offer(instance, search, start)):
+        return False
+    _offer(instance, search, start)
+    return True
 
 
 def _offer(instance: Instance, search: Search, start: Start) -> None:

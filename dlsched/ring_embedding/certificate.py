@@ -43,7 +43,7 @@ import numpy as np
 from dlsched.core.certificate import Certificate, DualsCertificate, exact_sum
 from dlsched.core.labels import plain_labels
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rows import LOOSE, Row, classes, epochs, fits, most_worker_slots, rows
+from dlsched.ring_embedding.rows import Row, classes, epochs, fits, loose, most_worker_slots, rows
 from dlsched.ring_embedding.tree import Tree
 from dlsched.ring_embedding.worths import worth_table
 
@@ -170,7 +170,7 @@ class Limits:
         return [Fraction(value) for value in worth_table(self.instance.jobs[job], self.total[job]).upper.tolist()]
 
     def best_total(self, job: int, price: Fraction) -> Fraction:
-        """max over z of mu(zeta z) - price z, at least: mu is rounded up, and the rounding of floats added."""
+        """Maximum over z of mu(zeta z) - price z, at least: mu is rounded up, and the rounding of floats added."""
         upper = worth_table(self.instance.jobs[job], self.total[job]).upper
         paid = float(price) * np.arange(len(upper))
         most = float(np.max(upper - paid))
@@ -203,8 +203,7 @@ class _Prices:
             if price
         ]
         for link, price in self.links.items():
-            bandwidth = Fraction(self.instance.links[link].bandwidth_bytes_per_s)
-            parts.append(price * (bandwidth + LOOSE * max(1, bandwidth)))
+            parts.append(price * loose(self.instance.links[link].bandwidth_bytes_per_s))
         return exact_sum(parts)
 
     def best_ring(self, job: int, worth: Sequence[Fraction], limit: Limits) -> Fraction:

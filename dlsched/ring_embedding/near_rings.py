@@ -44,7 +44,9 @@ def near_rings(
     found: list[tuple[float, Workers]] = []
     for size in range(1, len(most)):
         if np.isfinite(most[size]):
-            found += [(price, dict(part)) for price, part in _of_size(network, job, server, link, size, most[size], limit)]
+            found += [
+                (price, dict(part)) for price, part in _of_size(network, job, server, link, size, most[size], limit)
+            ]
             if len(found) > limit:
                 raise TooMany
     return found
@@ -61,11 +63,13 @@ def _of_size(
         return []
     rings: list[Part] = []
     for node in range(count - 1, -1, -1):
-        held = below[node]
+        held: list[list[Part]] | None = below[node]
         if node in network.hosted:
             place = network.hosted[node]
             room = min(int(network.fits[job, place]), size)
-            own = [[(k * float(server[place]), ((place, k),) if k else ())] if k <= room else [] for k in range(size + 1)]
+            own: list[list[Part]] = [[(0.0, ())]]
+            for k in range(1, size + 1):
+                own.append([(k * float(server[place]), ((place, k),))] if k <= room else [])
             held = own if held is None else _joined(held, own, slack, limit)
         below[node] = None
         if held is None:

@@ -102,8 +102,9 @@ class Network:
         if self.forest or len(held) <= 2:
             return [tuple(held)]
         if len(held) <= _TRIED:
-            return ((held[0], *rest) for rest in permutations(held[1:]) if rest[0] <= rest[-1])
-        return [self._nearest(held, first) for first in held]
+            return ((held[0], *rest) for rest in permutations(held[1:]))
+        near = [self._nearest(held, first) for first in held]
+        return near + [order[::-1] for order in near]
 
     def _nearest(self, servers: Sequence[int], first: int) -> tuple[int, ...]:
         left, order = set(servers) - {first}, [first]

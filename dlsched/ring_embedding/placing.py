@@ -15,6 +15,8 @@ from dlsched.ring_embedding.solution import Embedding
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+_TRIES = 300  # steps of a search for one tour
+
 Workers = dict[int, int]
 Placed = tuple[Workers, tuple[int, ...], list[int]]
 """Workers by server, the order of the ring, and the directed links that it crosses."""
@@ -99,19 +101,56 @@ class Slot:
         return workers, order, links
 
     def _by_paths(self, job: int, count: int, room: Integers) -> Placed | None:
-        """Servers around each server; of all these rings the one that crosses the fewest links."""
+        """Servers around each server, in the orders worth trying, or one after the other; the ring that crosses least."""
         best: Placed | None = None
         seen = set()
         for start in np.flatnonzero(room).tolist():
             workers = _filled(self._nearest(job, start, room), room, count)
-            if sum(workers.values()) < count or frozenset(workers) in seen:
-                continue
-            seen.add(frozenset(workers))
-            for order in self.network.orders(workers):
+            orders: list[tuple[int, ...]] = []
+            if sum(workers.values()) == count and frozenset(workers) not in seen:
+                seen.add(frozenset(workers))
+                orders += self.network.orders(workers)
+            else:
+                workers = {}
+            for order in orders:
                 links = self.network.crossed(order)
                 if links is not None and self._crosses(job, links) and (best is None or len(links) < len(best[2])):
                     best = workers, order, links
+        if best is None:
+            found = (self._tour(job, start, room, count) for start in np.flatnonzero(room).tolist())
+            best = next((ring for ring in found if ring is not None), None)
         return best
+
+    def _tour(self, job: int, start: int, room: Integers, count: int) -> Placed | None:
+        """Go on to the nearest server with room and bandwidth, back where that fails, until enough are passed."""
+        tries = _TRIES
+        near: dict[int, list[int]] = {}
+
+        def beyond(order: list[int], left: int) -> Placed | None:
+            nonlocal tries
+            tries -= 1
+            if left <= 0:
+                links = self.network.crossed(order)
+                if links is not None and self._crosses(job, links):
+                    return _filled(order, room, count), tuple(order), links
+                return None
+            for server in near.setdefault(order[-1], self._reached(job, order[-1], room)):
+                if tries > 0 and server not in order:
+                    found = beyond([*order, server], left - int(room[server]))
+                    if found is not None:
+                        return found
+            return None
+
+        return beyond([start], count - int(room[start]))
+
+    def _reached(self, job: int, here: int, room: Integers) -> list[int]:
+        """Servers with room to which the route has bandwidth to spare, nearest first, then roomiest."""
+        found = []
+        for server in np.flatnonzero(room).tolist():
+            path = self.network.path(here, server) if server != here else None
+            if path is not None and self._crosses(job, path):
+                found.append((len(path), -int(room[server]), server))
+        return [server for _, _, server in sorted(found)]
 
     def _nearest(self, job: int, start: int, room: Integers) -> list[int]:
         """Servers with room that the start reaches over links with bandwidth to spare, nearest first, then roomiest."""

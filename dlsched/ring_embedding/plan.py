@@ -1,6 +1,6 @@
 """``plan``: the relaxation over all slots says how many worker-slots each job gets in each epoch; then rings are placed.
 
-1. *Totals.* The optimum of ``horizon.relax``; where it lies between two corners of an S-shaped envelope it is worth less than
+1. *Totals.* The optimum of ``relaxation.relax``; where it lies between two corners of an S-shaped envelope it is worth less than
    the envelope says, so it is brought down to the corner below, and what that frees is left to step 4.
 2. *Slots.* A job's worker-slots of an epoch are spread as evenly as integers can be; the odd ones go round the slots from
    one job to the next, so that slots differ by one in all.
@@ -54,6 +54,12 @@ class Plan:
         if done:
             self.held[job] += count - before
         return done
+
+    def replace(self, number: int, slot: Slot) -> None:
+        """Put another slot in the place of one."""
+        for job in range(len(self.held)):
+            self.held[job] += slot.count(job) - self.slots[number].count(job)
+        self.slots[number] = slot
 
     def follow(self, by_epoch: dict[tuple[int, int], float], totals: list[int]) -> None:
         """Steps 2 and 3: place what the relaxation gives, up to these totals."""

@@ -37,6 +37,12 @@ class Row:
     capacity: tuple[Fraction, ...]
 
 
+def loose(value: float) -> Fraction:
+    """A capacity with more than its tolerance, exactly."""
+    exact = Fraction(value)
+    return exact + LOOSE * (exact if exact > 1 else 1)
+
+
 def epochs(instance: Instance) -> list[Epoch]:
     """Runs of slots in which the same jobs may run, from the first arrival on."""
     starts = sorted({job.arrival_slot for job in instance.jobs})
@@ -53,8 +59,8 @@ def classes(instance: Instance) -> tuple[list[list[int]], list[int]]:
     held = list(found.values())
     of = [0] * len(instance.servers)
     for number, members in enumerate(held):
-        for server in members:
-            of[server] = number
+        for place in members:
+            of[place] = number
     return held, of
 
 
@@ -64,8 +70,7 @@ def rows(instance: Instance) -> list[Row]:
     members, _ = classes(instance)
     for label, name in zip(plain_labels(instance.resources, "r"), instance.resources, strict=True):
         demand = tuple(Fraction(job.demand.get(name, 0.0)) for job in instance.jobs)
-        held = [Fraction((instance.servers[each[0]].capacity or {}).get(name, 0.0)) for each in members]
-        capacity = tuple(amount + LOOSE * max(1, amount) for amount in held)
+        capacity = tuple(loose((instance.servers[each[0]].capacity or {}).get(name, 0.0)) for each in members)
         plain = Row(label, demand, capacity)
         divided = []
         for divisor in sorted({amount for amount in demand if amount})[:_DIVISORS]:
@@ -95,6 +100,5 @@ def most_worker_slots(instance: Instance, job: int, most: int) -> int:
     total = most * (instance.slots - record.arrival_slot + 1)
     for name, amount in record.demand.items():
         if amount > 0 and name in record.budget:
-            budget = Fraction(record.budget[name])
-            total = min(total, math.floor((budget + LOOSE * max(1, budget)) / Fraction(amount)))
+            total = min(total, math.floor(loose(record.budget[name]) / Fraction(amount)))
     return total

@@ -11,7 +11,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,9 @@ Gains = Mapping[int, Floats]
 
 NODES = 500
 """Nodes of the program over the mappings held."""
-RINGS = 30_000
+FEW = 40
+"""Rings of a job, of more of them, that are tried first."""
+RINGS = 12_000
 """Rings that step 4 takes into one program."""
 PARTS = 0.2, 0.5, 1.0
 """delta as a part of the gap, one after the other."""
@@ -68,6 +70,7 @@ def fill_slot(
     program: MappingProgram,
     *,
     start: Mapping[int, Placed] | None = None,
+    solver: str = "scip",
     tick: Callable[[], None] | None = None,
     limits: Limits | None = None,
 ) -> Filled:
@@ -85,7 +88,7 @@ def fill_slot(
     relaxation = program.solve(gains, best.rings, tick=tick)
     gain = gained(best, gains)
     if not meets(gain, relaxation.bound):
-        rings = _chosen(network, gains, program, relaxation, gain, limits or Limits(nodes=NODES))
+        rings = _chosen(network, gains, program, relaxation, gain, solver, limits or Limits())
         other = filled(network, rings, gains, share)
         best = max(best, other, key=lambda slot: gained(slot, gains))
     return Filled(best, gained(best, gains), max(relaxation.bound, gained(best, gains)), relaxation)
@@ -107,7 +110,7 @@ def close_slot(
     gains: Gains,
     found: Filled,
     *,
-    solver: str = "highs",
+    solver: str = "scip",
     limits: Callable[[], Limits] = Limits,
     better: Callable[[Slot], None] | None = None,
     tick: Callable[[], None] | None = None,
@@ -128,6 +131,15 @@ def close_slot(
         except TooMany:
             break
         outcome = solve_milp(_model(network, gains, near), solver=solver, limits=limits())
+        if len(near) > FEW * len(gains):
+            slot = filled(network, _picked(network, gains, _few(near), solver, limits()), gains, share)
+            if gained(slot, gains) > best.gain:
+                best = replace(best, slot=slot, gain=gained(slot, gains))
+                if better is not None:
+                    better(slot)
+            if best.proven:
+                break
+            delta = min(delta, best.relaxation.bound - best.gain)
         unit = max(float(gains[job][sum(placed[0].values())]) for job, placed in near)
         values = outcome.values or {}
         rings = {job: placed for place, (job, placed) in enumerate(near) if values.get(f"x{place}", 0.0) > 0.5}
@@ -143,9 +155,28 @@ def close_slot(
     return best
 
 
-def rings_within(
-    network: Network, gains: Gains, relaxation: Relaxation, delta: float
-) -> list[tuple[int, Placed]]:
+def _few(near: list[tuple[int, Placed]]) -> list[tuple[int, Placed]]:
+    """Of the rings of every job so many, evenly chosen: their order is that of the servers, and many are alike."""
+    by_job: dict[int, list[tuple[int, Placed]]] = {}
+    for ring in near:
+        by_job.setdefault(ring[0], []).append(ring)
+    return [
+        rings[place]
+        for rings in by_job.values()
+        for place in np.unique(np.linspace(0, len(rings) - 1, FEW).astype(int)).tolist()
+    ]
+
+
+def _picked(
+    network: Network, gains: Gains, rings: list[tuple[int, Placed]], solver: str, limits: Limits
+) -> dict[int, Placed]:
+    """The best set of these rings that a solver finds in ``NODES`` nodes."""
+    limits = Limits(time_s=limits.time_s, nodes=NODES, threads=limits.threads)
+    values = solve_milp(_model(network, gains, rings), solver=solver, limits=limits).values or {}
+    return {job: placed for place, (job, placed) in enumerate(rings) if values.get(f"x{place}", 0.0) > 0.5}
+
+
+def rings_within(network: Network, gains: Gains, relaxation: Relaxation, delta: float) -> list[tuple[int, Placed]]:
     """All rings whose gain over their price is within ``delta`` of their job's best; TooMany where they are too many."""
     jobs = [job for job, gain in gains.items() if len(gain) > 1]
     sizes = [len(gains[job]) - 1 for job in jobs]
@@ -168,7 +199,13 @@ def rings_within(
 
 
 def _chosen(
-    network: Network, gains: Gains, program: MappingProgram, relaxation: Relaxation, gain: float, limits: Limits
+    network: Network,
+    gains: Gains,
+    program: MappingProgram,
+    relaxation: Relaxation,
+    gain: float,
+    solver: str,
+    limits: Limits,
 ) -> dict[int, Placed]:
     """Rings of the mappings held that together gain the most; without those that no better set can hold."""
     held = [(job, placed) for job, placed in program.held if sum(placed[0].values()) < len(gains.get(job, ()))]
@@ -183,9 +220,7 @@ def _chosen(
     ]
     if not near:
         return {}
-    outcome = solve_milp(_model(network, gains, near), limits=limits)
-    values = outcome.values or {}
-    return {job: placed for place, (job, placed) in enumerate(near) if values.get(f"x{place}", 0.0) > 0.5}
+    return _picked(network, gains, near, solver, limits)
 
 
 def _surplus(network: Network, gains: Gains, relaxation: Relaxation, job: int, placed: Placed) -> float:

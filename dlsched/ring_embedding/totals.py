@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.status import Sense
-from dlsched.ring_embedding.horizon import Program, Tangent
+from dlsched.ring_embedding.relaxation import Program, Tangent
 from dlsched.ring_embedding.worths import Worth, hull
 from dlsched.solvers.linear import LinearModel
 

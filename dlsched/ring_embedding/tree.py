@@ -27,9 +27,9 @@ class Tree:
             self.above.setdefault(top, None)
             for here in waiting:
                 self.order.append(here)
-                for there, link in neighbours[here]:
+                for there, over in neighbours[here]:
                     if there not in self.above:
-                        self.above[there] = here, link
+                        self.above[there] = here, over
                         waiting.append(there)
         self.server = {place[server.id]: number for number, server in enumerate(instance.servers)}
 

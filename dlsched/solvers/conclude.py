@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dlsched.core.errors import SolverError
+from dlsched.core.limits import Limits
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.outcome import Incumbent, Outcome
@@ -19,14 +20,18 @@ def solve_and_conclude(
     unit: float = 1.0,
     *,
     start: Incumbent | None = None,
+    limits: Limits | None = None,
 ) -> TerminationStatus:
-    """Solve a linear model by the solver the search names (HiGHS by default) within its limits; the rest as ``conclude``."""
+    """Solve a linear model by the solver the search names (HiGHS by default); the rest as ``conclude``.
+
+    ``limits``: what is left of the search's, if none are given.
+    """
     from dlsched.solvers.milp import solve_milp
 
     outcome = solve_milp(
         problem,
         solver=search.solver or "highs",
-        limits=search.left,
+        limits=limits or search.left,
         start=start,
         found=lambda values: search.consider(decode(values), source="incumbent"),
     )

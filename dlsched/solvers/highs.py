@@ -70,7 +70,7 @@ def _solve(model: LinearModel, limits: Limits, *, presolve: bool) -> Outcome:
         objective=None if answer.x is None else model.sign * float(answer.fun) + model.constant,
         bound=None if bound is None or not np.isfinite(bound) else model.sign * float(bound) + model.constant,
         nodes=None if nodes is None else int(nodes),
-        message="" if status in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE) else str(answer.message),
+        message=str(answer.message) if status is TerminationStatus.SOLVER_ERROR else "",
     )
 
 

@@ -12,6 +12,7 @@ except ImportError:
 
 from dlsched.testing.brute_force import brute_force
 from dlsched.testing.brute_force_placement import brute_force_placement
+from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.brute_force_srpt import brute_force_srpt
 from dlsched.testing.brute_force_stream import brute_force_stream
 from dlsched.testing.contract import check_method, hold_to_contract
@@ -24,6 +25,7 @@ from dlsched.testing.strategies import (
     ring_allocation_instances,
 )
 from dlsched.testing.strategies_placement import matching_placement_instances
+from dlsched.testing.strategies_ring import ring_embedding_instances
 from dlsched.testing.strategies_srpt import srpt_mapping_instances
 
 del _hypothesis
@@ -32,6 +34,7 @@ __all__ = [
     "INSTANCES",
     "brute_force",
     "brute_force_placement",
+    "brute_force_ring",
     "brute_force_srpt",
     "brute_force_stream",
     "check_method",
@@ -42,5 +45,6 @@ __all__ = [
     "hold_to_contract",
     "matching_placement_instances",
     "ring_allocation_instances",
+    "ring_embedding_instances",
     "srpt_mapping_instances",
 ]

@@ -27,6 +27,7 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
 from dlsched.testing.brute_force import brute_force
 from dlsched.testing.brute_force_placement import brute_force_placement
+from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.brute_force_srpt import brute_force_srpt
 from dlsched.testing.brute_force_stream import brute_force_stream
 from dlsched.testing.strategies import INSTANCES
@@ -36,6 +37,7 @@ OPTIMA: dict[str, Callable[[Any], tuple[float, Any] | None]] = {
     "elastic_stream": brute_force_stream,
     "matching_placement": brute_force_placement,
     "srpt_mapping": brute_force_srpt,
+    "ring_embedding": brute_force_ring,
 }
 """By family: the optimum of a small instance and a solution that attains it, None when infeasible."""
 

@@ -27,7 +27,7 @@ Variables and rows of workers and utilities: see ``workers``. S is the number of
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from dlsched.ring_embedding.formulations.workers import Found, Terms, WorkersMod
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.worths import Worth
 
 if TYPE_CHECKING:
     import pulp
@@ -44,17 +45,17 @@ if TYPE_CHECKING:
 Arc = tuple[int, int]
 
 
-def build_arc(instance: Instance) -> tuple["pulp.LpProblem", Decode, float]:
+def build_arc(instance: Instance, worths: Sequence[Worth] | None = None) -> tuple["pulp.LpProblem", Decode, float]:
     """Build the model, the function that reads an embedding from values of its variables, and its unit of utility.
 
-    The unit is that of ``build_span``.
+    The unit is that of ``build_span``; ``worths``: as ``WorkersModel`` takes them.
 
     Raises
     ------
     UsageError
         There are too many variables.
     """
-    model = WorkersModel(instance)
+    model = WorkersModel(instance, worths)
     pairs = [arcs(model.network, i) for i in range(len(instance.jobs))]
     model.keep(len(model.y) + sum(len(pairs[i]) + 3 * len(model.hosts(i)) for i, _ in model.rings()))
     chosen = {(i, t): _add_ring(model, i, t, pairs[i]) for i, t in model.rings()}

@@ -23,7 +23,7 @@ the forest that have servers, from 0, in the order of these. A link that holds a
 rows, and a job that one part alone holds has no parts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +34,7 @@ from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, emb
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.worths import Worth
 
 if TYPE_CHECKING:
     import pulp
@@ -42,11 +43,13 @@ Decode = Callable[[Mapping[str, float]], Embedding]
 Sides = tuple[list[int], list[int]]
 
 
-def build_span(instance: Instance) -> tuple["pulp.LpProblem", Decode, float]:
+def build_span(instance: Instance, worths: Sequence[Worth] | None = None) -> tuple["pulp.LpProblem", Decode, float]:
     """Build the model, the function that reads an embedding from values of its variables, and its unit of utility.
 
     The unit is 1 where the utilities can add up to 2**14 at most, else a power of two that brings them to 2**10 at most:
     solvers have absolute tolerances. The model's name states it where it is not 1.
+
+    ``worths``: as ``WorkersModel`` takes them.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def build_span(instance: Instance) -> tuple["pulp.LpProblem", Decode, float]:
     """
     if instance.paths is not None:
         raise UsageError("the span model is one of forests; found listed paths, allowed: an instance without")
-    model = WorkersModel(instance)
+    model = WorkersModel(instance, worths)
     sides = _sides(model.network)
     crossing = {link: _crossing(model.network, held) for link, held in enumerate(sides)}
     model.keep(len(model.y) + sum(3 * len(jobs) * instance.slots for jobs in crossing.values()))

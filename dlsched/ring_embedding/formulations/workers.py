@@ -17,7 +17,7 @@ Rows that hold whatever the workers are left out.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot, Workers, embedding
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import worth_table
+from dlsched.ring_embedding.worths import Worth, worth_table
 
 if TYPE_CHECKING:
     import pulp
@@ -47,13 +47,15 @@ Found = dict[int, dict[int, tuple[Workers, tuple[int, ...]]]]
 class WorkersModel:
     """A model with workers, the rows of servers and budgets, and the objective; rings are still to be added.
 
+    ``worths``: of every job, in place of its utility and of the most worker-slots that it can have.
+
     Raises
     ------
     UsageError
         More than ``LARGEST`` variables.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, worths: Sequence[Worth] | None = None) -> None:
         import pulp
 
         self.instance, self.network = instance, Network(instance)
@@ -61,7 +63,9 @@ class WorkersModel:
         nodes = _labels([node.id for node in instance.nodes], "n")
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
-        tables = [worth_table(job, int(total)) for job, total in zip(instance.jobs, self.network.total, strict=True)]
+        totals = self.network.total.tolist()
+        tables = worths or [worth_table(job, total) for job, total in zip(instance.jobs, totals, strict=True)]
+        self.totals = [len(table.values) - 1 for table in tables]
         self.steps = [steps(table) for table in tables]
         self.keep(sum(map(len, self.steps)) + instance.slots * int(np.count_nonzero(self.network.fits)))
         most = sum(float(table.values[-1]) for table in tables)
@@ -126,7 +130,7 @@ class WorkersModel:
                 terms: Terms = [(self.y[i, s, t], 1) for s in self.hosts(i)]
                 self.add(f"workers_{self.jobs[i]}_{t}", terms, self.instance.jobs[i].max_workers)
         for i, job in enumerate(self.instance.jobs):
-            allowed = int(self.network.total[i])
+            allowed = self.totals[i]
             terms = [(y, 1) for (j, _, _), y in self.y.items() if j == i]
             if allowed < int(self.network.most[i]) * (self.instance.slots - job.arrival_slot + 1):
                 self.add(f"budget_{self.jobs[i]}", terms, allowed)

@@ -46,7 +46,8 @@ def aggregated(instance: Instance, *, tick: Tick = None) -> DualsCertificate:
     limit = Limits(instance, demands)
     worths = [worth_table(job, total) for job, total in zip(instance.jobs, limit.total, strict=True)]
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
-    found = [({}, aggregated_value(instance, {}))]
+    nothing: dict[str, float] = {}
+    found = [(nothing, aggregated_value(instance, nothing))]
     for row in demands:
         if tick is not None:
             tick()
@@ -188,7 +189,8 @@ class Program:
             right.append(offset / self.unit)
         places, columns, values = zip(*entries, strict=True)
         size = first + 2 * jobs
-        bounds = [(0.0, most) for most in self.upper] + [(0.0, float(len(w.values) - 1)) for w in self.worths]
+        bounds: list[tuple[float | None, float]] = []
+        bounds += [(0.0, most) for most in self.upper] + [(0.0, float(len(w.values) - 1)) for w in self.worths]
         bounds += [(None, float(worth.values[-1]) / self.unit) for worth in self.worths]
         answer = linprog(
             np.concatenate((np.zeros(first + jobs), -np.ones(jobs))),

@@ -1,0 +1,39 @@
+"""``ascent``: slot by slot, the rings of a slot are chosen anew, best for what all other slots hold, until none gains.
+
+The program of one slot (``slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the
+worker-slots in the others. Total utility never falls. Ours; no guarantee beyond that of where it starts.
+"""
+
+from collections.abc import Callable
+
+from dlsched.ring_embedding.mapping_program import MappingProgram
+from dlsched.ring_embedding.plan import Plan
+from dlsched.ring_embedding.slot_program import fill_slot, gained
+
+ROUNDS = 20
+_GAIN = 1e-9  # relative; less is rounding
+
+
+def ascend(plan: Plan, *, tick: Callable[[], None] | None = None, better: Callable[[], None] | None = None) -> None:
+    """Improve a plan in place; ``tick`` may raise to stop between slots, ``better`` is called when a slot improved."""
+    network, program = plan.network, MappingProgram(plan.network)
+    for _ in range(ROUNDS):
+        before = plan.objective()
+        for number, slot in plan.slots.items():
+            if tick is not None:
+                tick()
+            gains = {}
+            for job, record in enumerate(plan.instance.jobs):
+                other = plan.held[job] - slot.count(job)
+                most = min(int(network.most[job]), int(network.total[job]) - other)
+                if record.arrival_slot <= number and most > 0:
+                    values = plan.worths[job].values
+                    gains[job] = values[other : other + most + 1] - values[other]
+            start = {job: placed for job, placed in slot.rings.items() if job in gains}
+            found = fill_slot(network, gains, program, start=start, tick=tick)
+            if found.gain > gained(slot, gains) + _GAIN * max(1.0, before):
+                plan.replace(number, found.slot)
+                if better is not None:
+                    better()
+        if plan.objective() <= before + _GAIN * max(1.0, before):
+            break

@@ -1,0 +1,173 @@
+"""Upper bounds with rings: prices of the relaxations over mappings, as certificates, and the bound over all slots.
+
+*All slots.* At prices pi_i of worker-slots an embedding is worth at most
+
+    sum_i max_(z <= Z_i) [mu_i(zeta_i z) - pi_i z] + sum_e L_e S_e(pi),   S_e(pi) = max over rings of a slot of sum_i pi_i n_i,
+
+and ``mapping_program`` bounds S_e by column generation. The pi come from a program over the points n of slots found so far,
+
+    maximise sum_i envelope_i(z_i),  z_i <= sum_e L_e sum_p lambda_ep n_ip,  sum_p lambda_ep <= 1     (Dantzig & Wolfe 1960),
+
+whose optimum is below the bound and meets it in the end; trials lie between its prices and the best known (Wentges 1997).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.certificate import DualsCertificate, rounded_up
+from dlsched.core.errors import SolverError
+from dlsched.core.labels import plain_labels
+from dlsched.ring_embedding.certificate import prices_value
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.relaxation import Relaxed
+from dlsched.ring_embedding.rows import Epoch, epochs, rows
+from dlsched.ring_embedding.worths import Worth
+
+Floats = npt.NDArray[np.float64]
+
+_ROUNDS = 60
+_CLOSE = 1e-7
+_SMOOTH = 0.5
+
+
+def slot_certificate(instance: Instance, relaxation: Relaxation) -> DualsCertificate:
+    """The prices of one slot's relaxation; for instances in which every job has one slot."""
+    prices = _named(instance, epochs(instance)[0], relaxation)
+    return DualsCertificate("slot", prices, rounded_up(prices_value(instance, prices, alone=True)))
+
+
+def columns_certificate(
+    instance: Instance, pi: Sequence[float], relaxations: Mapping[Epoch, Relaxation]
+) -> DualsCertificate:
+    """Prices of worker-slots, and those of the relaxation of every epoch; links have none where paths are listed."""
+    labels = plain_labels([job.id for job in instance.jobs], "j")
+    prices = {f"total_{label}": float(price) for label, price in zip(labels, pi, strict=True)}
+    for epoch, relaxation in relaxations.items():
+        prices |= _named(instance, epoch, relaxation)
+    return DualsCertificate("columns", prices, rounded_up(prices_value(instance, prices)))
+
+
+def _named(instance: Instance, epoch: Epoch, relaxation: Relaxation) -> dict[str, float]:
+    servers = plain_labels([server.id for server in instance.servers], "s")
+    resources = plain_labels(instance.resources, "r")
+    units = {row.name: row for row in rows(instance)}
+    prices: dict[str, float] = {}
+    for r, (label, name) in enumerate(zip(resources, instance.resources, strict=True)):
+        demands = zip(instance.jobs, units[label].demand, strict=True)
+        unit = next(job.demand[name] / float(share) for job, share in demands if share)
+        for s, server in enumerate(servers):
+            price = float(relaxation.server[s, r]) * unit
+            if price > 0:
+                prices[f"capacity_{epoch.first}_{label}_{server}"] = price
+    if instance.paths is None:
+        for link, price in enumerate((relaxation.link[0::2] + relaxation.link[1::2]).tolist()):
+            if price > 0:
+                prices[f"bandwidth_{epoch.first}_l{link}"] = price
+    return prices
+
+
+class Columns:
+    """The search for the best prices of worker-slots.
+
+    Parameters
+    ----------
+    instance, network, worths
+        The utilities are those of the most worker-slots of each job.
+    relaxed
+        The relaxation without rings, whose prices come first.
+    """
+
+    def __init__(self, instance: Instance, network: Network, worths: Sequence[Worth], relaxed: Relaxed) -> None:
+        self.instance, self.network, self.worths = instance, network, worths
+        self.spans = epochs(instance)
+        self.program = MappingProgram(network)
+        self.points: list[tuple[int, Floats]] = []
+        labels = plain_labels([job.id for job in instance.jobs], "j")
+        self.pi: Floats = np.array([relaxed.certificate.rows.get(f"total_{label}", 0.0) for label in labels])
+        self.bound = np.inf
+        self.relaxations: dict[Epoch, Relaxation] = {}
+        self.by_epoch: dict[tuple[int, int], float] = {}
+
+    def search(self, *, tick: Callable[[], None] | None = None, better: Callable[[], None] | None = None) -> None:
+        """Lower ``bound``, with its prices ``pi`` and ``relaxations``; ``better`` is called when it fell."""
+        trial = self.pi
+        for _ in range(_ROUNDS):
+            if tick is not None:
+                tick()
+            fell = self._try(trial, tick)
+            if fell and better is not None:
+                better()
+            value, prices = self._combine()
+            if self.bound - value <= _CLOSE * max(1e-300, abs(self.bound)):
+                break
+            trial = _SMOOTH * self.pi + (1 - _SMOOTH) * prices if fell else prices
+
+    def certificate(self) -> DualsCertificate:
+        """What the best prices prove."""
+        return columns_certificate(self.instance, self.pi.tolist(), self.relaxations)
+
+    def _try(self, pi: Floats, tick: Callable[[], None] | None) -> bool:
+        """Bound every epoch at these prices; say whether the bound fell."""
+        total = sum(
+            float(np.max(worth.values - price * np.arange(len(worth.values))))
+            for worth, price in zip(self.worths, pi.tolist(), strict=True)
+        )
+        found: dict[Epoch, Relaxation] = {}
+        for e, span in enumerate(self.spans):
+            gains = {
+                i: pi[i] * np.arange(int(self.network.most[i]) + 1)
+                for i, job in enumerate(self.instance.jobs)
+                if job.arrival_slot <= span.first and self.network.most[i]
+            }
+            relaxation = self.program.solve(gains, {}, tick=tick)
+            point = np.zeros(len(pi))
+            for mapping in relaxation.mappings:
+                point[mapping.job] += mapping.size * mapping.weight
+            self.points.append((e, point))
+            found[span] = relaxation
+            total += span.slots * relaxation.bound
+        if total >= self.bound:
+            return False
+        self.bound, self.pi, self.relaxations = total, pi, found
+        return True
+
+    def _combine(self) -> tuple[float, Floats]:
+        """The program over the points: its value, and the prices of worker-slots."""
+        from scipy.optimize import linprog
+        from scipy.sparse import coo_array
+
+        jobs, count = len(self.worths), len(self.points)
+        unit = max(float(worth.values[-1]) for worth in self.worths) or 1.0
+        entries: list[tuple[int, int, float]] = []
+        for column, (e, point) in enumerate(self.points):
+            entries += [(i, column, -self.spans[e].slots * amount) for i, amount in enumerate(point.tolist()) if amount]
+            entries.append((jobs + e, column, 1.0))
+        right = [0.0] * jobs + [1.0] * len(self.spans)
+        columns, costs = count, [0.0] * count
+        for i, worth in enumerate(self.worths):
+            corners, values = worth.corners, worth.values[worth.corners]
+            for width, gain in zip(np.diff(corners).tolist(), np.diff(values).tolist(), strict=True):
+                entries.append((i, columns, float(width)))
+                costs.append(-gain / unit)
+                columns += 1
+        places, numbers, values_ = zip(*entries, strict=True)
+        answer = linprog(
+            costs,
+            A_ub=coo_array((values_, (places, numbers)), shape=(len(right), columns)).tocsr(),
+            b_ub=right,
+            bounds=[(0.0, None)] * count + [(0.0, 1.0)] * (columns - count),
+            method="highs",
+        )
+        if answer.status != 0:
+            raise SolverError(f"HiGHS found no optimum of the points held: {answer.message}")
+        self.by_epoch = {}
+        for (e, point), weight in zip(self.points, answer.x.tolist(), strict=False):
+            for i in np.flatnonzero(point).tolist():
+                key = i, e
+                self.by_epoch[key] = self.by_epoch.get(key, 0.0) + self.spans[e].slots * weight * float(point[i])
+        nothing = sum(float(worth.values[0]) for worth in self.worths)
+        return nothing - float(answer.fun) * unit, np.maximum(0.0, -answer.ineqlin.marginals[:jobs]) * unit
