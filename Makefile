@@ -72,6 +72,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/heavy_edge.py
 	$(BIN)/python benchmarks/gangs.py
 	$(BIN)/python benchmarks/prediction.py
+	$(BIN)/python benchmarks/rings.py
+	$(BIN)/python benchmarks/slots.py
 	$(BIN)/python benchmarks/shipped.py
 
 clean:

@@ -16,16 +16,25 @@ import typer
 from hypothesis import Phase, settings
 
 import dlsched
-from dlsched import FAMILIES, cluster, elastic_stream, matching_placement, ring_allocation, srpt_mapping
+from dlsched import (
+    FAMILIES,
+    cluster,
+    elastic_stream,
+    matching_placement,
+    ring_allocation,
+    ring_embedding,
+    srpt_mapping,
+    testing,
+)
 from dlsched.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ("quickstart.md", "ring_allocation.md", "elastic_stream.md", "matching_placement.md", "srpt_mapping.md")
+RUN = ("quickstart.md", *(f"{family}.md" for family in FAMILIES))
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (  # what differs from run to run, or from version to version
     (r"\d+\.\d{3} s\b", "TIME"),
-    (r"\b(knapsack|dp|slots|columns|branching|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
+    (r"\b(knapsack|dp|slots|columns|generation|branching|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
     (r"─+", "─"),
     (r"\s+", " "),
 )
@@ -159,7 +168,7 @@ def test_every_command_and_option_is_documented():
 
 @pytest.mark.parametrize(
     "module",
-    [dlsched, ring_allocation, elastic_stream, matching_placement, srpt_mapping, cluster],
+    [dlsched, ring_allocation, elastic_stream, matching_placement, srpt_mapping, ring_embedding, cluster, testing],
     ids=lambda module: module.__name__,
 )
 def test_every_public_name_is_on_the_api_page(module):

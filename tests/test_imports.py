@@ -161,6 +161,7 @@ HEAVY = (
     "pyomo",
     "pyscipopt",
     "highspy",
+    "networkx",
     "scipy.optimize",
     "hypothesis",
     "matplotlib",

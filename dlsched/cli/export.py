@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +21,10 @@ def run(
     format_: Annotated[str, typer.Option("--format", metavar="lp|mps", help="File format.")] = "lp",
     out: OutPath = None,
 ) -> int:
-    """Write a formulation of an instance as an LP or MPS file."""
+    """Write a formulation of an instance as an LP or MPS file.
+
+    MPS files are minimised: that of a maximising model holds the negated objective. No file holds an objective's constant.
+    """
     instance = read(file)
     formulations = family_of(instance).formulations
     if formulation not in formulations:
@@ -39,9 +42,15 @@ def run(
     return 0
 
 
-def model_text(problem: object, format_: str) -> str:
-    """Write a PuLP model with its own names."""
+def model_text(problem: Any, format_: str) -> str:
+    """Write a PuLP model with its own names; a maximising one as MPS with its objective negated.
+
+    Not every reader of MPS knows a section for the sense, and all minimise without it.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"model.{format_}")
-        getattr(problem, "writeLP" if format_ == "lp" else "writeMPS")(str(path))
+        if format_ == "lp":
+            problem.writeLP(str(path))
+        else:
+            problem.writeMPS(str(path), mpsSense=1)  # PuLP's number for minimising
         return path.read_text(encoding="utf-8")

@@ -60,10 +60,12 @@ def worth(job: Job, count: int) -> float:
 def check(instance: Instance, embedding: Embedding) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
     broken: list[Violation] = []
+    total = {job.id: 0 for job in instance.jobs}
     route = _Router(instance)
     for slot, rings in embedding.slots.items():
         if type(slot) is not int or not 1 <= slot <= instance.slots:
             broken.append(Violation("slots", f"slot {slot}", message=f"there are slots 1 to {instance.slots}"))
+            continue
         used: dict[tuple[str, str], list[float]] = defaultdict(list)
         load: dict[tuple[str, str], list[float]] = defaultdict(list)
         for name, ring in rings.items():
@@ -73,6 +75,7 @@ def check(instance: Instance, embedding: Embedding) -> list[Violation]:
             if faults:
                 continue
             job = instance.jobs[instance.index[name]]
+            total[name] += sum(ring.workers.values())
             if slot < job.arrival_slot:
                 message = f"the job arrives in slot {job.arrival_slot}"
                 broken.append(Violation("arrival", where, float(job.arrival_slot - slot), message))
@@ -84,7 +87,7 @@ def check(instance: Instance, embedding: Embedding) -> list[Violation]:
             for hop in hops:
                 load[hop].append(job.bandwidth_bytes_per_s)
         broken += _overfull(instance, used, slot) + _overloaded(instance, load, slot)
-    return broken + _overspent(instance, embedding)
+    return broken + _overspent(instance, total)
 
 
 def infeasible(instance: Instance) -> str | None:
@@ -134,7 +137,7 @@ def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> li
 
 def _routed(ring: Ring, route: "_Router", where: str) -> tuple[list[tuple[str, str]], list[Violation]]:
     """Directed links that the ring crosses, each as often as it does; or why it is no ring."""
-    if sorted(ring.order) != sorted(ring.workers):
+    if len(ring.order) != len(ring.workers) or any(name not in ring.order for name in ring.workers):
         message = f"the order {list(ring.order)} does not name each of its {len(ring.workers)} servers once"
         return [], [Violation("ring", where, message=message)]
     if len(ring.order) == 1:
@@ -174,9 +177,9 @@ def _overloaded(instance: Instance, load: dict[tuple[str, str], list[float]], sl
     return broken
 
 
-def _overspent(instance: Instance, embedding: Embedding) -> list[Violation]:
+def _overspent(instance: Instance, total: dict[str, int]) -> list[Violation]:
     broken = []
-    for name, count in worker_slots(instance, embedding).items():
+    for name, count in total.items():
         job = instance.jobs[instance.index[name]]
         for resource, budget in job.budget.items():
             spent = job.demand.get(resource, 0.0) * count

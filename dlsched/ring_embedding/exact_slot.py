@@ -1,4 +1,4 @@
-"""The best rings of one slot, proven: the program over mappings and its closing; by listed paths the arc model.
+"""The best rings of one slot, proven: the program over mappings, polishing, and closing; by listed paths the arc model.
 
 Gains may be any that do not fall: ``slot_greedy`` asks with those of a slot on its way.
 """
@@ -14,6 +14,7 @@ from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.mapping_program import MappingProgram
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Placed, Slot
+from dlsched.ring_embedding.polishing import polish
 from dlsched.ring_embedding.slot_program import Filled, close_slot, fill_slot, gained
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.ring_embedding.worths import Worth
@@ -59,6 +60,12 @@ def best_slot(
     if better is not None:
         better(found.slot)
     if found.proven or not closing:
+        return found
+    slot = polish(network, gains, found.slot, found.bound, np.random.default_rng(0), tick=tick)
+    found = replace(found, slot=slot, gain=gained(slot, gains), bound=max(found.bound, gained(slot, gains)))
+    if better is not None:
+        better(found.slot)
+    if found.proven:
         return found
     if network.forest:
         return close_slot(network, gains, found, limits=left, better=better, tick=tick)

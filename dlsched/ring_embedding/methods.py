@@ -29,7 +29,7 @@ from dlsched.version import VERSION
 COLUMNS = f"dlsched column generation {VERSION}"
 NODES = 2000
 """Nodes of one solver's program in ``exact`` without limits."""
-SLOT_NODES = 300
+SLOT_NODES = 100
 """Nodes of a program over the rings of one slot, thousands of columns."""
 CONFLICTS = 300_000
 """Conflicts of CP-SAT in ``exact`` without limits."""
@@ -56,6 +56,8 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     relaxed = relaxation.relax(instance, tick=search.tick)
     search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
     plan = _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
+    if not search.proven:
+        plan = max(plan, _concentrate(instance, network, search), key=Plan.objective)
     if search.proven:
         return TerminationStatus.OPTIMAL
     if all(job.arrival_slot == instance.slots for job in instance.jobs):
@@ -156,6 +158,14 @@ def _follow(
     plan.follow(by_epoch, whole_totals(totals, plan.worths))
     plan.fill(search.tick)
     _offer(network, plan, search, "plan")
+    return plan
+
+
+def _concentrate(instance: Instance, network: Network, search: Search) -> Plan:
+    plan = Plan(instance, network)
+    plan.concentrate()
+    plan.fill(search.tick)
+    _offer(network, plan, search, "largest rings")
     return plan
 
 

@@ -81,6 +81,23 @@ class Plan:
                 while count and not self.resize(job, number, count):
                     count -= 1
 
+    def concentrate(self) -> None:
+        """Without a relaxation: in every slot the largest rings, those first that gain the most.
+
+        By listed paths a ring may be possible with many workers and not with few.
+        """
+        for number in self.slots:
+            waiting = []
+            for job, record in enumerate(self.instance.jobs):
+                most = min(int(self.network.most[job]), int(self.network.total[job]) - self.held[job])
+                if record.arrival_slot <= number and most > 0:
+                    values = self.worths[job].values
+                    waiting.append((-float(values[self.held[job] + most] - values[self.held[job]]), job, most))
+            for gain, job, most in sorted(waiting):
+                count = most if gain < 0 else 0
+                while count and not self.resize(job, number, count):
+                    count -= 1
+
     def fill(self, tick: Callable[[], None] | None = None) -> None:
         """Step 4."""
         queue = [entry for job in range(len(self.held)) for entry in self._next(job)]

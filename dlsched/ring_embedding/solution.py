@@ -53,7 +53,7 @@ class Embedding:
         return type(self), (slots,)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Embedding) and self.as_data() == other.as_data()
+        return isinstance(other, Embedding) and self.slots == other.slots
 
     def __hash__(self) -> int:
         return hash(self.slots)

@@ -1,0 +1,78 @@
+"""One slot improved by parts: some rings are taken out, and the program over mappings places them anew in what is free.
+
+Large neighbourhood search (Shaw 1998). Every part is a slot program of few jobs in a network of what the other rings leave,
+whose relaxation and rings held (``slot_program.fill_slot``) are found in a fraction of a second. Which jobs are taken out is
+drawn: some that run on servers near each other, and with them all that have no ring.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.gap import meets
+from dlsched.ring_embedding.mapping_program import MappingProgram
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Slot
+from dlsched.ring_embedding.slot_program import fill_slot, gained
+
+Floats = npt.NDArray[np.float64]
+
+TRIES = 40
+"""Parts that are tried."""
+PART = 9
+"""Rings that are taken out at a time."""
+
+
+def polish(
+    network: Network,
+    gains: Mapping[int, Floats],
+    slot: Slot,
+    bound: float,
+    rng: np.random.Generator,
+    *,
+    tries: int = TRIES,
+    tick: Callable[[], None] | None = None,
+) -> Slot:
+    """Return a slot that gains no less; it ends when the bound is met. ``tick`` may raise to stop."""
+    best, gain = slot, gained(slot, gains)
+    for _ in range(tries):
+        if meets(gain, bound):
+            break
+        if tick is not None:
+            tick()
+        found = _anew(network, gains, best, _drawn(network, best, rng))
+        value = gained(found, gains)
+        if value >= gain:
+            best, gain = found, value
+    return best
+
+
+def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
+    """Jobs with rings near a server that is drawn, and some anywhere."""
+    jobs = sorted(slot.rings)
+    if len(jobs) <= PART:
+        return set(jobs)
+    center = int(network.position[rng.integers(len(network.position))])
+    far = {job: min(abs(int(network.position[server]) - center) for server in slot.rings[job][0]) for job in jobs}
+    near = sorted(jobs, key=lambda job: (far[job], job))[: PART // 2]
+    others = [job for job in jobs if job not in near]
+    return {*near, *(int(job) for job in rng.choice(others, PART - len(near), replace=False))}
+
+
+def _anew(network: Network, gains: Mapping[int, Floats], slot: Slot, out: set[int]) -> Slot:
+    """The slot with the rings of some jobs chosen anew, together with those of jobs that have none."""
+    left = Slot(network)
+    for job, placed in slot.rings.items():
+        if job not in out:
+            left.put(job, placed)
+    part = copy.copy(network)
+    part.capacity, part.bandwidth = np.maximum(left.free, 0.0), np.maximum(left.spare, 0.0)
+    chosen = {job: gain for job, gain in gains.items() if job not in left.rings}
+    part.fits = np.array([part.free(job, part.capacity) for job in range(len(network.fits))])
+    start = {job: slot.rings[job] for job in sorted(out)}
+    found = fill_slot(part, chosen, MappingProgram(part), start=start)
+    for job, placed in found.slot.rings.items():
+        left.put(job, placed)
+    return left

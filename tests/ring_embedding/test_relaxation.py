@@ -1,0 +1,201 @@
+"""Bounds without rings: by hand, above the optimum, in their order, and what more slots, servers and bandwidth do to them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dlsched.core.status import TerminationStatus
+from dlsched.ring_embedding.certificate import verify
+from dlsched.ring_embedding.relaxation import aggregated, horizon, relax
+from dlsched.ring_embedding.totals import build_totals, stretches, tangents
+from dlsched.ring_embedding.worths import Worth, hull
+from dlsched.solvers.milp import solve_milp
+from dlsched.testing.brute_force_ring import brute_force_ring
+from dlsched.testing.strategies_ring import ring_embedding_instances
+
+from .test_brute_force import job, made, profile
+
+LOOSE = 1e-8  # relative: capacities count with a little more than the checker's tolerance
+SOLVED = 1e-6
+
+
+def capped(slope, cap):
+    """Worth ``slope`` a worker-slot up to ``cap``."""
+    return {"kind": "capped", "slope": slope, "cap": cap}
+
+
+STEEP = {"kind": "sigmoid", "height": 1.0, "steepness": 1000.0, "midpoint": 1.5}
+"""0 up to one worker-slot, 1 from two on."""
+
+
+def by_totals(instance):
+    """The bound of S-shaped totals, by SCIP."""
+    program = relax(instance).program
+    outcome = solve_milp(build_totals(program), solver="scip", isolated=False)
+    assert outcome.status is TerminationStatus.OPTIMAL
+    return outcome.bound * program.unit
+
+
+def test_two_jobs_by_hand():
+    """Two GPUs, two slots: a is worth 3 for two worker-slots, b takes the other two; both bounds are the optimum."""
+    instance = made([2], [], job("a", workers=2, utility=capped(3.0, 6.0)), job("b", workers=2), slots=2)
+    assert brute_force_ring(instance)[0] == 8
+    for bound in (aggregated, horizon):
+        assert bound(instance).value == pytest.approx(8, rel=LOOSE)
+
+
+def test_late_jobs_by_hand():
+    """A and b come in slot 2 and meet there, 6; c is worth 1/2 in slot 1. As one pool there is room for all: 6 + 2."""
+    late = [job("a", workers=2, arrival_slot=2, utility=capped(3.0, 9.0)), job("b", workers=2, arrival_slot=2)]
+    instance = made([2], [], *late, job("c", workers=1, utility=capped(0.5, 0.5)), slots=2)
+    assert aggregated(instance).value == pytest.approx(8, rel=LOOSE)
+    assert horizon(instance).value == pytest.approx(6.5, rel=LOOSE)
+    assert brute_force_ring(instance)[0] == 6.5
+    relaxed = relax(instance)
+    assert relaxed.totals == pytest.approx([2, 0, 1], abs=1e-6)
+    assert relaxed.by_epoch == pytest.approx({(0, 1): 2, (1, 1): 0, (2, 0): 1, (2, 1): 0}, abs=1e-6)
+
+
+def test_slots_before_the_first_arrival_do_not_count():
+    """Three of five slots: nobody is there."""
+    instance = made([1], [], job(arrival_slot=4), slots=5)
+    for bound in (aggregated, horizon):
+        assert bound(instance).value == pytest.approx(2, rel=LOOSE)
+
+
+def test_the_scarcest_resource_by_hand():
+    """A disk for one worker a slot, GPUs for four."""
+    instance = made([4], [], job(workers=4, demand={"gpu": 1.0, "disk": 1.0}), slots=3)
+    data = instance.model_dump()
+    data["nodes"][0]["capacity"] = {"gpu": 4.0, "disk": 1.5}
+    instance = type(instance)(**data)
+    for bound in (aggregated, horizon):
+        assert bound(instance).value == pytest.approx(3, rel=LOOSE)
+
+
+def test_classes_by_hand():
+    """A worker of two GPUs fits on the large server only: two of them, and what is left is two GPUs of the small ones."""
+    instance = made(
+        [5, 1, 1], [], job("a", workers=9, demand={"gpu": 2.0}, utility=capped(5.0, 99.0)), job("b", workers=9)
+    )
+    found = horizon(instance).value
+    assert found == pytest.approx(10 + 3, rel=LOOSE)
+    assert (
+        brute_force_ring(made([5, 1, 1], [], *(each.model_dump() | {"max_workers": 3} for each in instance.jobs)))[0]
+        == 11
+    )
+
+
+def test_envelopes_and_totals_by_hand():
+    """Two S-shaped jobs on one GPU in three slots: by the envelopes half of the second, by totals one alone."""
+    instance = made([1], [], job("a", utility=STEEP), job("b", utility=STEEP), slots=3)
+    for bound in (aggregated, horizon):
+        assert bound(instance).value == pytest.approx(1.5, rel=LOOSE)
+    assert by_totals(instance) == pytest.approx(1, rel=SOLVED)
+    assert brute_force_ring(instance)[0] == pytest.approx(1, rel=1e-12)
+
+
+def test_nothing_can_run():
+    """The utility of nothing, by every bound."""
+    sigmoid = {"kind": "sigmoid", "height": 4.0, "steepness": 1.0, "midpoint": 0.0}
+    instance = made([1], [], job("a", demand={"gpu": 2.0}, utility=sigmoid), job("b", budget={"gpu": 0.5}), slots=2)
+    for bound in (aggregated, horizon):
+        assert bound(instance).value == pytest.approx(2, rel=LOOSE)
+    assert by_totals(instance) == pytest.approx(2, rel=SOLVED)
+
+
+@profile(120)
+@given(ring_embedding_instances())
+def test_bounds_are_in_order(instance):
+    """aggregated >= horizon >= the optimum; and what certificates claim is what they prove."""
+    best = brute_force_ring(instance)[0]
+    all_slots, by_epoch = aggregated(instance), horizon(instance)
+    assert by_epoch.value >= best * (1 - 1e-12)
+    assert all_slots.value >= by_epoch.value - SOLVED * max(1.0, by_epoch.value)
+    for certificate in (all_slots, by_epoch):
+        assert certificate.value == pytest.approx(float(verify(instance, certificate)), rel=1e-15)
+        assert certificate.value >= verify(instance, certificate)
+
+
+@profile(30)
+@given(ring_embedding_instances(concave=False))
+def test_totals_are_between(instance):
+    """At least the optimum, at most the bound of the envelopes."""
+    best, found = brute_force_ring(instance)[0], by_totals(instance)
+    assert found >= best - SOLVED * max(1.0, best)
+    assert found <= horizon(instance).value + SOLVED * max(1.0, found)
+
+
+@profile(40)
+@given(ring_embedding_instances())
+def test_the_relaxation_keeps_its_rows(instance):
+    """Worker-slots by epoch add up to the totals, within what slots, workers and budgets allow."""
+    relaxed = relax(instance)
+    for place, record in enumerate(instance.jobs):
+        held = sum(amount for (i, _), amount in relaxed.by_epoch.items() if i == place)
+        assert relaxed.totals[place] <= held + 1e-5
+        assert held <= record.max_workers * (instance.slots - record.arrival_slot + 1) * (1 + 1e-6)
+        for name, budget in record.budget.items():
+            assert relaxed.totals[place] * record.demand.get(name, 0.0) <= budget + 1e-5 * max(1.0, budget)
+
+
+def more(instance, change):
+    """The instance with more slots, one more server, or wider links."""
+    if change == "slots":
+        return instance.model_copy(update={"slots": instance.slots + 1})
+    if change == "servers":
+        servers = [*instance.nodes, {"id": "another", "capacity": dict(instance.servers[0].capacity)}]
+        return instance.model_copy(update={"nodes": servers})
+    links = [{"ends": link.ends, "bandwidth_bytes_per_s": link.bandwidth_bytes_per_s * 2} for link in instance.links]
+    return instance.model_copy(update={"links": links})
+
+
+@profile(40)
+@given(ring_embedding_instances())
+def test_more_never_lowers_a_bound(instance):
+    """More slots or another server raise them or nothing; bandwidth they do not know."""
+    for bound in (aggregated, horizon):
+        before = bound(instance).value
+        for change in ("slots", "servers"):
+            assert bound(more(instance, change)).value >= before - SOLVED * max(1.0, before), (bound, change)
+        assert bound(more(instance, "links")).value == before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_above_a_stretch(seed):
+    """Stretches cover 0 .. Z without overlap; the lines of each are above what is tabulated there, and touch it at the ends."""
+    rng = np.random.default_rng(seed)
+    values = np.cumsum(rng.choice([0.0, 0.0, 1.0, rng.random(), 50.0], size=40))
+    worth = Worth(values, 0.0, False)
+    unit = float(values[-1])
+    found = stretches(worth, unit)
+    assert [z for low, high in found for z in range(low, high + 1)] == list(range(40))
+    for low, high in found:
+        lines = tangents(worth, low, high, unit)
+        for z in range(low, high + 1):
+            least = min(offset + slope * z for offset, slope in lines)
+            assert least >= values[z] * (1 - 1e-12) - 1e-12
+            if z in (low, high):
+                assert least == pytest.approx(values[z], abs=1e-8 * unit)
+
+
+def test_hull_by_hand():
+    """Points below a line between others, and those on it, are no corners."""
+    assert hull(np.array([0.0, 0.0, 3.0, 3.5, 4.0, 4.0])).tolist() == [0, 2, 4, 5]
+    assert hull(np.array([1.0])).tolist() == [0]
+    assert hull(np.array([1.0, 1.0, 1.0])).tolist() == [0, 2]
+
+
+def test_ticks_may_stop_a_bound():
+    """What they raise passes through."""
+    instance = made([2], [], job(), slots=2)
+
+    class Stop(Exception):
+        pass
+
+    def stop():
+        raise Stop
+
+    for bound in (aggregated, horizon):
+        with pytest.raises(Stop):
+            bound(instance, tick=stop)

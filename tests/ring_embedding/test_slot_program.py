@@ -1,0 +1,278 @@
+"""One slot: filling, closing and the arc model against enumeration, whatever the gains; and all rings within a slack."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from dlsched.core.limits import Limits
+from dlsched.ring_embedding import exact_slot, slot_program
+from dlsched.ring_embedding.exact_slot import best_slot
+from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
+from dlsched.ring_embedding.near_rings import TooMany, near_rings
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.slot_program import close_slot, fill_slot, gained, rings_within
+from dlsched.solvers.milp import solve_milp
+
+from .small_networks import racks, rings_of, slots_of, switches
+from .small_networks import best_slot as enumerated
+from .test_brute_force import TRIANGLE, job, made
+from .test_campaign import draw
+
+CLOSE = 1e-9
+SOLVED = 1e-6
+
+
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch):
+    """No child processes: they cost a second each."""
+    for module in (slot_program, exact_slot):
+        monkeypatch.setattr(module, "solve_milp", functools.partial(solve_milp, isolated=False))
+
+
+def gains_of(network, rng, kind):
+    """Gains by number of workers that do not fall: concave, steps, or any."""
+    found = {}
+    for place in range(len(network.instance.jobs)):
+        most = int(min(network.most[place], 4))
+        steps = rng.random(most) * rng.choice([1.0, 10.0])
+        if kind == "concave":
+            steps = -np.sort(-steps)
+        elif kind == "step":
+            steps = np.where(np.arange(most) == rng.integers(most), steps, 0.0) if most else steps
+        elif kind == "convex":
+            steps = np.sort(steps) ** 3
+        found[place] = np.concatenate(([0.0], np.cumsum(steps)))
+    return found
+
+
+def fits(network, slot):
+    """What is free was counted rightly, and nothing is overused; rings are rings."""
+    free, spare = network.capacity.copy(), network.bandwidth.copy()
+    for place, (workers, order, links) in slot.rings.items():
+        assert sorted(workers) == sorted(order)
+        assert min(workers.values()) >= 1
+        assert links == network.crossed(order)
+        for server, count in workers.items():
+            free[server] -= count * network.demand[place]
+        for link in links:
+            spare[link] -= network.load[place]
+    assert (free >= 0).all() and (spare >= 0).all()
+    assert free == pytest.approx(slot.free, rel=1e-12, abs=1e-12)
+    assert spare == pytest.approx(slot.spare, rel=1e-12, abs=1e-12)
+
+
+def instances():
+    """Forests and graphs of three and four servers, some at the tolerances."""
+    for seed in range(9):
+        yield racks(5000 + seed, servers=4, count=4, slots=1, most=4)
+        yield switches(5000 + seed, servers=4, count=3, slots=1, most=4)
+        yield draw(500 + seed)
+        yield draw(520 + seed)
+
+
+CASES = [
+    (instance, kind)
+    for n, instance in enumerate(instances())
+    for kind in (("concave", "step", "convex", "any")[n % 4],)
+]
+
+
+def test_best_slot_is_the_best_of_all():
+    """Proven, with a bound that meets; filling alone is between nothing and that, its bound above."""
+    proven = by_closing = 0
+    for number, (instance, kind) in enumerate(CASES):
+        network, rng = Network(instance), np.random.default_rng(number)
+        gains = gains_of(network, rng, kind)
+        best = gained(enumerated(network, None, gains), gains)
+        filled = fill_slot(network, gains, MappingProgram(network))
+        fits(network, filled.slot)
+        assert filled.gain == pytest.approx(gained(filled.slot, gains), rel=1e-12)
+        assert filled.gain <= best * (1 + CLOSE) <= filled.bound * (1 + 2 * CLOSE) + CLOSE
+        found = best_slot(network, gains)
+        fits(network, found.slot)
+        assert found.gain == pytest.approx(best, rel=SOLVED, abs=SOLVED), (number, kind)
+        assert found.bound >= best - SOLVED * max(1.0, best)
+        assert found.proven, (number, kind)
+        proven += filled.proven
+        by_closing += not filled.proven
+    assert min(proven, by_closing) >= 3, (proven, by_closing)
+
+
+def test_closing_begins_where_filling_ended():
+    """It hears of better slots, and never returns a worse one; a start that is the optimum stays."""
+    heard = []
+    for number, (instance, kind) in enumerate(CASES):
+        if instance.paths is not None:
+            continue
+        network, rng = Network(instance), np.random.default_rng(100 + number)
+        gains = gains_of(network, rng, kind)
+        best = enumerated(network, None, gains)
+        filled = fill_slot(network, gains, MappingProgram(network), start=best.rings)
+        assert filled.gain == pytest.approx(gained(best, gains), rel=1e-12)
+        worse = fill_slot(network, gains, MappingProgram(network), limits=Limits(nodes=0))
+        closed = close_slot(network, gains, worse, better=heard.append)
+        fits(network, closed.slot)
+        assert closed.gain >= worse.gain
+        assert closed.gain == pytest.approx(gained(best, gains), rel=SOLVED, abs=SOLVED)
+    assert heard
+
+
+def test_a_start_is_the_least_that_filling_returns():
+    """Any feasible rings."""
+    for number, (instance, kind) in enumerate(CASES[:16]):
+        network, rng = Network(instance), np.random.default_rng(200 + number)
+        gains = gains_of(network, rng, kind)
+        choices = slots_of(network, {place: len(gain) - 1 for place, gain in gains.items()})
+        rings = choices[rng.integers(len(choices))]
+        worth = sum(gains[place][sum(workers.values())] for place, (workers, _, _) in rings.items())
+        assert fill_slot(network, gains, MappingProgram(network), start=rings).gain >= worth * (1 - CLOSE)
+
+
+def test_steps_by_hand():
+    """Three GPUs: a gains 5 with exactly three, b 3 with two, c 1 with each: a alone, though one by one c is first."""
+    instance = made([3], [], job("a"), job("b"), job("c"))
+    network = Network(instance)
+    gains = {0: np.array([0, 0, 0, 5.0]), 1: np.array([0, 0, 3.0, 3.0]), 2: np.array([0, 1.0, 2.0, 3.0])}
+    found = best_slot(network, gains)
+    assert (found.gain, found.bound, {place: found.slot.count(place) for place in found.slot.rings}) == (
+        5.0,
+        pytest.approx(5.0, rel=SOLVED),
+        {0: 3},
+    )
+    gains[1][2:] = 4.5
+    assert best_slot(network, gains).gain == pytest.approx(5.5)
+
+
+def test_bandwidth_by_hand():
+    """Two rings across one link, one at a time: the better across, the other on one server."""
+    instance = made([2, 2], [("s0", "s1", 1.0)], job("a", workers=3), job("b", workers=3))
+    gains = {0: np.array([0, 1.0, 2.0, 3.0]), 1: np.array([0, 1.0, 2.0, 4.0])}
+    assert best_slot(Network(instance), gains).gain == 4 + 1
+    wide = made([2, 2], [("s0", "s1", 1.0)], job("a", workers=3), job("b", workers=3, load=0.0))
+    assert best_slot(Network(wide), gains).gain == 4 + 1
+
+
+@pytest.mark.parametrize("gains", [{}, {0: np.zeros(1)}, {0: np.zeros(3)}, {0: np.array([0.0, 0.0, 0.0, 1e-9])}])
+@pytest.mark.parametrize("paths", [None, ["s0 s1"]])
+def test_nothing_to_gain(gains, paths):
+    """No jobs, no workers, no gain, hardly any."""
+    network = Network(made([2, 2], [("s0", "s1", 1.0)], job(), paths=paths))
+    found = best_slot(network, gains)
+    assert found.proven
+    assert found.gain == pytest.approx(sum(gain[-1] for gain in gains.values()), abs=1e-6)
+
+
+def within(network, gains, relaxation, delta):
+    """The same rings by enumeration, as (job, workers), with how far each is from the limit."""
+    found = {}
+    for place, gain in gains.items():
+        surplus = {}
+        for workers, _, _ in rings_of(network, place, len(gain) - 1):
+            (order,) = network.orders(workers)
+            price = sum(
+                count * float(network.demand[place] @ relaxation.server[server]) for server, count in workers.items()
+            )
+            price += network.load[place] * sum(float(relaxation.link[link]) for link in network.crossed(order))
+            if all(network.bandwidth[link] >= network.load[place] for link in network.crossed(order)):
+                surplus[tuple(sorted(workers.items()))] = float(gain[sum(workers.values())]) - price
+        best = max([0.0, *surplus.values()])
+        found |= {(place, workers): delta - (best - value) for workers, value in surplus.items()}
+    return found
+
+
+@pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 1.0, 5.0])
+def test_all_rings_within_a_slack(part):
+    """At random prices, of everything or of nothing: those of the enumeration, no more and no less."""
+    counted = dropped = 0
+    for seed in range(12):
+        instance = racks(6000 + seed, servers=5, count=2, slots=1, most=4)
+        network, rng = Network(instance), np.random.default_rng(seed)
+        gains = gains_of(network, rng, "any")
+        server = rng.random(network.capacity.shape) * rng.integers(0, 2, size=network.capacity.shape) * 2
+        link = rng.random(len(network.bandwidth)) * rng.integers(0, 2, size=len(network.bandwidth))
+        relaxation = Relaxation(0.0, 0.0, (), server, link)
+        delta = part * max(float(gain[-1]) for gain in gains.values()) + CLOSE
+        rings = rings_within(network, gains, relaxation, delta)
+        found = [(place, tuple(sorted(workers.items()))) for place, (workers, _, _) in rings]
+        assert len(set(found)) == len(found)
+        for place, (workers, order, links) in rings:
+            assert links == network.crossed(order) and sorted(order) == sorted(workers)
+            assert sum(workers.values()) < len(gains[place])
+        for ring, room in within(network, gains, relaxation, delta).items():
+            if abs(room) > CLOSE / 2:
+                assert (ring in found) == (room > 0), (seed, ring, room)
+                counted += room > 0
+                dropped += room < 0
+    assert counted and (dropped or part == 5.0)
+
+
+def test_too_many_rings():
+    """More than the limit ends the search."""
+    instance = made([4] * 6, [(f"s{n}", "hub", 9.0) for n in range(6)], job(workers=6), switches=["hub"])
+    network = Network(instance)
+    free = np.zeros(6), np.zeros(len(network.bandwidth)), [0.0] * 7
+    with pytest.raises(TooMany):
+        near_rings(network, 0, *free, 100)
+    assert len(near_rings(network, 0, *free, 10_000)) == len(rings_of(network, 0, 6))
+
+
+def test_closing_with_too_many_rings_is_honest(monkeypatch):
+    """It returns what filling found, unproven, with its bound."""
+    monkeypatch.setattr(slot_program, "RINGS", 1)
+    instance = made([3], [], job("a"), job("b"), job("c"))
+    gains = {0: np.array([0, 0, 0, 5.0]), 1: np.array([0, 0, 4.5, 4.5]), 2: np.array([0, 0, 4.0, 4.0])}
+    found = best_slot(Network(instance), gains)
+    assert found.gain <= 5 <= found.bound
+
+
+def test_earlier_slots_do_not_matter():
+    """The program of a slot of a longer instance is that of the same servers and jobs in one slot."""
+    for seed in range(4):
+        instance = switches(7000 + seed, servers=3, count=3, slots=3)
+        jobs = [record.model_copy(update={"arrival_slot": 1}) for record in instance.jobs]
+        alone = instance.model_copy(update={"slots": 1, "jobs": jobs})
+        gains = gains_of(Network(alone), np.random.default_rng(seed), "any")
+        assert best_slot(Network(instance), gains).gain == pytest.approx(
+            best_slot(Network(alone), gains).gain, rel=SOLVED
+        )
+
+
+def test_a_forest_and_its_paths_are_one_problem():
+    """The same network with its paths listed: mappings in a tree, and walks with the arc model."""
+    for seed in range(8):
+        forest = racks(8000 + seed, servers=3, count=3, slots=1)
+        network = Network(forest)
+        ids = [node.id for node in forest.nodes]
+        neighbours = {name: [] for name in ids}
+        for link in forest.links:
+            neighbours[link.ends[0]].append(link.ends[1])
+            neighbours[link.ends[1]].append(link.ends[0])
+
+        def route(here, there, seen, neighbours=neighbours):
+            if here == there:
+                return [here]
+            for after in neighbours[here]:
+                if after not in seen:
+                    rest = route(after, there, seen | {after})
+                    if rest:
+                        return [here, *rest]
+            return None
+
+        servers = [server.id for server in forest.servers]
+        routes = [route(a, b, {a}) for n, a in enumerate(servers) for b in servers[n + 1 :]]
+        paths = [{"ends": (nodes[0], nodes[-1]), "nodes": nodes} for nodes in routes if nodes]
+        listed = Network(forest.model_copy(update={"paths": paths}))
+        gains = gains_of(network, np.random.default_rng(seed), "any")
+        most = {place: len(gain) for place, gain in gains.items()}
+        shared = {place: gain[: min(most[place], int(listed.most[place]) + 1)] for place, gain in gains.items()}
+        assert best_slot(listed, shared).gain == pytest.approx(best_slot(network, shared).gain, rel=SOLVED)
+
+
+def test_a_cycle_by_hand():
+    """Around the triangle once each way: two rings of three."""
+    instance = made([2, 2, 2], TRIANGLE, job("a"), job("b"), paths=["s0 s1", "s1 s2", "s2 s0"])
+    gains = dict.fromkeys((0, 1), np.array([0.0, 1.0, 2.0, 5.0]))
+    found = best_slot(Network(instance), gains)
+    assert (found.gain, found.proven) == (10.0, True)
+    assert {order for _, order, _ in found.slot.rings.values()} != {found.slot.rings[0][1]}
