@@ -34,7 +34,10 @@ RUN = ("quickstart.md", *(f"{family}.md" for family in FAMILIES))
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (  # what differs from run to run, or from version to version
     (r"\d+\.\d{3} s\b", "TIME"),
-    (r"\b(knapsack|dp|slots|columns|generation|branching|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+", r"\1 VERSION"),
+    (
+        r"\b(knapsack|dp|slots|columns|generation|branching|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+",
+        r"\1 VERSION",
+    ),
     (r"─+", "─"),
     (r"\s+", " "),
 )
@@ -151,6 +154,29 @@ def test_every_field_of_a_result_is_documented():
     section = (DOCS / "formats.md").read_text(encoding="utf-8").split("## Results")[1].split("| status |")[0]
     named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert named == list(ring_allocation.solve(ring_allocation.example()).as_data())
+
+
+def test_every_row_of_a_ring_certificate_is_documented():
+    """Rows of certificates of one pool, all slots, columns and one slot fit the table of formats.md, and all of it is used."""
+    page = (DOCS / "formats.md").read_text(encoding="utf-8")
+    section = page.split("### Certificates of ring embedding\n")[1].split("\n## ")[0]
+    named = re.findall(r"^\| `([\w<>]+)` \|", section, re.MULTILINE)
+    folder = ROOT / "instances" / "ring_embedding"
+    found = set()
+    for name, method in (
+        ("mixed-6x4x3-seed1", "aggregated"),
+        ("mixed-6x4x3-seed1", "horizon"),
+        ("servers-on-the-way", "columns"),
+        ("thin-uplink", "columns"),
+    ):
+        certificate = dlsched.solve(dlsched.read(folder / f"{name}.json"), method=method).certificate
+        found |= {(certificate.formulation, row) for row, price in certificate.rows.items() if price}
+    rows = {row for _, row in found}
+    patterns = {name: re.compile(re.sub(r"<\w+>", r"\\w+(\\.\\w+)?", name)) for name in named}
+    assert not [row for row in rows if not any(pattern.fullmatch(row) for pattern in patterns.values())]
+    assert not [name for name, pattern in patterns.items() if not any(map(pattern.fullmatch, rows))]
+    assert {formulation for formulation, _ in found} == {"aggregated", "horizon", "columns", "slot"}
+    assert all(f"`{formulation}`" in section for formulation, _ in found)
 
 
 def test_every_command_and_option_is_documented():

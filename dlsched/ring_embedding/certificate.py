@@ -20,7 +20,8 @@ Let z_i be the worker-slots of an embedding and y its rings. With p_is = pi_i - 
     V_ie = max over rings of at most N_i workers, y_s <= what fits:  sum_s p_is y_s - b_i sum_(links crossed) price
 
 since capacity - use >= 0 and n_i(t) = sum_s y_is[t]; no ring: 0. In a forest a ring crosses every link between two of its
-servers in each direction at least once; so ``tree`` finds V_ie. Without prices of links it takes the cheapest servers first.
+servers in each direction at least once, and none with B_e < b_i; so ``tree`` finds V_ie. Without prices of links it takes
+the cheapest servers first that links with B_e >= b_i connect; and no job has more workers in a slot than those hold.
 
 *Duals of* ``slot``, where every job has one slot: without prices pi_i the utilities stay in the slot,
 
@@ -154,13 +155,27 @@ class Limits:
             by_class = [fits(instance, job, list(demands), number) for number in range(max(of) + 1)]
             self.fits.append([by_class[number] for number in of])
         self.tree = Tree(instance) if instance.paths is None else None
+        self.closed = [self._closed(job) for job in range(len(instance.jobs))]
+        self._parts: dict[frozenset[int], list[list[int]]] = {}
         self.most = [self._most(job) for job in range(len(instance.jobs))]
         self.total = [most_worker_slots(instance, job, most) for job, most in enumerate(self.most)]
 
+    def parts(self, job: int) -> list[list[int]]:
+        """Servers that a ring of the job can have together, by listed paths maybe more."""
+        closed = self.closed[job]
+        if closed not in self._parts:
+            whole = [list(range(len(self.instance.servers)))]
+            self._parts[closed] = whole if self.tree is None else self.tree.parts(closed)
+        return self._parts[closed]
+
+    def _closed(self, job: int) -> frozenset[int]:
+        """Links of a forest too narrow for the job, by more than the checker tolerates and floats round."""
+        load = self.instance.jobs[job].bandwidth_bytes_per_s
+        widths = [link.bandwidth_bytes_per_s for link in self.instance.links] if self.tree is not None else []
+        return frozenset(link for link, width in enumerate(widths) if load > width + 2e-9 * max(1.0, width))
+
     def _most(self, job: int) -> int:
-        together = sum(self.fits[job])
-        if self.tree is not None:
-            together = max(sum(self.fits[job][server] for server in part) for part in self.tree.parts())
+        together = max(sum(self.fits[job][server] for server in part) for part in self.parts(job))
         return min(self.instance.jobs[job].max_workers, together)
 
     def worth(self, job: int, price: Fraction | None) -> list[Fraction]:
@@ -216,8 +231,10 @@ class _Prices:
         room = limit.fits[job]
         load = Fraction(self.instance.jobs[job].bandwidth_bytes_per_s)
         if limit.tree is None or not load or not any(self.links.values()):
-            least = _cheapest([(paid[held], sum(room[s] for s in servers)) for held, servers in alike.items()])
-            return max(value - price for value, price in zip(worth, least, strict=False))
+            offers = [[(paid[held], sum(room[s] for s in servers)) for held, servers in alike.items()]]
+            if limit.closed[job]:
+                offers = [[(paid[tuple(self.at[s])], room[s]) for s in part] for part in limit.parts(job)]
+            return max(value - price for each in offers for value, price in zip(worth, _cheapest(each), strict=False))
         by_server = [paid[tuple(held)] for held in self.at]
         crossed = {link: load * each for link, each in self.links.items()}
         return max(
@@ -225,7 +242,7 @@ class _Prices:
             + [
                 worth[size] - price
                 for size in range(1, len(worth))
-                if (price := limit.tree.cheapest(by_server, room, size, crossed)) is not None
+                if (price := limit.tree.cheapest(by_server, room, size, crossed, limit.closed[job])) is not None
             ]
         )
 

@@ -285,10 +285,9 @@ METHODS = {
     method.name: method
     for method in (
         Method("exact", "exact", run_exact),
-        Method("span", "exact", run_span, solvers=("highs", "cbc", "scip")),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
         Method("arc", "exact", run_arc, solvers=("highs", "cbc", "scip")),
         Method("circuit", "exact", run_circuit, solvers=("cpsat",)),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
         Method("plan", "heuristic", run_plan),
         Method("slot-greedy", "heuristic", run_slot_greedy, guarantees.HALF),
         Method("gadget", "heuristic", run_gadget, seeded=True),

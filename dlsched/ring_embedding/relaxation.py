@@ -1,4 +1,8 @@
-"""Upper bounds without rings: capacities alone, by epoch and class of servers; what proves them stands in ``certificate``."""
+"""Upper bounds without rings: capacities, by epoch and class of servers; what proves them stands in ``certificate``.
+
+Of links they know one thing: in a forest a job has no more workers in a slot than servers hold that links wide enough for it
+connect.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

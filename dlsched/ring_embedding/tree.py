@@ -4,7 +4,7 @@ A link is crossed when some, but not all n, workers are below it. f_v(k), the le
 workers below node v, adds up over the subtrees of v; it is None where k do not fit. O(V n^2) for V nodes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 
 from dlsched.ring_embedding.instance import Instance
@@ -33,19 +33,24 @@ class Tree:
                         waiting.append(there)
         self.server = {place[server.id]: number for number, server in enumerate(instance.servers)}
 
-    def parts(self) -> list[list[int]]:
-        """Servers of every tree."""
+    def parts(self, closed: Set[int] = frozenset()) -> list[list[int]]:
+        """Servers of every tree, when these links are taken away."""
         top: dict[int, int] = {}
         found: dict[int, list[int]] = {}
         for node in self.order:
             above = self.above[node]
-            top[node] = node if above is None else top[above[0]]
+            top[node] = node if above is None or above[1] in closed else top[above[0]]
             if node in self.server:
                 found.setdefault(top[node], []).append(self.server[node])
         return list(found.values())
 
     def cheapest(
-        self, paid: Sequence[Fraction], room: Sequence[int], size: int, prices: Mapping[int, Fraction]
+        self,
+        paid: Sequence[Fraction],
+        room: Sequence[int],
+        size: int,
+        prices: Mapping[int, Fraction],
+        closed: Set[int] = frozenset(),
     ) -> Fraction | None:
         """Return the least price of a ring of so many workers, None where no tree holds it.
 
@@ -57,6 +62,8 @@ class Tree:
             Workers, >= 1.
         prices
             Of crossing a link, by its position.
+        closed
+            Links that the ring may not cross.
         """
         below: dict[int, list[Fraction | None]] = {}
         least: Fraction | None = None
@@ -71,8 +78,11 @@ class Tree:
                 if found is not None:
                     least = found if least is None else min(least, found)
                 continue
-            price = prices.get(above[1], Fraction(0))
-            crossed = [value if value is None or k in (0, size) else value + price for k, value in enumerate(values)]
+            price = None if above[1] in closed else prices.get(above[1], Fraction(0))
+            crossed = [
+                value if k in (0, size) else None if value is None or price is None else value + price
+                for k, value in enumerate(values)
+            ]
             below[above[0]] = _together(below[above[0]], crossed)
         return least
 

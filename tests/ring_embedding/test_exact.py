@@ -57,24 +57,24 @@ def agrees(instance):
     assert result.bound >= best - SOLVED * max(1.0, best)
 
 
-@profile(80)
+@profile(60)
 @given(ring_embedding_instances())
 def test_exact_is_brute_force(instance):
     """On what breaks embeddings."""
     agrees(instance)
 
 
-@profile(30)
-@given(ring_embedding_instances(max_servers=4, max_workers=4, max_slots=2, concave=False))
+@profile(20)
+@given(ring_embedding_instances(max_slots=2, max_workers=4, concave=False))
 def test_exact_is_brute_force_on_s_shapes(instance):
-    """Four servers, four workers, at least one S-shape."""
+    """Four workers, at least one S-shape."""
     agrees(instance)
 
 
 @pytest.mark.parametrize("forest", [True, False])
 def test_exact_is_brute_force_in_one_slot(forest):
     """Rings that compete for thin links."""
-    for seed in range(50, 62):
+    for seed in range(50, 55):
         agrees(one_slot(seed, forest=forest))
 
 
@@ -154,7 +154,7 @@ def scaled(instance, by_resource, bandwidth, rate):
     return Instance(**data)
 
 
-SAMPLE = [300, 301, 302, 305, 308, 311, 314, 317, 320, 323]
+SAMPLE = [300, 301, 302, 305, 308, 311]
 
 
 def test_names_and_orders_do_not_matter():
@@ -219,9 +219,9 @@ def test_the_same_call_has_the_same_answer():
     assert again[0].seed == 3
 
 
-OPEN = racks(3, servers=6, count=6, slots=4, most=4)
-ALONE = racks(12, servers=8, count=8, slots=1, most=4)
-LISTED = switches(5, servers=5, count=5, slots=3)
+OPEN = racks(3, servers=4, count=4, slots=3)
+ALONE = racks(12, servers=5, count=5, slots=1)
+LISTED = switches(5, servers=4, count=3, slots=2)
 METHODS = [
     "exact",
     "milp",
@@ -266,7 +266,7 @@ def test_a_start_is_held():
 @pytest.mark.parametrize("instance", [OPEN, ALONE, LISTED], ids=["open", "alone", "listed"])
 def test_a_node_limit_keeps_answer_and_bound(instance):
     """Few nodes or many: a checked answer, a bound not below any, and true statuses."""
-    found = [solve(instance, limits=Limits(nodes=nodes)) for nodes in (1, 5, 50)]
+    found = [solve(instance, limits=Limits(nodes=nodes)) for nodes in (1, 20)]
     best = max(result.objective for result in found)
     for result in found:
         assert result.status in ("node_limit", "optimal", "feasible")
@@ -277,7 +277,7 @@ def test_a_node_limit_keeps_answer_and_bound(instance):
 
 
 @pytest.mark.parametrize("instance", [OPEN, ALONE, LISTED], ids=["open", "alone", "listed"])
-@pytest.mark.parametrize("after", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("after", [1, 2, 4])
 def test_an_interrupt_keeps_the_best_answer(instance, after):
     """Ctrl-C after some reports: the best that was reported, checked, with the best bound."""
     reported = []
@@ -289,7 +289,8 @@ def test_an_interrupt_keeps_the_best_answer(instance, after):
 
     result = solve(instance, progress=progress)
     if len(reported) < after:
-        pytest.skip("it ended before")
+        assert result.status is TerminationStatus.OPTIMAL
+        return
     assert result.status is TerminationStatus.INTERRUPTED
     assert check(instance, result.solution) == []
     assert result.objective == max(now.objective for now in reported if now.objective is not None)
@@ -315,7 +316,7 @@ def test_without_a_proof_it_says_so(monkeypatch):
     """Neither slots nor programs: feasible, with a sentence."""
     monkeypatch.setattr(methods, "SMALL", 0)
     counted = 0
-    for seed in range(20):
+    for seed in range(9):
         result = solve(draw(600 + seed))
         assert result.status in ("optimal", "feasible")
         if result.status is TerminationStatus.FEASIBLE:

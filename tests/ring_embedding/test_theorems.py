@@ -41,7 +41,7 @@ def greedy(instance):
     return result
 
 
-@profile(30)
+@profile(25)
 @given(ring_embedding_instances(forest=True, concave=True))
 def test_half_of_the_optimum_in_forests_with_concave_utilities(instance):
     """At least, and at most the optimum; so says the record of the method."""
