@@ -58,6 +58,8 @@ REPORTED = {
 }
 """Total utility by number of jobs, read off Fig. 4 of Yu et al., INFOCOM 2022."""
 
+BASELINES = ("drf", "las", "fifo")
+DRAWN = ("plan", "gadget", "published", "density", *BASELINES)
 HEIGHTS = (1.0, 100.0)
 """Of the paper's sigmoids; drawn uniformly here."""
 
@@ -248,21 +250,20 @@ def bars_text(found: dict[Setting, list[Case]]) -> str:
 
 def beside_text(found: dict[Setting, list[Case]]) -> str:
     """The baselines over GADGET, and the paper's ratios of them."""
-    names = ("drf", "las", "fifo")
     rows = [
         [
             f"the paper, {jobs} jobs, 50 servers, 200 slots",
             "?",
-            *(f"{figures[name] / figures['published']:.2f}" for name in names),
+            *(f"{figures[name] / figures['published']:.2f}" for name in BASELINES),
         ]
         for jobs, figures in REPORTED.items()
     ]
     for setting, cases in found.items():
         over = [
-            interval([case.runs[name].utility / case.runs["gadget"].utility for case in cases], 2) for name in names
+            interval([case.runs[name].utility / case.runs["gadget"].utility for case in cases], 2) for name in BASELINES
         ]
         rows.append([setting.title, f"{mean(case.load for case in cases):.2f}", *over])
-    columns = ["setting", "load", *(f"{NAMES[name]} / GADGET" for name in names)]
+    columns = ["setting", "load", *(f"{NAMES[name]} / GADGET" for name in BASELINES)]
     return "## Baselines over GADGET\n\nTotal utility over that of `gadget`, repaired.\n\n" + markdown(columns, rows)
 
 
@@ -284,15 +285,22 @@ def ranked(cases: Sequence[Case]) -> str:
     return "; ".join(f"{', '.join(NAMES[name] for name in names)} {ratio}" for ratio, names in groups)
 
 
+def over_gadget(cases: Sequence[Case]) -> str:
+    """The load, and how much of GADGET's utility the baselines reach."""
+    ratios = (mean(case.runs[name].utility / case.runs["gadget"].utility for case in cases) for name in BASELINES)
+    return f"{', '.join(f'{ratio:.2f}' for ratio in ratios)} (load {mean(case.load for case in cases):.2f})"
+
+
 def meaning(found: dict[Setting, list[Case]]) -> str:
     """What the figures say, in words."""
     sigmoid, few, roots, _, scarce, _, short = (found[setting] for setting in PLACES)
     low, high = HEIGHTS
     expected, deviation = (low + high) / 2, (high - low) / 12**0.5
-    lines = []
+    lines, ratios = [], []
     for jobs, figures in REPORTED.items():
         reached = figures["published"]
         away = (reached - expected * jobs) / (deviation * jobs**0.5)
+        ratios.append(f"{', '.join(f'{figures[name] / reached:.2f}' for name in BASELINES)} (at {jobs} jobs)")
         lines.append(
             f"its GADGET earns {reached / jobs:.1f} a job of {jobs}, {away:+.1f} standard deviations from that"
         )
@@ -305,7 +313,7 @@ def meaning(found: dict[Setting, list[Case]]) -> str:
         f"- At the paper's ranges, sigmoids, load {load:.3f} (40 jobs {mean(case.load for case in few):.3f}): "
         f"{ranked(sigmoid)}. GPUs are plentiful, so the baselines do not lose: past its midpoint (300 to 3000, at 50 to 500 a "
         f"worker-slot) a job gains nothing more, and the cluster has {1 / load:.0f} times the worker-slots that all jobs want. "
-        "Who serves every job at all, in whatever order and with however few workers, reaches the ceiling. Budgets (1000 "
+        "Who serves every job at all reaches the ceiling, in whatever order, and nearly so with one worker a job. Budgets (1000 "
         "GPU-slots or more) do not bind, and links (10 Gbit/s or more, rings up to 5) hold most rings.\n"
         f"- GADGET loses there, and not to contention: {blind:.0f} of 100 jobs are blind. With a steepness in (0, 1] and a "
         "midpoint of hundreds the sigmoid is a step; what a slot adds before the last one is in effect 0, and a method that "
@@ -321,8 +329,10 @@ def meaning(found: dict[Setting, list[Case]]) -> str:
         "- The paper's figures are not comparable one to one: its instances are not public, its arrivals are a Google "
         "trace's and ours are bursts, and we draw uniformly from its ranges, of which it states the ends alone. With "
         f"uniform heights from {low:g} to {high:g} a job served whole earns {expected} in the mean, and {'; '.join(lines)}. "
-        "So its 40 jobs, at least, are not drawn as ours. Its baselines reach a quarter to two thirds of GADGET; ours do so "
-        "only under contention (next table), which its ranges as stated do not bring about.\n"
+        "So its 40 jobs, at least, are not drawn as ours. Its `drf`, `las` and `fifo` reach "
+        f"{' and '.join(ratios)} of GADGET. Ours come to the like only under contention, which the ranges as stated do not "
+        f"bring about: with sigmoids on 10 servers {over_gadget(found[HORIZONS[-2]])}, and {over_gadget(found[HORIZONS[-1]])}; "
+        f"with square roots {over_gadget(scarce)}.\n"
     )
 
 
@@ -337,8 +347,8 @@ def draw(found: dict[Setting, list[Case]], picture: Path) -> None:
 
     figure, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     loads = [mean(case.load for case in cases) for cases in found.values()]
-    names = [name for name in NAMES if name not in ("exact", "published")]
-    for name, colour, marker in zip(names, itertools.cycle(COLOURS), "os^DvPX*", strict=False):
+    names = [name for name in NAMES if name in DRAWN]
+    for name, colour, marker in zip(names, COLOURS, "os^DvPX*", strict=False):
         ratios = [mean(case.ratio(name) for case in cases) for cases in found.values()]
         axes.semilogx(loads, ratios, color=colour, marker=marker, markersize=5.5, label=NAMES[name].replace("`", ""))
     axes.set_xticks(loads, [f"{load:.2g}" for load in loads])
@@ -365,7 +375,7 @@ def main() -> None:
     if options.seeds < 2:
         parser.error("--seeds: an interval needs at least 2")
     tables, horizons, seeds = (QUICK, QUICK_HORIZONS, 2) if quick else (PLACES, HORIZONS, options.seeds)
-    settings = list(dict.fromkeys([*tables, *horizons]))
+    settings = sorted({*tables, *horizons}, key=lambda each: (each.preset, -each.servers, -each.jobs, -each.slots))
     command = f"python benchmarks/rings.py{'' if seeds == SEEDS else f' --seeds {seeds}'}"
     began = time.perf_counter()
     with ProcessPoolExecutor(2, initializer=warm) as pool:

@@ -15,3 +15,13 @@ def plain_labels(ids: Sequence[str], letter: str) -> list[str]:
     if all(map(_PLAIN.fullmatch, ids)) and len({name.lower() for name in ids}) == len(ids):
         return list(ids)
     return [f"{letter}{place}" for place in range(len(ids))]
+
+
+def separable_labels(ids: Sequence[str], letter: str) -> list[str]:
+    """Return plain labels without underscores, so that names joined by them stay different.
+
+    >>> separable_labels(["a", "b"], "j"), separable_labels(["a_b", "c"], "j")
+    (['a', 'b'], ['j0', 'j1'])
+    """
+    labels = plain_labels(ids, letter)
+    return [f"{letter}{place}" for place in range(len(labels))] if any("_" in label for label in labels) else labels

@@ -6,6 +6,7 @@ worker-slots in the others. Total utility never falls. Ours; no guarantee beyond
 
 from collections.abc import Callable
 
+from dlsched.core.limits import Limits
 from dlsched.ring_embedding.mapping_program import MappingProgram
 from dlsched.ring_embedding.plan import Plan
 from dlsched.ring_embedding.slot_program import fill_slot, gained
@@ -14,8 +15,18 @@ ROUNDS = 20
 _GAIN = 1e-9  # relative; less is rounding
 
 
-def ascend(plan: Plan, *, tick: Callable[[], None] | None = None, better: Callable[[], None] | None = None) -> None:
-    """Improve a plan in place; ``tick`` may raise to stop between slots, ``better`` is called when a slot improved."""
+def ascend(
+    plan: Plan,
+    *,
+    limits: Callable[[], Limits] = Limits,
+    tick: Callable[[], None] | None = None,
+    better: Callable[[], None] | None = None,
+) -> None:
+    """Improve a plan in place.
+
+    ``limits``: what is left for the next program; ``tick`` may raise to stop between slots; ``better`` is called when a
+    slot improved.
+    """
     network, program = plan.network, MappingProgram(plan.network)
     for _ in range(ROUNDS):
         before = plan.objective()
@@ -30,7 +41,7 @@ def ascend(plan: Plan, *, tick: Callable[[], None] | None = None, better: Callab
                     values = plan.worths[job].values
                     gains[job] = values[other : other + most + 1] - values[other]
             start = {job: placed for job, placed in slot.rings.items() if job in gains}
-            found = fill_slot(network, gains, program, start=start, tick=tick)
+            found = fill_slot(network, gains, program, start=start, tick=tick, limits=limits())
             if found.gain > gained(slot, gains) + _GAIN * max(1.0, before):
                 plan.replace(number, found.slot)
                 if better is not None:

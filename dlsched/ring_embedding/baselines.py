@@ -168,9 +168,12 @@ def _slot_by_slot(instance: Instance, fill_slot: FillSlot, workers: int | None, 
     fixed = [_closed(network, job, min(int(most), workers or int(most))) for job, most in enumerate(network.most)]
     slots: dict[int, Slot] = {}
     before = Slot(network)
-    for number in range(1, instance.slots + 1):
+    last = max(job.arrival_slot for job in instance.jobs)
+    for number in range(min(job.arrival_slot for job in instance.jobs), instance.slots + 1):
         if tick is not None:
             tick()
+        if number > last and not progress.available(number):
+            break
         slots[number] = before = fill_slot(network, progress, fixed, number, before)
         progress.add(before)
     return embedding(network, slots)

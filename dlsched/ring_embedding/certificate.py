@@ -42,7 +42,7 @@ from functools import cached_property
 import numpy as np
 
 from dlsched.core.certificate import Certificate, DualsCertificate, exact_sum
-from dlsched.core.labels import plain_labels
+from dlsched.core.labels import separable_labels
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rows import Row, classes, epochs, fits, loose, most_worker_slots, rows
 from dlsched.ring_embedding.tree import Tree
@@ -75,7 +75,7 @@ def aggregated_value(instance: Instance, prices: Mapping[str, float]) -> Fractio
     """Bound that one price for all slots and servers proves; errors as ``verify``."""
     demands = rows(instance)
     members, _ = classes(instance)
-    limit = Limits(instance, demands)
+    limit = Most(instance, demands)
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
     known = {f"pool_{row.name}": row for row in demands}
     _require_rows(prices, known)
@@ -95,9 +95,9 @@ def prices_value(instance: Instance, prices: Mapping[str, float], *, alone: bool
         raise ValueError("duals of the formulation 'slot' are for jobs with one slot")
     demands = rows(instance)
     members, _ = classes(instance)
-    limit = Limits(instance, demands)
-    jobs = plain_labels([job.id for job in instance.jobs], "j")
-    servers = plain_labels([server.id for server in instance.servers], "s")
+    limit = Most(instance, demands)
+    jobs = separable_labels([job.id for job in instance.jobs], "j")
+    servers = separable_labels([server.id for server in instance.servers], "s")
     spans = epochs(instance)
     by_epoch: dict[int, _Prices] = {span.first: _Prices(instance, demands) for span in spans}
     totals = {} if alone else dict.fromkeys((f"total_{label}" for label in jobs), Fraction(0))
@@ -144,7 +144,7 @@ def prices_value(instance: Instance, prices: Mapping[str, float], *, alone: bool
     return exact_sum(parts)
 
 
-class Limits:
+class Most:
     """How many workers a job may have, on each server, in a slot and over all slots."""
 
     def __init__(self, instance: Instance, demands: Sequence[Row]) -> None:
@@ -159,6 +159,7 @@ class Limits:
         self._parts: dict[frozenset[int], list[list[int]]] = {}
         self.most = [self._most(job) for job in range(len(instance.jobs))]
         self.total = [most_worker_slots(instance, job, most) for job, most in enumerate(self.most)]
+        self.most = [min(most, total) for most, total in zip(self.most, self.total, strict=True)]
 
     def parts(self, job: int) -> list[list[int]]:
         """Servers that a ring of the job can have together, by listed paths maybe more."""
@@ -221,7 +222,7 @@ class _Prices:
             parts.append(price * loose(self.instance.links[link].bandwidth_bytes_per_s))
         return exact_sum(parts)
 
-    def best_ring(self, job: int, worth: Sequence[Fraction], limit: Limits) -> Fraction:
+    def best_ring(self, job: int, worth: Sequence[Fraction], limit: Most) -> Fraction:
         """What the best ring of the job is worth above the prices; ``worth`` of n workers, from 0 to the most."""
         alike = self._alike
         paid = {
@@ -232,7 +233,7 @@ class _Prices:
         load = Fraction(self.instance.jobs[job].bandwidth_bytes_per_s)
         if limit.tree is None or not load or not any(self.links.values()):
             offers = [[(paid[held], sum(room[s] for s in servers)) for held, servers in alike.items()]]
-            if limit.closed[job]:
+            if len(limit.parts(job)) > 1:
                 offers = [[(paid[tuple(self.at[s])], room[s]) for s in part] for part in limit.parts(job)]
             return max(value - price for each in offers for value, price in zip(worth, _cheapest(each), strict=False))
         by_server = [paid[tuple(held)] for held in self.at]

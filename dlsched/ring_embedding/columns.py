@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dlsched.core.certificate import DualsCertificate, rounded_up
 from dlsched.core.errors import SolverError
-from dlsched.core.labels import plain_labels
+from dlsched.core.labels import separable_labels
 from dlsched.ring_embedding.certificate import prices_value
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
@@ -44,7 +44,7 @@ def columns_certificate(
     instance: Instance, pi: Sequence[float], relaxations: Mapping[Epoch, Relaxation]
 ) -> DualsCertificate:
     """Prices of worker-slots, and those of the relaxation of every epoch; links have none where paths are listed."""
-    labels = plain_labels([job.id for job in instance.jobs], "j")
+    labels = separable_labels([job.id for job in instance.jobs], "j")
     prices = {f"total_{label}": float(price) for label, price in zip(labels, pi, strict=True)}
     for epoch, relaxation in relaxations.items():
         prices |= _named(instance, epoch, relaxation)
@@ -52,8 +52,8 @@ def columns_certificate(
 
 
 def _named(instance: Instance, epoch: Epoch, relaxation: Relaxation) -> dict[str, float]:
-    servers = plain_labels([server.id for server in instance.servers], "s")
-    resources = plain_labels(instance.resources, "r")
+    servers = separable_labels([server.id for server in instance.servers], "s")
+    resources = separable_labels(instance.resources, "r")
     units = {row.name: row for row in rows(instance)}
     prices: dict[str, float] = {}
     for r, (label, name) in enumerate(zip(resources, instance.resources, strict=True)):
@@ -86,7 +86,7 @@ class Columns:
         self.spans = epochs(instance)
         self.program = MappingProgram(network)
         self.points: list[tuple[int, Floats]] = []
-        labels = plain_labels([job.id for job in instance.jobs], "j")
+        labels = separable_labels([job.id for job in instance.jobs], "j")
         self.pi: Floats = np.array([relaxed.certificate.rows.get(f"total_{label}", 0.0) for label in labels])
         self.bound = np.inf
         self.relaxations: dict[Epoch, Relaxation] = {}

@@ -20,6 +20,7 @@ def gadget(
     repair: bool = True,
     tries: int = 10,
     tick: Callable[[], None] | None = None,
+    stopped: Callable[[Embedding], None] | None = None,
 ) -> Embedding:
     """Embed rings slot by slot.
 
@@ -36,6 +37,8 @@ def gadget(
         As ``g_vne`` takes it.
     tick
         Called in every round of every linear program; it may raise to stop.
+    stopped
+        As ``slot_greedy`` takes it.
 
     Guarantee: 1/(3 Gamma + 1) of the optimum, Gamma the largest ring size, for concave mu, with overuse of probability at
     most |V|^-4 and |E|^-4 a slot (Theorem 10). None for a sigmoid with a midpoint > 0, or with repair.
@@ -50,4 +53,4 @@ def gadget(
             programs.append(MappingProgram(network))
         return g_vne(network, gains, rng, tries=tries, repair=repair, program=programs[0], tick=tick).slot
 
-    return slot_greedy(instance, solve_slot, tick)
+    return slot_greedy(instance, solve_slot, tick, stopped)

@@ -13,7 +13,8 @@ def applies(instance: Instance) -> bool:
 
 
 HALF = Guarantee(
-    "at least 1/2 of the optimum when utilities are concave and the network is a forest; nothing for a sigmoid",
+    "at least 1/2 of the optimum when utilities are concave, the network is a forest and every slot was proven; "
+    "nothing for a sigmoid",
     applies,
     lambda instance, optimum: optimum / 2 * (1 - _ROUNDING),
 )

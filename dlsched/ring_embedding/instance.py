@@ -156,7 +156,7 @@ class Job(BaseModel):
     arrival_slot: Count = 1
     max_workers: Count
     demand: Annotated[_Amounts, Field(min_length=1)]
-    budget: _Amounts = FrozenMapping({})
+    budget: _Amounts = Field(default_factory=lambda: FrozenMapping({}))
     bandwidth_bytes_per_s: _Amount
     rate: _Size
     utility: Utility

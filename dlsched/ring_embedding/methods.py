@@ -1,6 +1,6 @@
 """The methods of ring_embedding by name, as ``solve`` and the command line run them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,13 @@ from dlsched.ring_embedding.columns import Columns, slot_certificate
 from dlsched.ring_embedding.exact_slot import best_slot
 from dlsched.ring_embedding.gadget import gadget
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.mapping_program import Relaxation
+from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot, embedding
 from dlsched.ring_embedding.plan import Plan, whole_totals
 from dlsched.ring_embedding.relaxation import Relaxed
-from dlsched.ring_embedding.slot_greedy import Gains, slot_greedy
+from dlsched.ring_embedding.slot_greedy import Gains, Progress, slot_greedy
+from dlsched.ring_embedding.solution import Embedding
 from dlsched.version import VERSION
 
 COLUMNS = f"dlsched column generation {VERSION}"
@@ -39,6 +40,8 @@ CLOSE = 1e-9
 """Relative rounding of bounds in floats, added to them."""
 BOUNDED = 20_000
 """Jobs times servers times different arrivals up to which ``bound`` without limits generates columns."""
+SMALL_SLOT = 150
+"""Jobs times servers of one slot up to which it does so."""
 SHORT = 60
 """Slots up to which ``exact`` without limits improves slot by slot."""
 
@@ -51,12 +54,15 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     """
     if not search.begin(infeasible(instance), lambda: _warm(instance, search)):
         return TerminationStatus.INFEASIBLE
-    _warm(instance, search)
+    search.offer(Embedding({}), source="nothing")
+    certificate = relaxation.aggregated(instance, tick=search.tick)
+    search.prove(certificate.value, source="certificate", certificate=certificate)
     network = Network(instance)
     relaxed = relaxation.relax(instance, tick=search.tick)
     search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
     plan = _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
     if not search.proven:
+        _warm(instance, search, search.tick)
         plan = max(plan, _concentrate(instance, network, search), key=Plan.objective)
     if search.proven:
         return TerminationStatus.OPTIMAL
@@ -65,7 +71,9 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     if not all(worth.concave for worth in plan.worths):
         plan = _by_totals(instance, network, relaxed, plan, search)
     if not search.proven and (instance.slots <= SHORT or _limited(search)):
-        ascend(plan, tick=search.tick, better=lambda: _offer(network, plan, search, "ascent"))
+        ascend(
+            plan, limits=lambda: search.left, tick=search.tick, better=lambda: _offer(network, plan, search, "ascent")
+        )
     if not search.proven:
         _by_columns(instance, network, relaxed, search)
     if search.proven:
@@ -104,7 +112,10 @@ def run_slot_greedy(instance: Instance, search: Search) -> TerminationStatus:
         open_slots += not found.proven
         return found.slot
 
-    search.offer(slot_greedy(instance, solve_slot, tick=search.tick), source="slot-greedy")
+    def keep(found: Embedding) -> None:
+        search.offer(found, source="slot-greedy")
+
+    keep(slot_greedy(instance, solve_slot, tick=search.tick, stopped=keep))
     if open_slots:
         search.say(f"the best increase was not proven in {open_slots} slots")
     return TerminationStatus.FEASIBLE
@@ -112,7 +123,11 @@ def run_slot_greedy(instance: Instance, search: Search) -> TerminationStatus:
 
 def run_gadget(instance: Instance, search: Search) -> TerminationStatus:
     """GADGET with our repair; the paper's form, which may break capacities, is ``gadget(..., repair=False)``."""
-    search.offer(gadget(instance, search.generator, tick=search.tick), source="gadget")
+
+    def keep(found: Embedding) -> None:
+        search.offer(found, source="gadget")
+
+    keep(gadget(instance, search.generator, tick=search.tick, stopped=keep))
     return TerminationStatus.FEASIBLE
 
 
@@ -122,8 +137,8 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
     search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
     network = Network(instance)
     if all(job.arrival_slot == instance.slots for job in instance.jobs):
-        found = best_slot(network, _gains(network), closing=False, tick=search.tick)
-        _prove_slot(instance, network, found.relaxation.bound, COLUMNS, search, found.relaxation)
+        found = MappingProgram(network).solve(_gains(network), {}, tick=search.tick)
+        _prove_slot(instance, network, found.bound, COLUMNS, search, found)
     else:
         _search_columns(instance, network, relaxed, search)
     return TerminationStatus.FEASIBLE
@@ -139,8 +154,8 @@ def _left(search: Search, nodes: int = NODES) -> Limits:
     return left if _limited(search) else Limits(nodes=nodes, threads=left.threads)
 
 
-def _warm(instance: Instance, search: Search) -> None:
-    search.offer(baselines.density(instance), source="density")
+def _warm(instance: Instance, search: Search, tick: Callable[[], None] | None = None) -> None:
+    search.offer(baselines.density(instance, tick=tick), source="density")
 
 
 def _offer(network: Network, plan: Plan, search: Search, source: str) -> None:
@@ -155,15 +170,17 @@ def _follow(
     search: Search,
 ) -> Plan:
     plan = Plan(instance, network)
-    plan.follow(by_epoch, whole_totals(totals, plan.worths))
-    plan.fill(search.tick)
-    _offer(network, plan, search, "plan")
+    try:
+        plan.follow(by_epoch, whole_totals(totals, plan.worths), search.tick)
+        plan.fill(search.tick)
+    finally:
+        _offer(network, plan, search, "plan")
     return plan
 
 
 def _concentrate(instance: Instance, network: Network, search: Search) -> Plan:
     plan = Plan(instance, network)
-    plan.concentrate()
+    plan.concentrate(search.tick)
     plan.fill(search.tick)
     _offer(network, plan, search, "largest rings")
     return plan
@@ -179,8 +196,8 @@ def _by_totals(instance: Instance, network: Network, relaxed: Relaxed, plan: Pla
     search.solver_version = outcome.solver
     search.nodes += outcome.nodes or 0
     if outcome.bound is not None:
-        nothing = sum(float(worth.values[-1]) for worth in program.worths)
-        search.prove(min(nothing, outcome.bound * program.unit), source=outcome.solver)
+        most = sum(float(worth.values[-1]) for worth in program.worths)
+        search.prove(min(most, outcome.bound * program.unit), source=outcome.solver)
     if outcome.values is None:
         return plan
     point = np.array([outcome.values[f"x{place}"] for place in range(len(program.columns) + len(program.worths))])
@@ -201,6 +218,8 @@ def _one_slot(instance: Instance, network: Network, search: Search) -> Terminati
     if search.proven:
         return TerminationStatus.OPTIMAL
     search.tick()
+    if len(instance.jobs) * len(instance.servers) <= SMALL_SLOT:
+        return _by_model(instance, search)
     search.say("no proof: too many rings lie within the gap, or a solver reached its nodes")
     return TerminationStatus.FEASIBLE
 
@@ -215,11 +234,13 @@ def _by_columns(instance: Instance, network: Network, relaxed: Relaxed, search: 
         totals[job] += amount
     other = _follow(instance, network, columns.by_epoch, np.minimum(totals, network.total), search)
     if not search.proven and (instance.slots <= SHORT or _limited(search)):
-        ascend(other, tick=search.tick, better=lambda: _offer(network, other, search, "ascent"))
+        ascend(
+            other, limits=lambda: search.left, tick=search.tick, better=lambda: _offer(network, other, search, "ascent")
+        )
 
 
 def _search_columns(instance: Instance, network: Network, relaxed: Relaxed, search: Search) -> Columns:
-    worths = Plan(instance, network).worths
+    worths = Progress(network).worths
     columns = Columns(instance, network, worths, relaxed)
 
     def certify() -> None:
@@ -252,10 +273,10 @@ def _by_model(instance: Instance, search: Search) -> TerminationStatus:
 
 def _gains(network: Network) -> Gains:
     """Gains of a slot in which nothing was earned before."""
-    plan = Plan(network.instance, network)
+    worths = Progress(network).worths
     return {
         job: worth.values[: int(network.most[job]) + 1] - worth.values[0]
-        for job, worth in enumerate(plan.worths)
+        for job, worth in enumerate(worths)
         if len(worth.values) > 1
     }
 
@@ -267,7 +288,7 @@ def _prove_slot(
     certificate = slot_certificate(instance, relaxation)
     if search.bound is None or certificate.value < search.bound:
         search.prove(certificate.value, source="certificate", certificate=certificate)
-    nothing = sum(float(worth.values[0]) for worth in Plan(instance, network).worths)
+    nothing = sum(float(worth.values[0]) for worth in Progress(network).worths)
     search.prove((nothing + bound) * (1 + CLOSE), source=source)
 
 

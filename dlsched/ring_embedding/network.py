@@ -14,7 +14,7 @@
 ``part``          shape (S,): number of the connected part; with listed paths all servers are in part 0
 ================  ==================================================================================================
 
-Capacities, budgets and bandwidths are as large as the checker tolerates, less a tenth of its tolerance.
+Capacities, budgets and bandwidths are as large as the checker tolerates, less a thousandth of its tolerance.
 """
 
 import math
@@ -29,7 +29,7 @@ from dlsched.ring_embedding.instance import Instance
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-SLACK = 0.9e-9  # the checker tolerates 1e-9
+SLACK = 0.999e-9  # the checker tolerates 1e-9
 _TRIED = 6  # servers of which all orders are tried
 _LARGEST = 2.0**53
 
@@ -66,6 +66,7 @@ class Network:
         together = np.array([[self.fits[i][self.part == p].sum() for p in set(self.part)] for i in range(len(jobs))])
         self.most: Integers = np.minimum([job.max_workers for job in jobs], together.max(axis=1))
         self.total: Integers = np.array([self._total(job) for job in range(len(jobs))])
+        self.most = np.minimum(self.most, self.total)
 
     def free(self, job: int, capacity: Floats) -> Integers:
         """Workers of a job that each server holds with so much capacity left, shape (S,), at most N_i."""

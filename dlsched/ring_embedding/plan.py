@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.ring_embedding.filling import shares
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot
@@ -39,8 +40,7 @@ class Plan:
         first = min(job.arrival_slot for job in instance.jobs)
         self.slots: Slots = {number: Slot(network) for number in range(first, instance.slots + 1)}
         self.held = [0] * len(instance.jobs)
-        whole = np.maximum(network.capacity.sum(axis=0), 1e-300)
-        self.share = (network.demand / whole).max(axis=1)
+        self.share = shares(network)
 
     def objective(self) -> float:
         """Total utility, in floats."""
@@ -61,7 +61,9 @@ class Plan:
             self.held[job] += slot.count(job) - self.slots[number].count(job)
         self.slots[number] = slot
 
-    def follow(self, by_epoch: dict[tuple[int, int], float], totals: list[int]) -> None:
+    def follow(
+        self, by_epoch: dict[tuple[int, int], float], totals: list[int], tick: Callable[[], None] | None = None
+    ) -> None:
         """Steps 2 and 3: place what the relaxation gives, up to these totals."""
         wanted: dict[int, list[tuple[int, int]]] = {number: [] for number in self.slots}
         for e, span in enumerate(epochs(self.instance)):
@@ -77,16 +79,20 @@ class Plan:
                         wanted[span.first + place].append((each + extra, job))
                 turn += odd
         for number, rings in wanted.items():
+            if tick is not None:
+                tick()
             for count, job in sorted(rings, key=lambda ring: (-ring[0] * self.share[ring[1]], ring[1])):
                 while count and not self.resize(job, number, count):
                     count -= 1
 
-    def concentrate(self) -> None:
+    def concentrate(self, tick: Callable[[], None] | None = None) -> None:
         """Without a relaxation: in every slot the largest rings, those first that gain the most.
 
         By listed paths a ring may be possible with many workers and not with few.
         """
         for number in self.slots:
+            if tick is not None:
+                tick()
             waiting = []
             for job, record in enumerate(self.instance.jobs):
                 most = min(int(self.network.most[job]), int(self.network.total[job]) - self.held[job])

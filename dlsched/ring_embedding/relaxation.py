@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dlsched.core.certificate import DualsCertificate, rounded_up
 from dlsched.core.errors import SolverError
-from dlsched.core.labels import plain_labels
-from dlsched.ring_embedding.certificate import Limits, aggregated_value, prices_value
+from dlsched.core.labels import separable_labels
+from dlsched.ring_embedding.certificate import Most, aggregated_value, prices_value
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rows import classes, epochs, rows
 from dlsched.ring_embedding.worths import Worth, worth_table
@@ -47,7 +47,7 @@ def aggregated(instance: Instance, *, tick: Tick = None) -> DualsCertificate:
     """
     demands = rows(instance)
     members, _ = classes(instance)
-    limit = Limits(instance, demands)
+    limit = Most(instance, demands)
     worths = [worth_table(job, total) for job, total in zip(instance.jobs, limit.total, strict=True)]
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
     nothing: dict[str, float] = {}
@@ -116,7 +116,7 @@ class Program:
         self.instance = instance
         self.rows, self.spans = rows(instance), epochs(instance)
         members, _ = classes(instance)
-        limit = Limits(instance, self.rows)
+        limit = Most(instance, self.rows)
         self.worths = [worth_table(job, total) for job, total in zip(instance.jobs, limit.total, strict=True)]
         self.classes = len(members)
         one = len(self.rows) == 1 and all(share in (0, 1) for share in self.rows[0].demand)
@@ -220,7 +220,7 @@ class Program:
 
     def prices(self) -> dict[str, float]:
         """Prices of the last optimum as a certificate names them."""
-        labels = plain_labels([job.id for job in self.instance.jobs], "j")
+        labels = separable_labels([job.id for job in self.instance.jobs], "j")
         first = len(self.right) - len(labels)
         prices = {f"total_{label}": float(self.duals[first + i]) for i, label in enumerate(labels)}
         for place, (e, g, q) in self.pools.items():

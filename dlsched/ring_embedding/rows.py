@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dlsched.core.labels import plain_labels
+from dlsched.core.labels import separable_labels
 from dlsched.ring_embedding.instance import Instance
 
 LOOSE = Fraction(11, 10**10)  # more than the 1e-9 that the checker tolerates
@@ -68,7 +68,7 @@ def rows(instance: Instance) -> list[Row]:
     """Rows of every server, those left out that another one with the same prices makes needless."""
     found: list[Row] = []
     members, _ = classes(instance)
-    for label, name in zip(plain_labels(instance.resources, "r"), instance.resources, strict=True):
+    for label, name in zip(separable_labels(instance.resources, "r"), instance.resources, strict=True):
         demand = tuple(Fraction(job.demand.get(name, 0.0)) for job in instance.jobs)
         capacity = tuple(loose((instance.servers[each[0]].capacity or {}).get(name, 0.0)) for each in members)
         plain = Row(label, demand, capacity)

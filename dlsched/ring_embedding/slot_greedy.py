@@ -51,7 +51,12 @@ class Progress:
             self.count[job] += slot.count(job)
 
 
-def slot_greedy(instance: Instance, solve_slot: SolveSlot, tick: Callable[[], None] | None = None) -> Embedding:
+def slot_greedy(
+    instance: Instance,
+    solve_slot: SolveSlot,
+    tick: Callable[[], None] | None = None,
+    stopped: Callable[[Embedding], None] | None = None,
+) -> Embedding:
     """Take in every slot the rings that increase total utility the most.
 
     Parameters
@@ -63,6 +68,8 @@ def slot_greedy(instance: Instance, solve_slot: SolveSlot, tick: Callable[[], No
         returns a slot of largest total gain. Gains need not be concave.
     tick
         Called before every slot; it may raise to stop.
+    stopped
+        Hears of the slots filled so far, a feasible embedding, when anything raises.
 
     Guarantee: at least 1/2 of the optimum when every mu is concave and non-decreasing with mu(0) >= 0, and a slot's rings
     stay feasible when workers are taken away: in a forest they do. Proof: where the optimum's z*_i passes the greedy's
@@ -79,12 +86,17 @@ def slot_greedy(instance: Instance, solve_slot: SolveSlot, tick: Callable[[], No
     network = Network(instance)
     progress = Progress(network)
     slots: dict[int, Slot] = {}
-    for number in range(1, instance.slots + 1):
-        if tick is not None:
-            tick()
-        gains = {job: progress.gains(job) for job in progress.available(number)}
-        gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
-        if gains:
-            slots[number] = solve_slot(network, list(gains), gains)
-            progress.add(slots[number])
+    try:
+        for number in range(min(job.arrival_slot for job in instance.jobs), instance.slots + 1):
+            if tick is not None:
+                tick()
+            gains = {job: progress.gains(job) for job in progress.available(number)}
+            gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
+            if gains:
+                slots[number] = solve_slot(network, list(gains), gains)
+                progress.add(slots[number])
+    except BaseException:
+        if stopped is not None:
+            stopped(embedding(network, slots))
+        raise
     return embedding(network, slots)

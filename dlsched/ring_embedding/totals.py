@@ -6,8 +6,8 @@ that stretch alone. One of them is chosen:
     sum_k b_ik = 1     lo_k b_ik <= z_ik <= hi_k b_ik     theta_ik <= tangents of the envelope of stretch k, times b_ik
     z_i = sum_k z_ik   theta_i = sum_k theta_ik
 
-Rows of the relaxation stay. So every embedding is a point of the program, and its bound is one of the total utility; what
-HiGHS proves of it is proven by HiGHS, not verified.
+Rows of the relaxation stay. So every embedding is a point of the program, and its bound is one of the total utility, proven
+by the solver and not verified.
 """
 
 import numpy as np

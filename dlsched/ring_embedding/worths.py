@@ -1,7 +1,7 @@
 """Utilities as tables over worker-slots, with their concave envelopes.
 
-Floats of mu are off by less than ``error``: a relative 2**-50, and for a sigmoid 2**-49 of its height, since an error of
-its power p changes exp(p) by a relative |p| 2**-52 and |p| exp(-|p|) < 1. ``upper`` adds it.
+mu is that of x as a float, and of a sigmoid's power p as a float, as the checker computes them. Floats of it are off by less
+than a relative 2**-50 and, for a sigmoid, ``error``, 2**-49 of its height. ``upper`` adds both.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.instance import Capped, Job, Log, Sigmoid, Sqrt
 
 Floats = npt.NDArray[np.float64]
+
+LARGEST = 2**25
+"""Worker-slots of a job for which there is no table: 256 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,15 @@ class Worth:
 
 
 def worth_table(job: Job, total: int) -> Worth:
-    """Tabulate the utility of 0 .. ``total`` worker-slots."""
+    """Tabulate the utility of 0 .. ``total`` worker-slots.
+
+    Raises
+    ------
+    UsageError
+        There are ``LARGEST`` or more.
+    """
+    if total >= LARGEST:
+        raise UsageError(f"job {job.id!r} can have {total} worker-slots, allowed: fewer than {LARGEST}")
     x = job.rate * np.arange(total + 1, dtype=np.float64)
     utility = job.utility
     if isinstance(utility, Sqrt):

@@ -7,7 +7,7 @@ over whole horizons. The normal run takes a sample; ``make verify`` takes three 
 import random
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import networkx as nx
 import pytest
@@ -76,7 +76,7 @@ def _forest(rng, servers):
             ("core", "r1"),
         ]
     if kind == "line":
-        return [], list(zip(servers, servers[1:], strict=False))
+        return [], list(pairwise(servers))
     if kind == "star":
         return ["hub"], [("hub", name) for name in servers]
     nodes = [*servers, "n0"]
@@ -197,7 +197,7 @@ def agree(seed, seen):
 def test_a_sample_of_the_campaign():
     """Fifteen instances."""
     seen = Counter()
-    for seed in range(15):
+    for seed in (*range(12), 21, 40, 44):
         agree(seed, seen)
     assert seen["instances"] == 15
     assert min(seen["forests"], seen["graphs"], seen["circuit"], seen["halves"], seen["rings of 3 or more"]) >= 1

@@ -125,7 +125,7 @@ def test_parts_and_narrow_servers_limit_rings():
 def test_rounding_rows_by_hand():
     """Three GPUs hold one worker of two: a row of its own for what is left."""
     instance = made([3], [], job("a", workers=2, demand={"gpu": 2.0}), job("b", workers=1, demand={"gpu": 3.0}))
-    assert [row.name for row in rows(instance)][0] == "gpu"
+    assert next(row.name for row in rows(instance)) == "gpu"
     divided = next(row for row in rows(instance) if row.name == "gpu_by_2.0")
     assert (divided.demand, divided.capacity) == ((1, 1), (1,))
     assert proven(instance, "slot", {"pool_1_gpu_by_2.0_c0": 1.0}) == pytest.approx(1, rel=LOOSE)

@@ -26,7 +26,7 @@ def columns(instance):
 
 
 def test_thin_links_by_hand():
-    """Two servers of a GPU, a link too narrow for a ring: one worker a slot. In a star of three, one ring of two and one alone."""
+    """Two servers of a GPU, a link too narrow for a ring: one worker a slot. In a star, a ring of two and one alone."""
     assert columns(made([1, 1], [("s0", "s1", 0.5)], job(), slots=2)) == pytest.approx(2, rel=SOLVED)
     star = [(f"s{n}", "hub", width) for n, width in enumerate((1.0, 1.0, 0.5))]
     instance = made([1, 1, 1], star, job(), job("b", workers=1), switches=["hub"], slots=2)

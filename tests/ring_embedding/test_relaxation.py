@@ -121,7 +121,7 @@ def test_nothing_can_run():
 @profile(80)
 @given(ring_embedding_instances())
 def test_bounds_are_in_order(instance):
-    """aggregated >= horizon >= the optimum; and what certificates claim is what they prove."""
+    """By one pool >= by epoch >= the optimum; and what certificates claim is what they prove."""
     best = brute_force_ring(instance)[0]
     all_slots, by_epoch = aggregated(instance), horizon(instance)
     assert by_epoch.value >= best * (1 - 1e-12)
@@ -172,7 +172,6 @@ def test_more_never_lowers_a_bound(instance):
         before = bound(instance).value
         for change in ("slots", "servers", "links"):
             assert bound(more(instance, change)).value >= before - SOLVED * max(1.0, before), (bound, change)
-        assert bound(more(instance, "links")).value == before
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -204,12 +203,12 @@ def test_ticks_may_stop_a_bound():
     """What they raise passes through."""
     instance = made([2], [], job(), slots=2)
 
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     def stop():
-        raise Stop
+        raise StopError
 
     for bound in (aggregated, horizon):
-        with pytest.raises(Stop):
+        with pytest.raises(StopError):
             bound(instance, tick=stop)

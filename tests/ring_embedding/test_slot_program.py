@@ -14,8 +14,8 @@ from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.slot_program import close_slot, fill_slot, gained, rings_within
 from dlsched.solvers.milp import solve_milp
 
-from .small_networks import racks, rings_of, slots_of, switches
 from .small_networks import best_slot as enumerated
+from .small_networks import racks, rings_of, slots_of, switches
 from .test_brute_force import TRIANGLE, job, made
 from .test_campaign import draw
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.core.errors import UsageError
-from dlsched.core.labels import plain_labels
+from dlsched.core.labels import plain_labels, separable_labels
 from dlsched.ring_embedding.formulations.gains import steps
 from dlsched.ring_embedding.formulations.sums import row
 from dlsched.ring_embedding.instance import Instance
@@ -59,8 +59,8 @@ class WorkersModel:
         import pulp
 
         self.instance, self.network = instance, Network(instance)
-        self.jobs = _labels([job.id for job in instance.jobs], "j")
-        nodes = _labels([node.id for node in instance.nodes], "n")
+        self.jobs = separable_labels([job.id for job in instance.jobs], "j")
+        nodes = separable_labels([node.id for node in instance.nodes], "n")
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
         totals = self.network.total.tolist()
@@ -170,9 +170,3 @@ def embedded(network: Network, found: Found) -> Embedding:
             if (slot.free < 0).any() or (slot.spare < 0).any():
                 slot.take(job)
     return embedding(network, slots)
-
-
-def _labels(ids: list[str], letter: str) -> list[str]:
-    """Plain names; positions where an underscore would make names of pairs ambiguous."""
-    labels = plain_labels(ids, letter)
-    return [f"{letter}{place}" for place in range(len(labels))] if any("_" in label for label in labels) else labels

@@ -47,7 +47,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
 from typing import TYPE_CHECKING
 
-from dlsched.core.labels import plain_labels
+from dlsched.core.labels import separable_labels
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import Layout, layouts
 from dlsched.srpt_mapping.solution import Schedule
@@ -93,7 +93,7 @@ def build_milp(
     choices = _without_twins(instance, layouts(instance, tick=tick))
     times = _times(instance, choices, horizon_s)
     unit_s, releases = times.unit_s, [job.release_s / times.unit_s for job in instance.jobs]
-    jobs = _labels([job.id for job in instance.jobs], "j")
+    jobs = separable_labels([job.id for job in instance.jobs], "j")
     places = range(len(jobs))
     name = "srpt_mapping" if unit_s == 1 else f"srpt_mapping_in_units_of_2_to_the_{math.frexp(unit_s)[1] - 1}_s"
     problem = pulp.LpProblem(name.replace("-", "minus_"), pulp.LpMinimize)
@@ -128,7 +128,7 @@ def build_milp(
         either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y]
         if either:
             add(f"pair_{jobs[i]}_{jobs[j]}", either, pulp.LpConstraintEQ if alone else pulp.LpConstraintLE, 1)
-    for m, server in enumerate(_labels([server.id for server in instance.servers], "s")):
+    for m, server in enumerate(separable_labels([server.id for server in instance.servers], "s")):
         most_of = [max((layout.usage[m] for layout in held), default=0) for held in choices]
         users = [i for i in places if most_of[i]]
         used = {
@@ -266,9 +266,3 @@ def _order(starts: Sequence[float], before: Sequence[tuple[int, int]]) -> list[i
         order.append(next((i for i in left if i not in waiting), left[0]))
         left.remove(order[-1])
     return order
-
-
-def _labels(ids: Sequence[str], letter: str) -> list[str]:
-    """Plain names; positions where an underscore would make names of pairs ambiguous."""
-    labels = plain_labels(ids, letter)
-    return [f"{letter}{place}" for place in range(len(labels))] if any("_" in label for label in labels) else labels
