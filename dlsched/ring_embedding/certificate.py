@@ -2,14 +2,14 @@
 
 Prices, all >= 0 (epochs e, classes c and rows q as in ``rows``; L_e slots in epoch e):
 
-==============================  ======================================================================================
-row                             price
-==============================  ======================================================================================
-``total_<job>``                 pi_i of a worker-slot of job i
-``pool_<t>_<row>_c<class>``     of a unit of a row of the servers of a class, in every slot of the epoch that begins with t
+===============================  =====================================================================================
+row                              price
+===============================  =====================================================================================
+``total_<job>``                  pi_i of a worker-slot of job i
+``pool_<t>_<row>_c<class>``      of a unit of a row of the servers of a class, in every slot of the epoch that begins with t
 ``capacity_<t>_<row>_<server>``  of a unit of a row of one server, in addition
-``bandwidth_<t>_l<link>``       of a unit of bandwidth of a link, by its position (forests only)
-==============================  ======================================================================================
+``bandwidth_<t>_l<link>``        of a unit of bandwidth of a link, by its position (forests only)
+===============================  =====================================================================================
 
 Let z_i be the worker-slots of an embedding and y its rings. With p_is = pi_i - sum_q l_i^q (prices of q at s),
 

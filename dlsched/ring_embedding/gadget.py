@@ -41,7 +41,7 @@ def gadget(
         As ``slot_greedy`` takes it.
 
     Guarantee: 1/(3 Gamma + 1) of the optimum, Gamma the largest ring size, for concave mu, with overuse of probability at
-    most |V|^-4 and |E|^-4 a slot (Theorem 10). None for a sigmoid with a midpoint > 0, or with repair.
+    most ``|V|^-4`` and ``|E|^-4`` a slot (Theorem 10). None for a sigmoid with a midpoint > 0, or with repair.
 
     Cost: that of T linear programs; a slot finds the mappings that were good before.
     """

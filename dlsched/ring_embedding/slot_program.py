@@ -130,6 +130,8 @@ def close_slot(
             near = rings_within(network, gains, best.relaxation, delta * (1 + _MARGIN))
         except TooMany:
             break
+        if not near:
+            break
         outcome = solve_milp(_model(network, gains, near), solver=solver, limits=limits())
         if len(near) > FEW * len(gains):
             slot = filled(network, _picked(network, gains, _few(near), solver, limits()), gains, share)

@@ -197,7 +197,7 @@ def agree(seed, seen):
 def test_a_sample_of_the_campaign():
     """Fifteen instances."""
     seen = Counter()
-    for seed in (*range(12), 21, 40, 44):
+    for seed in (*range(8), 9, 10, 11, 21, 44, 52, 56):
         agree(seed, seen)
     assert seen["instances"] == 15
     assert min(seen["forests"], seen["graphs"], seen["circuit"], seen["halves"], seen["rings of 3 or more"]) >= 1

@@ -226,7 +226,6 @@ METHODS = [
     "exact",
     "milp",
     "circuit",
-    "span",
     "arc",
     "plan",
     "slot-greedy",

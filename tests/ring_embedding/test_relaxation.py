@@ -74,16 +74,12 @@ def test_the_scarcest_resource_by_hand():
 
 
 def test_classes_by_hand():
-    """A worker of two GPUs fits on the large server only: two of them, and what is left is two GPUs of the small ones."""
-    instance = made(
-        [5, 1, 1], [], job("a", workers=9, demand={"gpu": 2.0}, utility=capped(5.0, 99.0)), job("b", workers=9)
-    )
-    found = horizon(instance).value
-    assert found == pytest.approx(10 + 3, rel=LOOSE)
-    assert (
-        brute_force_ring(made([5, 1, 1], [], *(each.model_dump() | {"max_workers": 3} for each in instance.jobs)))[0]
-        == 11
-    )
+    """A worker of two GPUs fits on the large server only: two of them, and a ring of three of what is left."""
+    links = [("s0", "s1", 9.0), ("s1", "s2", 9.0)]
+    first = job("a", workers=3, demand={"gpu": 2.0}, utility=capped(5.0, 99.0))
+    instance = made([5, 1, 1], links, first, job("b", workers=4))
+    assert horizon(instance).value == pytest.approx(10 + 3, rel=LOOSE)
+    assert brute_force_ring(instance)[0] == 13
 
 
 def test_envelopes_and_totals_by_hand():

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.core.errors import UsageError
-from dlsched.core.labels import plain_labels, separable_labels
+from dlsched.core.labels import separable_labels
 from dlsched.ring_embedding.formulations.gains import steps
 from dlsched.ring_embedding.formulations.sums import row
 from dlsched.ring_embedding.instance import Instance
@@ -136,7 +136,7 @@ class WorkersModel:
                 self.add(f"budget_{self.jobs[i]}", terms, allowed)
 
     def _add_servers(self) -> None:
-        resources = plain_labels(self.instance.resources, "r")
+        resources = separable_labels(self.instance.resources, "r")
         for (s, server), (r, name) in product(enumerate(self.instance.servers), enumerate(self.instance.resources)):
             users = [i for i in np.flatnonzero(self.network.demand[:, r]).tolist() if self.network.fits[i, s]]
             demand = self.network.demand[users, r].tolist()
