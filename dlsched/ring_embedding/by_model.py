@@ -54,6 +54,14 @@ def run_arc(
     return _by_program(instance, search, build_arc, start, limits)
 
 
+def run_milp(
+    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
+) -> TerminationStatus:
+    """``span`` in a forest, ``arc`` where paths are listed."""
+    run = run_span if instance.paths is None else run_arc
+    return run(instance, search, start=start, limits=limits)
+
+
 def _by_program(
     instance: Instance,
     search: Search,

@@ -1,104 +1,22 @@
 """The methods of ring_embedding by name, as ``solve`` and the command line run them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-from dlsched.core.errors import UsageError
 from dlsched.core.family import Method, bound_by, heuristic
-from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import baselines, guarantees, relaxation
-from dlsched.ring_embedding.ascent import ascend
-from dlsched.ring_embedding.by_model import Start, nothing, run_arc, run_circuit, run_span
+from dlsched.ring_embedding.bounding import run_bound, run_columns
+from dlsched.ring_embedding.by_model import run_arc, run_circuit, run_milp
 from dlsched.ring_embedding.checker import infeasible
-from dlsched.ring_embedding.columns import Columns, slot_certificate
+from dlsched.ring_embedding.exact import SLOT_NODES, run_exact, run_plan
 from dlsched.ring_embedding.exact_slot import best_slot
 from dlsched.ring_embedding.gadget import gadget
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
 from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot, embedding
-from dlsched.ring_embedding.plan import Plan, whole_totals
-from dlsched.ring_embedding.relaxation import Relaxed
-from dlsched.ring_embedding.slot_greedy import Gains, Progress, slot_greedy
+from dlsched.ring_embedding.placing import Slot
+from dlsched.ring_embedding.slot_greedy import Gains, slot_greedy
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.version import VERSION
-
-COLUMNS = f"dlsched column generation {VERSION}"
-NODES = 2000
-"""Nodes of one solver's program in ``exact`` without limits."""
-SLOT_NODES = 100
-"""Nodes of a program over the rings of one slot, thousands of columns."""
-CONFLICTS = 300_000
-"""Conflicts of CP-SAT in ``exact`` without limits."""
-SMALL = 600
-"""Jobs times servers times slots up to which ``exact`` hands what is left open to CP-SAT."""
-CLOSE = 1e-9
-"""Relative rounding of bounds in floats, added to them."""
-BOUNDED = 20_000
-"""Jobs times servers times different arrivals up to which ``bound`` without limits generates columns."""
-SMALL_SLOT = 150
-"""Jobs times servers of one slot up to which it does so."""
-SHORT = 60
-"""Slots up to which ``exact`` without limits improves slot by slot."""
-
-
-def run_exact(instance: Instance, search: Search) -> TerminationStatus:
-    """The relaxation, the plan that follows it, and what these leave open by exact programs and better bounds.
-
-    One slot: the program over mappings, closed exactly. Several: S-shaped totals by SCIP; slot by slot ascent; the bound of
-    column generation; and in small instances CP-SAT on circuits. It says when it ends without a proof.
-    """
-    if not search.begin(infeasible(instance), lambda: _warm(instance, search)):
-        return TerminationStatus.INFEASIBLE
-    search.offer(Embedding({}), source="nothing")
-    certificate = relaxation.aggregated(instance, tick=search.tick)
-    search.prove(certificate.value, source="certificate", certificate=certificate)
-    network = Network(instance)
-    relaxed = relaxation.relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
-    plan = _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
-    if not search.proven:
-        _warm(instance, search, search.tick)
-        plan = max(plan, _concentrate(instance, network, search), key=Plan.objective)
-    if search.proven:
-        return TerminationStatus.OPTIMAL
-    if all(job.arrival_slot == instance.slots for job in instance.jobs):
-        return _one_slot(instance, network, search)
-    if not all(worth.concave for worth in plan.worths):
-        plan = _by_totals(instance, network, relaxed, plan, search)
-    if not search.proven and (instance.slots <= SHORT or _limited(search)):
-        ascend(
-            plan, limits=lambda: search.left, tick=search.tick, better=lambda: _offer(network, plan, search, "ascent")
-        )
-    if not search.proven:
-        _by_columns(instance, network, relaxed, search)
-    if search.proven:
-        return TerminationStatus.OPTIMAL
-    if len(instance.jobs) * len(instance.servers) * instance.slots <= SMALL:
-        return _by_model(instance, search)
-    search.say("no proof: its programs have nothing left to try")
-    return TerminationStatus.FEASIBLE
-
-
-def run_plan(instance: Instance, search: Search) -> TerminationStatus:
-    """The plan that follows the relaxation, which bounds it."""
-    network = Network(instance)
-    relaxed = relaxation.relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
-    _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
-    return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
-
-
-def run_milp(
-    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
-) -> TerminationStatus:
-    """``span`` in a forest, ``arc`` where paths are listed."""
-    run = run_span if instance.paths is None else run_arc
-    return run(instance, search, start=start, limits=limits)
 
 
 def run_slot_greedy(instance: Instance, search: Search) -> TerminationStatus:
@@ -131,177 +49,6 @@ def run_gadget(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.FEASIBLE
 
 
-def run_columns(instance: Instance, search: Search) -> TerminationStatus:
-    """The bound of column generation over mappings, from the prices of the relaxation on."""
-    relaxed = relaxation.relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
-    network = Network(instance)
-    if all(job.arrival_slot == instance.slots for job in instance.jobs):
-        found = MappingProgram(network).solve(_gains(network), {}, tick=search.tick)
-        _prove_slot(instance, network, found.bound, COLUMNS, search, found)
-    else:
-        _search_columns(instance, network, relaxed, search)
-    return TerminationStatus.FEASIBLE
-
-
-def _limited(search: Search) -> bool:
-    return search.limits.time_s is not None or search.limits.nodes is not None
-
-
-def _left(search: Search, nodes: int = NODES) -> Limits:
-    """What is left; without limits, so many nodes that a program ends."""
-    left = search.left
-    return left if _limited(search) else Limits(nodes=nodes, threads=left.threads)
-
-
-def _warm(instance: Instance, search: Search, tick: Callable[[], None] | None = None) -> None:
-    search.offer(baselines.density(instance, tick=tick), source="density")
-
-
-def _offer(network: Network, plan: Plan, search: Search, source: str) -> None:
-    search.offer(embedding(network, plan.slots), source=source)
-
-
-def _follow(
-    instance: Instance,
-    network: Network,
-    by_epoch: dict[tuple[int, int], float],
-    totals: npt.NDArray[np.float64],
-    search: Search,
-) -> Plan:
-    plan = Plan(instance, network)
-    try:
-        plan.follow(by_epoch, whole_totals(totals, plan.worths), search.tick)
-        plan.fill(search.tick)
-    finally:
-        _offer(network, plan, search, "plan")
-    return plan
-
-
-def _concentrate(instance: Instance, network: Network, search: Search) -> Plan:
-    plan = Plan(instance, network)
-    plan.concentrate(search.tick)
-    plan.fill(search.tick)
-    _offer(network, plan, search, "largest rings")
-    return plan
-
-
-def _by_totals(instance: Instance, network: Network, relaxed: Relaxed, plan: Plan, search: Search) -> Plan:
-    """The better of the plan and of that by S-shaped totals, whose bound SCIP proves."""
-    from dlsched.ring_embedding.totals import build_totals
-    from dlsched.solvers.milp import solve_milp
-
-    program = relaxed.program
-    outcome = solve_milp(build_totals(program), solver="scip", limits=_left(search))
-    search.solver_version = outcome.solver
-    search.nodes += outcome.nodes or 0
-    if outcome.bound is not None:
-        most = sum(float(worth.values[-1]) for worth in program.worths)
-        search.prove(min(most, outcome.bound * program.unit), source=outcome.solver)
-    if outcome.values is None:
-        return plan
-    point = np.array([outcome.values[f"x{place}"] for place in range(len(program.columns) + len(program.worths))])
-    other = _follow(instance, network, program.by_epoch(point), point[len(program.columns) :], search)
-    return max(plan, other, key=Plan.objective)
-
-
-def _one_slot(instance: Instance, network: Network, search: Search) -> TerminationStatus:
-    def better(slot: Slot) -> None:
-        search.offer(embedding(network, {instance.slots: slot}), source="slot")
-
-    found = best_slot(
-        network, _gains(network), limits=lambda: _left(search, SLOT_NODES), better=better, tick=search.tick
-    )
-    better(found.slot)
-    search.solver_version = found.solver
-    _prove_slot(instance, network, found.bound, found.solver or COLUMNS, search, found.relaxation)
-    if search.proven:
-        return TerminationStatus.OPTIMAL
-    search.tick()
-    if len(instance.jobs) * len(instance.servers) <= SMALL_SLOT:
-        return _by_model(instance, search)
-    search.say("no proof: too many rings lie within the gap, or a solver reached its nodes")
-    return TerminationStatus.FEASIBLE
-
-
-def _by_columns(instance: Instance, network: Network, relaxed: Relaxed, search: Search) -> None:
-    """The bound of column generation, and the plan that follows its optimum, improved slot by slot."""
-    columns = _search_columns(instance, network, relaxed, search)
-    if search.proven:
-        return
-    totals = np.zeros(len(instance.jobs))
-    for (job, _), amount in columns.by_epoch.items():
-        totals[job] += amount
-    other = _follow(instance, network, columns.by_epoch, np.minimum(totals, network.total), search)
-    if not search.proven and (instance.slots <= SHORT or _limited(search)):
-        ascend(
-            other, limits=lambda: search.left, tick=search.tick, better=lambda: _offer(network, other, search, "ascent")
-        )
-
-
-def _search_columns(instance: Instance, network: Network, relaxed: Relaxed, search: Search) -> Columns:
-    worths = Progress(network).worths
-    columns = Columns(instance, network, worths, relaxed)
-
-    def certify() -> None:
-        certificate = columns.certificate()
-        if search.bound is None or certificate.value < search.bound:
-            search.prove(certificate.value, source="certificate", certificate=certificate)
-        if instance.paths is not None:
-            search.prove(columns.bound * (1 + CLOSE), source=COLUMNS)
-
-    try:
-        columns.search(tick=search.tick, better=lambda: search.report("columns"))
-    finally:
-        if columns.relaxations:
-            certify()
-    return columns
-
-
-def _by_model(instance: Instance, search: Search) -> TerminationStatus:
-    """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so."""
-    try:
-        status = run_circuit(instance, search, start=None, limits=_left(search, CONFLICTS))
-    except UsageError as error:
-        search.say(f"{error}; so a linear program was solved")
-        status = run_milp(instance, search, start=None, limits=_left(search))
-    if status is TerminationStatus.NODE_LIMIT and not _limited(search):
-        search.say("a solver reached its nodes; with a limit on time or nodes it goes on to that limit")
-        return TerminationStatus.FEASIBLE
-    return status
-
-
-def _gains(network: Network) -> Gains:
-    """Gains of a slot in which nothing was earned before."""
-    worths = Progress(network).worths
-    return {
-        job: worth.values[: int(network.most[job]) + 1] - worth.values[0]
-        for job, worth in enumerate(worths)
-        if len(worth.values) > 1
-    }
-
-
-def _prove_slot(
-    instance: Instance, network: Network, bound: float, source: str, search: Search, relaxation: Relaxation
-) -> None:
-    """The certificate of a slot's relaxation, and a bound on its gains that is stronger."""
-    certificate = slot_certificate(instance, relaxation)
-    if search.bound is None or certificate.value < search.bound:
-        search.prove(certificate.value, source="certificate", certificate=certificate)
-    nothing = sum(float(worth.values[0]) for worth in Progress(network).worths)
-    search.prove((nothing + bound) * (1 + CLOSE), source=source)
-
-
-def _best_bound(instance: Instance, search: Search) -> TerminationStatus:
-    """``columns`` where it is not too long a search, else ``horizon``."""
-    size = len(instance.jobs) * len(instance.servers) * len({job.arrival_slot for job in instance.jobs})
-    if size <= BOUNDED or _limited(search):
-        return run_columns(instance, search)
-    relaxed = relaxation.relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
-    return TerminationStatus.FEASIBLE
-
-
 METHODS = {
     method.name: method
     for method in (
@@ -316,7 +63,7 @@ METHODS = {
         Method("fifo", "heuristic", heuristic("fifo", baselines.fifo, infeasible)),
         Method("las", "heuristic", heuristic("las", baselines.las, infeasible)),
         Method("drf", "heuristic", heuristic("drf", baselines.drf, infeasible)),
-        Method("bound", "bound", _best_bound),
+        Method("bound", "bound", run_bound),
         Method("columns", "bound", run_columns),
         Method(
             "horizon",

@@ -1,0 +1,187 @@
+"""``exact``: the relaxation, the plan that follows it, and what these leave open by exact programs and better bounds."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.errors import UsageError
+from dlsched.core.limits import Limits
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.ring_embedding import baselines, relaxation
+from dlsched.ring_embedding.ascent import ascend
+from dlsched.ring_embedding.bounding import COLUMNS, limited, prove_slot, search_columns, slot_gains
+from dlsched.ring_embedding.by_model import run_circuit, run_milp
+from dlsched.ring_embedding.checker import infeasible
+from dlsched.ring_embedding.exact_slot import best_slot
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Slot, embedding
+from dlsched.ring_embedding.plan import Plan, whole_totals
+from dlsched.ring_embedding.relaxation import Relaxed
+from dlsched.ring_embedding.solution import Embedding
+
+NODES = 2000
+"""Nodes of one solver's program in ``exact`` without limits."""
+SLOT_NODES = 100
+"""Nodes of a program over the rings of one slot, thousands of columns."""
+CONFLICTS = 300_000
+"""Conflicts of CP-SAT in ``exact`` without limits."""
+SMALL = 600
+"""Jobs times servers times slots up to which ``exact`` hands what is left open to CP-SAT."""
+SMALL_SLOT = 150
+"""Jobs times servers of one slot up to which it does so."""
+SHORT = 60
+"""Slots up to which ``exact`` without limits improves slot by slot."""
+
+
+def run_exact(instance: Instance, search: Search) -> TerminationStatus:
+    """The relaxation, the plan that follows it, and what these leave open by exact programs and better bounds.
+
+    One slot: the program over mappings, closed exactly. Several: S-shaped totals by SCIP; slot by slot ascent; the bound of
+    column generation; and in small instances CP-SAT on circuits. It says when it ends without a proof.
+    """
+    if not search.begin(infeasible(instance), lambda: _warm(instance, search)):
+        return TerminationStatus.INFEASIBLE
+    search.offer(Embedding({}), source="nothing")
+    certificate = relaxation.aggregated(instance, tick=search.tick)
+    search.prove(certificate.value, source="certificate", certificate=certificate)
+    network = Network(instance)
+    relaxed = relaxation.relax(instance, tick=search.tick)
+    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
+    plan = _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
+    if not search.proven:
+        _warm(instance, search, search.tick)
+        plan = max(plan, _concentrate(instance, network, search), key=Plan.objective)
+    if search.proven:
+        return TerminationStatus.OPTIMAL
+    if all(job.arrival_slot == instance.slots for job in instance.jobs):
+        return _one_slot(instance, network, search)
+    if not all(worth.concave for worth in plan.worths):
+        plan = _by_totals(instance, network, relaxed, plan, search)
+    if not search.proven and (instance.slots <= SHORT or limited(search)):
+        ascend(
+            plan, limits=lambda: search.left, tick=search.tick, better=lambda: _offer(network, plan, search, "ascent")
+        )
+    if not search.proven:
+        _by_columns(instance, network, relaxed, search)
+    if search.proven:
+        return TerminationStatus.OPTIMAL
+    if len(instance.jobs) * len(instance.servers) * instance.slots <= SMALL:
+        return _by_model(instance, search)
+    search.say("no proof: its programs have nothing left to try")
+    return TerminationStatus.FEASIBLE
+
+
+def run_plan(instance: Instance, search: Search) -> TerminationStatus:
+    """The plan that follows the relaxation, which bounds it."""
+    network = Network(instance)
+    relaxed = relaxation.relax(instance, tick=search.tick)
+    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
+    _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
+    return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
+
+
+def _left(search: Search, nodes: int = NODES) -> Limits:
+    """What is left; without limits, so many nodes that a program ends."""
+    left = search.left
+    return left if limited(search) else Limits(nodes=nodes, threads=left.threads)
+
+
+def _warm(instance: Instance, search: Search, tick: Callable[[], None] | None = None) -> None:
+    search.offer(baselines.density(instance, tick=tick), source="density")
+
+
+def _offer(network: Network, plan: Plan, search: Search, source: str) -> None:
+    search.offer(embedding(network, plan.slots), source=source)
+
+
+def _follow(
+    instance: Instance,
+    network: Network,
+    by_epoch: dict[tuple[int, int], float],
+    totals: npt.NDArray[np.float64],
+    search: Search,
+) -> Plan:
+    plan = Plan(instance, network)
+    try:
+        plan.follow(by_epoch, whole_totals(totals, plan.worths), search.tick)
+        plan.fill(search.tick)
+    finally:
+        _offer(network, plan, search, "plan")
+    return plan
+
+
+def _concentrate(instance: Instance, network: Network, search: Search) -> Plan:
+    plan = Plan(instance, network)
+    plan.concentrate(search.tick)
+    plan.fill(search.tick)
+    _offer(network, plan, search, "largest rings")
+    return plan
+
+
+def _by_totals(instance: Instance, network: Network, relaxed: Relaxed, plan: Plan, search: Search) -> Plan:
+    """The better of the plan and of that by S-shaped totals, whose bound SCIP proves."""
+    from dlsched.ring_embedding.totals import build_totals
+    from dlsched.solvers.milp import solve_milp
+
+    program = relaxed.program
+    outcome = solve_milp(build_totals(program), solver="scip", limits=_left(search))
+    search.solver_version = outcome.solver
+    search.nodes += outcome.nodes or 0
+    if outcome.bound is not None:
+        most = sum(float(worth.values[-1]) for worth in program.worths)
+        search.prove(min(most, outcome.bound * program.unit), source=outcome.solver)
+    if outcome.values is None:
+        return plan
+    point = np.array([outcome.values[f"x{place}"] for place in range(len(program.columns) + len(program.worths))])
+    other = _follow(instance, network, program.by_epoch(point), point[len(program.columns) :], search)
+    return max(plan, other, key=Plan.objective)
+
+
+def _one_slot(instance: Instance, network: Network, search: Search) -> TerminationStatus:
+    def better(slot: Slot) -> None:
+        search.offer(embedding(network, {instance.slots: slot}), source="slot")
+
+    found = best_slot(
+        network, slot_gains(network), limits=lambda: _left(search, SLOT_NODES), better=better, tick=search.tick
+    )
+    better(found.slot)
+    search.solver_version = found.solver
+    prove_slot(instance, network, found.bound, found.solver or COLUMNS, search, found.relaxation)
+    if search.proven:
+        return TerminationStatus.OPTIMAL
+    search.tick()
+    if len(instance.jobs) * len(instance.servers) <= SMALL_SLOT:
+        return _by_model(instance, search)
+    search.say("no proof: too many rings lie within the gap, or a solver reached its nodes")
+    return TerminationStatus.FEASIBLE
+
+
+def _by_columns(instance: Instance, network: Network, relaxed: Relaxed, search: Search) -> None:
+    """The bound of column generation, and the plan that follows its optimum, improved slot by slot."""
+    columns = search_columns(instance, network, relaxed, search)
+    if search.proven:
+        return
+    totals = np.zeros(len(instance.jobs))
+    for (job, _), amount in columns.by_epoch.items():
+        totals[job] += amount
+    other = _follow(instance, network, columns.by_epoch, np.minimum(totals, network.total), search)
+    if not search.proven and (instance.slots <= SHORT or limited(search)):
+        ascend(
+            other, limits=lambda: search.left, tick=search.tick, better=lambda: _offer(network, other, search, "ascent")
+        )
+
+
+def _by_model(instance: Instance, search: Search) -> TerminationStatus:
+    """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so."""
+    try:
+        status = run_circuit(instance, search, start=None, limits=_left(search, CONFLICTS))
+    except UsageError as error:
+        search.say(f"{error}; so a linear program was solved")
+        status = run_milp(instance, search, start=None, limits=_left(search))
+    if status is TerminationStatus.NODE_LIMIT and not limited(search):
+        search.say("a solver reached its nodes; with a limit on time or nodes it goes on to that limit")
+        return TerminationStatus.FEASIBLE
+    return status
