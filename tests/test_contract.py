@@ -62,7 +62,7 @@ def known(family, examples):
 def on_known(monkeypatch):
     """Check the known instances, or every third, each built anew; leave out those that are too hard."""
 
-    def call(family, check, *, examples=45, step=1, within=lambda instance: True):
+    def call(family, check, *, examples=30, step=1, within=lambda instance: True):
         found = known(family, examples)
         monkeypatch.setitem(OPTIMA, family, lambda instance: found[instance.sha256][1])
         instances = [instance_from(data, "drawn") for data, _ in found.values()][::step]
@@ -78,7 +78,7 @@ def test_every_method_keeps_the_contract(family, method, solver, on_known):
     on_known(
         family,
         lambda instance: check_method(record, record.methods[method], instance, solver=solver),
-        examples=45 if solver is None else 18,
+        examples=30 if solver is None else 12,
         step=1 if name_of_its_own(family, method) else 3,
         within=few_pairs if (family, method) == ("ring_allocation", "minlp") else lambda instance: True,
     )

@@ -37,6 +37,8 @@ FEW = 40
 """Rings of a job, of more of them, that are tried first."""
 RINGS = 12_000
 """Rings that step 4 takes into one program."""
+QUICK = 500
+"""Rings up to which a program of ``NODES`` nodes is solved in this process: a process of its own costs more."""
 PARTS = 0.2, 0.5, 1.0
 """delta as a part of the gap, one after the other."""
 
@@ -174,7 +176,9 @@ def _picked(
 ) -> dict[int, Placed]:
     """The best set of these rings that a solver finds in ``NODES`` nodes."""
     limits = Limits(time_s=limits.time_s, nodes=NODES, threads=limits.threads)
-    values = solve_milp(_model(network, gains, rings), solver=solver, limits=limits).values or {}
+    model = _model(network, gains, rings)
+    outcome = solve_milp(model, solver=solver, limits=limits, isolated=len(rings) > QUICK)
+    values = outcome.values or {}
     return {job: placed for place, (job, placed) in enumerate(rings) if values.get(f"x{place}", 0.0) > 0.5}
 
 

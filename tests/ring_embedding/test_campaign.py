@@ -195,11 +195,11 @@ def agree(seed, seen):
 
 
 def test_a_sample_of_the_campaign():
-    """Fifteen instances."""
+    """Ten instances."""
     seen = Counter()
-    for seed in (*range(8), 9, 10, 11, 21, 44, 52, 56):
+    for seed in (*range(4), 9, 11, 21, 44, 52, 56):
         agree(seed, seen)
-    assert seen["instances"] == 15
+    assert seen["instances"] == 10
     assert min(seen["forests"], seen["graphs"], seen["circuit"], seen["halves"], seen["rings of 3 or more"]) >= 1
 
 

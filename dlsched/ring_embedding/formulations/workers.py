@@ -132,7 +132,8 @@ class WorkersModel:
         for i, job in enumerate(self.instance.jobs):
             allowed = self.totals[i]
             terms = [(y, 1) for (j, _, _), y in self.y.items() if j == i]
-            if allowed < int(self.network.most[i]) * (self.instance.slots - job.arrival_slot + 1):
+            together = min(job.max_workers, int(self.network.fits[i].sum()))
+            if allowed < together * (self.instance.slots - job.arrival_slot + 1):
                 self.add(f"budget_{self.jobs[i]}", terms, allowed)
 
     def _add_servers(self) -> None:
