@@ -120,13 +120,13 @@ def agreed(instance, outcome, decode, optimum, unit):
 
 
 def test_a_sample_of_the_campaign():
-    """Sixty instances."""
+    """Thirty-five instances."""
     seen = Counter()
-    for seed in range(60):
+    for seed in range(35):
         agree(seed, seen)
-    assert seen["programs"] >= 40
-    assert seen["minlp"] >= 15
-    assert 1 <= seen["infeasible"] <= 20
+    assert seen["programs"] >= 20
+    assert seen["minlp"] >= 8
+    assert 1 <= seen["infeasible"] <= 12
 
 
 @pytest.mark.long

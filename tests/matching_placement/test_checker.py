@@ -21,7 +21,7 @@ from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 from dlsched.testing import brute_force_placement, matching_placement_instances
 
-SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=70, derandomize=True, deadline=None, database=None)
 WORKERS = [("v0", "V", 4.0), ("v1", "V", 4.0), ("t0", "T", 2.0), ("x0", "X", 8.0)]
 INSTANCE = Instance(
     name="two",

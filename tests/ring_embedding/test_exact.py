@@ -57,7 +57,7 @@ def agrees(instance):
     assert result.bound >= best - SOLVED * max(1.0, best)
 
 
-@profile(70)
+@profile(40)
 @given(ring_embedding_instances())
 def test_exact_is_brute_force(instance):
     """On what breaks embeddings."""

@@ -114,7 +114,7 @@ def test_nothing_can_run():
     assert by_totals(instance) == pytest.approx(2, rel=SOLVED)
 
 
-@profile(80)
+@profile(30)
 @given(ring_embedding_instances())
 def test_bounds_are_in_order(instance):
     """By one pool >= by epoch >= the optimum; and what certificates claim is what they prove."""
@@ -136,7 +136,7 @@ def test_totals_are_between(instance):
     assert found <= horizon(instance).value + SOLVED * max(1.0, found)
 
 
-@profile(40)
+@profile(30)
 @given(ring_embedding_instances())
 def test_the_relaxation_keeps_its_rows(instance):
     """Worker-slots by epoch add up to the totals, within what slots, workers and budgets allow."""
