@@ -13,11 +13,15 @@ from dlsched.core.files import write_text
 from dlsched.families import family_of, read
 
 NAME = "export"
+DEFAULT = "milp"
+"""Formulation of the families that have it; of another its first."""
 
 
 def run(
     file: InstancePath,
-    formulation: Annotated[str, typer.Option(metavar="F", help="A linear formulation of the family.")] = "milp",
+    formulation: Annotated[
+        str | None, typer.Option(metavar="F", help="A linear formulation of the family: milp, or else its first.")
+    ] = None,
     format_: Annotated[str, typer.Option("--format", metavar="lp|mps", help="File format.")] = "lp",
     out: OutPath = None,
 ) -> int:
@@ -27,6 +31,8 @@ def run(
     """
     instance = read(file)
     formulations = family_of(instance).formulations
+    if formulation is None:
+        formulation = DEFAULT if DEFAULT in formulations else next(iter(formulations))
     if formulation not in formulations:
         raise UsageError(f"formulation: found {formulation!r}, allowed: {', '.join(formulations)}")
     if format_ not in ("lp", "mps"):

@@ -10,6 +10,7 @@ from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate, generator
 from dlsched.ring_embedding.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
+from dlsched.ring_embedding.columns import columns
 from dlsched.ring_embedding.exact_slot import best_slot
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
@@ -21,6 +22,7 @@ from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Log, No
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot
+from dlsched.ring_embedding.plan import plan
 from dlsched.ring_embedding.relaxation import aggregated, horizon
 from dlsched.ring_embedding.slot_greedy import slot_greedy
 from dlsched.ring_embedding.solution import Embedding, Ring, read_solution
@@ -45,6 +47,7 @@ __all__ = [
     "build_circuit",
     "build_span",
     "check",
+    "columns",
     "density",
     "drf",
     "example",
@@ -55,6 +58,7 @@ __all__ = [
     "horizon",
     "las",
     "objective",
+    "plan",
     "slot_greedy",
     "solve",
     "worker_slots",

@@ -38,8 +38,7 @@ def ascend(
                 other = plan.held[job] - slot.count(job)
                 most = min(int(network.most[job]), int(network.total[job]) - other)
                 if record.arrival_slot <= number and most > 0:
-                    values = plan.worths[job].values
-                    gains[job] = values[other : other + most + 1] - values[other]
+                    gains[job] = plan.worths[job].gains(other, most)
             start = {job: placed for job, placed in slot.rings.items() if job in gains}
             found = fill_slot(network, gains, program, start=start, tick=tick, limits=limits())
             if found.gain > gained(slot, gains) + _GAIN * max(1.0, before):

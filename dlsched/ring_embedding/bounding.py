@@ -1,14 +1,15 @@
 """Bounds with rings as methods run them: column generation over slots, and the relaxation of one slot."""
 
+from dlsched.core.certificate import DualsCertificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import relaxation
-from dlsched.ring_embedding.columns import Columns, slot_certificate
+from dlsched.ring_embedding.checker import worth
+from dlsched.ring_embedding.columns import Columns, slot_certificate, slot_gains
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
 from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.relaxation import Relaxed
-from dlsched.ring_embedding.slot_greedy import Gains, Progress
+from dlsched.ring_embedding.relaxation import Relaxed, relax
+from dlsched.ring_embedding.worths import worth_tables
 from dlsched.version import VERSION
 
 COLUMNS = f"dlsched column generation {VERSION}"
@@ -20,12 +21,11 @@ BOUNDED = 20_000
 
 def run_columns(instance: Instance, search: Search) -> TerminationStatus:
     """The bound of column generation over mappings, from the prices of the relaxation on."""
-    relaxed = relaxation.relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
+    relaxed = prove_horizon(instance, search)
     network = Network(instance)
-    if all(job.arrival_slot == instance.slots for job in instance.jobs):
+    if instance.one_slot:
         found = MappingProgram(network).solve(slot_gains(network), {}, tick=search.tick)
-        prove_slot(instance, network, found.bound, COLUMNS, search, found)
+        prove_slot(network, found, search)
     else:
         search_columns(instance, network, relaxed, search)
     return TerminationStatus.FEASIBLE
@@ -36,8 +36,7 @@ def run_bound(instance: Instance, search: Search) -> TerminationStatus:
     size = len(instance.jobs) * len(instance.servers) * len({job.arrival_slot for job in instance.jobs})
     if size <= BOUNDED or limited(search):
         return run_columns(instance, search)
-    relaxed = relaxation.relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
+    prove_horizon(instance, search)
     return TerminationStatus.FEASIBLE
 
 
@@ -46,42 +45,45 @@ def limited(search: Search) -> bool:
     return search.limits.time_s is not None or search.limits.nodes is not None
 
 
+def prove_horizon(instance: Instance, search: Search) -> Relaxed:
+    """The relaxation without rings, whose certificate is handed over."""
+    relaxed = relax(instance, tick=search.tick)
+    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
+    return relaxed
+
+
 def search_columns(instance: Instance, network: Network, relaxed: Relaxed, search: Search) -> Columns:
     """Run column generation over slots, and hand over what its prices prove, also when it is stopped."""
-    worths = Progress(network).worths
-    columns = Columns(instance, network, worths, relaxed)
-
-    def certify() -> None:
-        certificate = columns.certificate()
-        if search.bound is None or certificate.value < search.bound:
-            search.prove(certificate.value, source="certificate", certificate=certificate)
-        if instance.paths is not None:
-            search.prove(columns.bound * (1 + CLOSE), source=COLUMNS)
-
+    columns = Columns(instance, network, worth_tables(instance.jobs, network.total), relaxed)
     try:
         columns.search(tick=search.tick, better=lambda: search.report("columns"))
     finally:
         if columns.relaxations:
-            certify()
+            _certify(columns.certificate(), search)
+            if instance.paths is not None:
+                search.prove(columns.bound * (1 + CLOSE), source=COLUMNS)
     return columns
 
 
 def prove_slot(
-    instance: Instance, network: Network, bound: float, source: str, search: Search, relaxation: Relaxation
+    network: Network, relaxation: Relaxation, search: Search, bound: float | None = None, solver: str | None = None
 ) -> None:
-    """The certificate of a slot's relaxation, and a bound on its gains that is stronger."""
-    certificate = slot_certificate(instance, relaxation)
+    """The certificate of a slot's relaxation, and what is stronger: a solver's ``bound`` on the gains of the slot.
+
+    By listed paths the certificate knows no links, and the relaxation's own bound is stronger. In a forest it is left to the
+    certificate: in floats, with the capacities of ``network``, it would say no more, and of an answer that uses the last
+    thousandth of the checker's tolerance it might be wrong.
+    """
+    instance = network.instance
+    _certify(slot_certificate(instance, relaxation), search)
+    nothing = sum(worth(job, 0) for job in instance.jobs)
+    if bound is not None and solver is not None and bound < relaxation.bound:
+        search.prove((nothing + bound) * (1 + CLOSE), source=solver)
+    elif instance.paths is not None:
+        search.prove((nothing + relaxation.bound) * (1 + CLOSE), source=COLUMNS)
+
+
+def _certify(certificate: DualsCertificate, search: Search) -> None:
+    """Hand over a certificate that proves more than is known."""
     if search.bound is None or certificate.value < search.bound:
         search.prove(certificate.value, source="certificate", certificate=certificate)
-    nothing = sum(float(worth.values[0]) for worth in Progress(network).worths)
-    search.prove((nothing + bound) * (1 + CLOSE), source=source)
-
-
-def slot_gains(network: Network) -> Gains:
-    """Gains of a slot in which nothing was earned before."""
-    worths = Progress(network).worths
-    return {
-        job: worth.values[: int(network.most[job]) + 1] - worth.values[0]
-        for job, worth in enumerate(worths)
-        if len(worth.values) > 1
-    }

@@ -91,7 +91,7 @@ def aggregated_value(instance: Instance, prices: Mapping[str, float]) -> Fractio
 
 def prices_value(instance: Instance, prices: Mapping[str, float], *, alone: bool = False) -> Fraction:
     """Bound that prices by epoch prove; ``alone``: those of ``slot``; errors as ``verify``."""
-    if alone and any(job.arrival_slot < instance.slots for job in instance.jobs):
+    if alone and not instance.one_slot:
         raise ValueError("duals of the formulation 'slot' are for jobs with one slot")
     demands = rows(instance)
     members, _ = classes(instance)

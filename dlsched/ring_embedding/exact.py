@@ -9,17 +9,18 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import baselines, relaxation
+from dlsched.ring_embedding import baselines
 from dlsched.ring_embedding.ascent import ascend
-from dlsched.ring_embedding.bounding import COLUMNS, limited, prove_slot, search_columns, slot_gains
+from dlsched.ring_embedding.bounding import limited, prove_horizon, prove_slot, search_columns
 from dlsched.ring_embedding.by_model import run_circuit, run_milp
 from dlsched.ring_embedding.checker import infeasible
+from dlsched.ring_embedding.columns import slot_gains
 from dlsched.ring_embedding.exact_slot import best_slot
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot, embedding
-from dlsched.ring_embedding.plan import Plan, whole_totals
-from dlsched.ring_embedding.relaxation import Relaxed
+from dlsched.ring_embedding.plan import Plan
+from dlsched.ring_embedding.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.solution import Embedding
 
 NODES = 2000
@@ -45,18 +46,17 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     if not search.begin(infeasible(instance), lambda: _warm(instance, search)):
         return TerminationStatus.INFEASIBLE
     search.offer(Embedding({}), source="nothing")
-    certificate = relaxation.aggregated(instance, tick=search.tick)
+    certificate = aggregated(instance, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
     network = Network(instance)
-    relaxed = relaxation.relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
+    relaxed = prove_horizon(instance, search)
     plan = _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
     if not search.proven:
         _warm(instance, search, search.tick)
         plan = max(plan, _concentrate(instance, network, search), key=Plan.objective)
     if search.proven:
         return TerminationStatus.OPTIMAL
-    if all(job.arrival_slot == instance.slots for job in instance.jobs):
+    if instance.one_slot:
         return _one_slot(instance, network, search)
     if not all(worth.concave for worth in plan.worths):
         plan = _by_totals(instance, network, relaxed, plan, search)
@@ -77,8 +77,7 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
 def run_plan(instance: Instance, search: Search) -> TerminationStatus:
     """The plan that follows the relaxation, which bounds it."""
     network = Network(instance)
-    relaxed = relaxation.relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
+    relaxed = prove_horizon(instance, search)
     _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
@@ -106,8 +105,7 @@ def _follow(
 ) -> Plan:
     plan = Plan(instance, network)
     try:
-        plan.follow(by_epoch, whole_totals(totals, plan.worths), search.tick)
-        plan.fill(search.tick)
+        plan.place(by_epoch, totals, search.tick)
     finally:
         _offer(network, plan, search, "plan")
     return plan
@@ -145,11 +143,17 @@ def _one_slot(instance: Instance, network: Network, search: Search) -> Terminati
         search.offer(embedding(network, {instance.slots: slot}), source="slot")
 
     found = best_slot(
-        network, slot_gains(network), limits=lambda: _left(search, SLOT_NODES), better=better, tick=search.tick
+        network,
+        slot_gains(network),
+        search.generator,
+        nodes=None if limited(search) else SLOT_NODES,
+        limits=lambda: search.left,
+        better=better,
+        tick=search.tick,
     )
     better(found.slot)
     search.solver_version = found.solver
-    prove_slot(instance, network, found.bound, found.solver or COLUMNS, search, found.relaxation)
+    prove_slot(network, found.relaxation, search, found.bound, found.solver)
     if search.proven:
         return TerminationStatus.OPTIMAL
     search.tick()

@@ -15,7 +15,7 @@ from dlsched.ring_embedding.mapping_program import MappingProgram
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Placed, Slot
 from dlsched.ring_embedding.polishing import polish
-from dlsched.ring_embedding.slot_program import Filled, close_slot, fill_slot, gained
+from dlsched.ring_embedding.slot_program import Filled, close_slot, ending, fill_slot, gained
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.ring_embedding.worths import Worth
 from dlsched.solvers.milp import solve_milp
@@ -27,8 +27,8 @@ Gains = Mapping[int, Floats]
 def best_slot(
     network: Network,
     gains: Gains,
+    rng: np.random.Generator,
     *,
-    closing: bool = True,
     nodes: int | None = None,
     limits: Callable[[], Limits] = Limits,
     better: Callable[[Slot], None] | None = None,
@@ -40,10 +40,10 @@ def best_slot(
     ----------
     gains
         By job and number of workers from 0 on.
-    closing
-        Whether to go on when relaxation and rings held do not meet.
+    rng
+        Draws which rings are taken out and placed anew (``polishing``).
     nodes
-        Of every solver's program, where ``limits`` sets none.
+        Of the programs that prove a slot best, where ``limits`` sets none.
     limits
         What is left, asked before every program.
     better
@@ -51,25 +51,20 @@ def best_slot(
     tick
         May raise to stop.
     """
-
-    def left() -> Limits:
-        now = limits()
-        return Limits(time_s=now.time_s, nodes=nodes if now.nodes is None else now.nodes, threads=now.threads)
-
-    found = fill_slot(network, gains, MappingProgram(network), tick=tick, limits=left())
+    found = fill_slot(network, gains, MappingProgram(network), tick=tick, limits=limits())
     if better is not None:
         better(found.slot)
-    if found.proven or not closing:
+    if found.proven:
         return found
-    slot = polish(network, gains, found.slot, found.bound, np.random.default_rng(0), tick=tick)
+    slot = polish(network, gains, found.slot, found.bound, rng, limits=limits, tick=tick)
     found = replace(found, slot=slot, gain=gained(slot, gains), bound=max(found.bound, gained(slot, gains)))
     if better is not None:
         better(found.slot)
     if found.proven:
         return found
     if network.forest:
-        return close_slot(network, gains, found, limits=left, better=better, tick=tick)
-    return _by_arcs(network, gains, found, left(), better)
+        return close_slot(network, gains, found, nodes=nodes, limits=limits, better=better, tick=tick)
+    return _by_arcs(network, gains, found, ending(limits(), nodes), better)
 
 
 def _by_arcs(

@@ -269,6 +269,11 @@ class Instance(InstanceFile):
         """Resources that some job demands, in the order in which they appear."""
         return tuple(dict.fromkeys(name for job in self.jobs for name, amount in job.demand.items() if amount > 0))
 
+    @property
+    def one_slot(self) -> bool:
+        """Whether every job arrives in the last slot, so that it has no other."""
+        return all(job.arrival_slot == self.slots for job in self.jobs)
+
     @cached_property
     def server_index(self) -> dict[str, int]:
         """Position of every server in ``servers`` by its id."""

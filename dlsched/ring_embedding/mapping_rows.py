@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.errors import SolverError
+from dlsched.core.status import Sense
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Placed
+from dlsched.solvers.linear import LinearModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,7 +41,7 @@ class Rows:
         self.gain: Floats = np.full((len(jobs), max(self.most) + 1), -np.inf)
         for row, job in enumerate(jobs):
             self.gain[row, 1 : self.most[row] + 1] = gains[job][1:]
-        self.unit = float(self.gain.max())
+        self.unit = float(self.gain.max()) or 1.0
         self._links = {link: row for row, link in enumerate(_scarce(network, jobs, self.most))}
         self.count = network.capacity.size + len(self._links)
         self.columns: list[Column] = []
@@ -81,6 +83,11 @@ class Rows:
         place = self.place[column.job]
         return float(self.gain[place, column.size] - choice[place] - prices[rows] @ np.array(values))
 
+    def prices(self, server: Floats, link: Floats) -> Floats:
+        """Prices of rows from those of units: the inverse of ``units``."""
+        network, held = self.network, list(self._links)
+        return np.concatenate([(server * network.capacity).ravel(), link[held] * network.bandwidth[held]])
+
     def units(self, prices: Floats) -> tuple[Floats, Floats]:
         """Price of one unit of a resource on a server, shape (S, R), and of 1 B/s on a directed link, shape (D,)."""
         network, held = self.network, list(self._links)
@@ -91,15 +98,43 @@ class Rows:
 
     def solve(self) -> tuple[float, Floats, Floats, Floats]:
         """Solve the program of the columns held: its value, weights, prices of jobs, and of servers and links."""
+        jobs = len(self.jobs)
+        if not self.columns:
+            return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(self.count)
+        value, weights, prices = _most(self._worth(), self._matrix())
+        return value * self.unit, weights, prices[:jobs] * self.unit, prices[jobs:] * self.unit
+
+    def whole(self) -> LinearModel:
+        """The program of the columns held, in whole numbers: ``x<place>`` chooses a column; its value is in ``unit``."""
+        matrix, count = self._matrix().tocsr(), len(self.columns)
+        kept = np.flatnonzero(np.asarray(matrix.sum(axis=1)).ravel() > 1)
+        matrix = matrix[kept]
+        return LinearModel(
+            sense=Sense.MAXIMIZE,
+            names=[f"x{place}" for place in range(count)],
+            costs=self._worth(),
+            constant=0.0,
+            lower=np.zeros(count),
+            upper=np.ones(count),
+            integer=np.ones(count, dtype=bool),
+            row_names=[f"r{row}" for row in kept.tolist()],
+            row_starts=matrix.indptr.astype(np.int64),
+            columns=matrix.indices.astype(np.int64),
+            coefficients=matrix.data,
+            row_lower=np.full(len(kept), -np.inf),
+            row_upper=np.ones(len(kept)),
+        )
+
+    def _worth(self) -> Floats:
+        """What the columns held gain, in ``unit``."""
+        return np.array([self.gain[self.place[column.job], column.size] for column in self.columns]) / self.unit
+
+    def _matrix(self) -> Any:
+        """Rows of jobs, then those of servers and links, by columns held."""
         from scipy.sparse import csc_array
 
-        jobs, count = len(self.jobs), self.count
-        if not self.columns:
-            return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(count)
-        gains = np.array([self.gain[self.place[column.job], column.size] for column in self.columns])
-        matrix = csc_array((self._values, self._rows, self._ends), shape=(jobs + count, len(gains)))
-        value, weights, prices = _most(gains / self.unit, matrix)
-        return value * self.unit, weights, prices[:jobs] * self.unit, prices[jobs:] * self.unit
+        shape = len(self.jobs) + self.count, len(self.columns)
+        return csc_array((self._values, self._rows, self._ends), shape=shape)
 
 
 def _most(gains: Floats, matrix: Any) -> tuple[float, Floats, Floats]:

@@ -26,7 +26,9 @@ def run_slot_greedy(instance: Instance, search: Search) -> TerminationStatus:
     def solve_slot(network: Network, jobs: Sequence[int], gains: Gains) -> Slot:
         nonlocal open_slots
         del jobs
-        found = best_slot(network, gains, nodes=SLOT_NODES, limits=lambda: search.left, tick=search.tick)
+        found = best_slot(
+            network, gains, search.generator, nodes=SLOT_NODES, limits=lambda: search.left, tick=search.tick
+        )
         open_slots += not found.proven
         return found.slot
 
@@ -52,12 +54,12 @@ def run_gadget(instance: Instance, search: Search) -> TerminationStatus:
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", run_exact),
+        Method("exact", "exact", run_exact, seeded=True),
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
         Method("arc", "exact", run_arc, solvers=("highs", "cbc", "scip")),
         Method("circuit", "exact", run_circuit, solvers=("cpsat",)),
         Method("plan", "heuristic", run_plan),
-        Method("slot-greedy", "heuristic", run_slot_greedy, guarantees.HALF),
+        Method("slot-greedy", "heuristic", run_slot_greedy, guarantees.HALF, seeded=True),
         Method("gadget", "heuristic", run_gadget, seeded=True),
         Method("density", "heuristic", heuristic("density", baselines.density, infeasible)),
         Method("fifo", "heuristic", heuristic("fifo", baselines.fifo, infeasible)),

@@ -106,13 +106,10 @@ class Slot:
         seen = set()
         for start in np.flatnonzero(room).tolist():
             workers = _filled(self._nearest(job, start, room), room, count)
-            orders: list[tuple[int, ...]] = []
-            if sum(workers.values()) == count and frozenset(workers) not in seen:
-                seen.add(frozenset(workers))
-                orders += self.network.orders(workers)
-            else:
-                workers = {}
-            for order in orders:
+            if sum(workers.values()) < count or frozenset(workers) in seen:
+                continue
+            seen.add(frozenset(workers))
+            for order in self.network.orders(workers):
                 links = self.network.crossed(order)
                 if links is not None and self._crosses(job, links) and (best is None or len(links) < len(best[2])):
                     best = workers, order, links

@@ -21,12 +21,42 @@ import numpy.typing as npt
 from dlsched.ring_embedding.filling import shares
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
+from dlsched.ring_embedding.placing import Slot, embedding
+from dlsched.ring_embedding.relaxation import relax
 from dlsched.ring_embedding.rows import epochs
-from dlsched.ring_embedding.worths import Worth, worth_table
+from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.worths import Worth, worth_tables
 
 Slots = dict[int, Slot]
 _ROUNDING = 1e-6
+
+
+def plan(instance: Instance, *, tick: Callable[[], None] | None = None) -> Embedding:
+    """Follow the relaxation over all slots (see the module); it knows all jobs from the first slot on.
+
+    Parameters
+    ----------
+    instance
+        Any.
+    tick
+        Called for every linear program, slot and worker-slot; it may raise to stop.
+
+    Guarantee: none; ``horizon`` bounds it, and where the two meet it is optimal.
+
+    Cost: linear programs of some rounds, as ``horizon``, then one search for a place a worker.
+
+    Source: ours.
+
+    >>> from dlsched import ring_embedding
+    >>> instance = ring_embedding.example()
+    >>> ring_embedding.check(instance, ring_embedding.plan(instance))
+    []
+    """
+    network = Network(instance)
+    relaxed = relax(instance, tick=tick)
+    slots = Plan(instance, network)
+    slots.place(relaxed.by_epoch, relaxed.totals, tick)
+    return embedding(network, slots.slots)
 
 
 class Plan:
@@ -34,9 +64,7 @@ class Plan:
 
     def __init__(self, instance: Instance, network: Network) -> None:
         self.instance, self.network = instance, network
-        self.worths: list[Worth] = [
-            worth_table(job, int(total)) for job, total in zip(instance.jobs, network.total, strict=True)
-        ]
+        self.worths = worth_tables(instance.jobs, network.total)
         first = min(job.arrival_slot for job in instance.jobs)
         self.slots: Slots = {number: Slot(network) for number in range(first, instance.slots + 1)}
         self.held = [0] * len(instance.jobs)
@@ -60,6 +88,16 @@ class Plan:
         for job in range(len(self.held)):
             self.held[job] += slot.count(job) - self.slots[number].count(job)
         self.slots[number] = slot
+
+    def place(
+        self,
+        by_epoch: dict[tuple[int, int], float],
+        totals: npt.NDArray[np.float64],
+        tick: Callable[[], None] | None = None,
+    ) -> None:
+        """All steps, from worker-slots by (job, epoch) and by job, shape (I,)."""
+        self.follow(by_epoch, whole_totals(totals, self.worths), tick)
+        self.fill(tick)
 
     def follow(
         self, by_epoch: dict[tuple[int, int], float], totals: list[int], tick: Callable[[], None] | None = None

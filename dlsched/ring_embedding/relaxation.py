@@ -16,7 +16,7 @@ from dlsched.core.labels import separable_labels
 from dlsched.ring_embedding.certificate import Most, aggregated_value, prices_value
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rows import classes, epochs, rows
-from dlsched.ring_embedding.worths import Worth, worth_table
+from dlsched.ring_embedding.worths import Worth, worth_tables
 
 Floats = npt.NDArray[np.float64]
 Tick = Callable[[], None] | None
@@ -48,7 +48,7 @@ def aggregated(instance: Instance, *, tick: Tick = None) -> DualsCertificate:
     demands = rows(instance)
     members, _ = classes(instance)
     limit = Most(instance, demands)
-    worths = [worth_table(job, total) for job, total in zip(instance.jobs, limit.total, strict=True)]
+    worths = worth_tables(instance.jobs, limit.total)
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
     nothing: dict[str, float] = {}
     found = [(nothing, aggregated_value(instance, nothing))]
@@ -117,7 +117,7 @@ class Program:
         self.rows, self.spans = rows(instance), epochs(instance)
         members, _ = classes(instance)
         limit = Most(instance, self.rows)
-        self.worths = [worth_table(job, total) for job, total in zip(instance.jobs, limit.total, strict=True)]
+        self.worths = worth_tables(instance.jobs, limit.total)
         self.classes = len(members)
         one = len(self.rows) == 1 and all(share in (0, 1) for share in self.rows[0].demand)
         self.groups = [list(range(len(members)))] if one else [[number] for number in range(len(members))]

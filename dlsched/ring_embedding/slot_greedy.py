@@ -9,7 +9,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot, embedding
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth, worth_table
+from dlsched.ring_embedding.worths import worth_tables
 
 Floats = npt.NDArray[np.float64]
 Gains = Mapping[int, Floats]
@@ -25,7 +25,7 @@ class Progress:
     def __init__(self, network: Network) -> None:
         self.network = network
         jobs = network.instance.jobs
-        self.worths: list[Worth] = [worth_table(job, int(network.total[i])) for i, job in enumerate(jobs)]
+        self.worths = worth_tables(jobs, network.total)
         self.enough = np.array([int(np.argmax(worth.values)) for worth in self.worths])
         self.count = np.zeros(len(jobs), dtype=np.int64)
 
@@ -40,10 +40,7 @@ class Progress:
 
     def gains(self, job: int) -> Floats:
         """mu(zeta (z + n)) - mu(zeta z) for n = 0 .. ``most(job)``."""
-        count = int(self.count[job])
-        values = self.worths[job].values[count : count + self.most(job) + 1]
-        gains: Floats = values - values[0]
-        return gains
+        return self.worths[job].gains(int(self.count[job]), self.most(job))
 
     def add(self, slot: Slot) -> None:
         """Count the workers of a slot."""

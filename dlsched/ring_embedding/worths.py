@@ -4,6 +4,7 @@ mu is that of x as a float, and of a sigmoid's power p as a float, as the checke
 than a relative 2**-50 and, for a sigmoid, ``error``, 2**-49 of its height. ``upper`` adds both.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,6 +45,11 @@ class Worth:
         """The concave envelope, shape (Z + 1,)."""
         return np.interp(np.arange(len(self.values)), self.corners, self.values[self.corners])
 
+    def gains(self, held: int, most: int) -> Floats:
+        """mu(zeta (held + n)) - mu(zeta held) for n = 0 .. ``most``, shape (most + 1,)."""
+        gains: Floats = self.values[held : held + most + 1] - self.values[held]
+        return gains
+
     def slope(self, count: int) -> tuple[float, int]:
         """The best average gain from ``count`` worker-slots on, and how many more it takes; (0, 0) where there is no gain."""
         if count + 1 >= len(self.values):
@@ -78,6 +84,11 @@ def worth_table(job: Job, total: int) -> Worth:
     part = np.exp(-np.abs(power))
     values = utility.height * np.where(power >= 0, 1.0, part) / (1 + part)
     return Worth(values, utility.height * 2.0**-49, utility.midpoint == 0)
+
+
+def worth_tables(jobs: Sequence[Job], totals: Iterable[int]) -> list[Worth]:
+    """One ``worth_table`` for every job, of the most worker-slots that it can have."""
+    return [worth_table(job, int(total)) for job, total in zip(jobs, totals, strict=True)]
 
 
 def hull(values: Floats) -> npt.NDArray[np.int64]:

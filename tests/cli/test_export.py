@@ -85,6 +85,17 @@ def test_a_maximising_model_is_one_for_any_solver(
     assert scip_optimum(out) == pytest.approx(sign * (optimum - 10 / (1 + math.exp(4))), rel=1e-9)
 
 
+def test_without_a_name_it_is_the_first_formulation(cli: Any, example: Path) -> None:
+    """``milp`` of the families that have it; the two racks have ``arc`` and ``span``."""
+    racks = Path(__file__).parents[2] / "instances" / "ring_embedding" / "two-racks.json"
+    for file, name in ((racks, "arc"), (example, "milp")):
+        ended = cli("export", file)
+        assert (ended.code, ended.err) == (0, "")
+        assert ended.out == cli("export", file, "--formulation", name).out
+    refused = cli("export", racks, "--formulation", "milp")
+    assert refused.code != 0 and "allowed: arc, span" in refused.err
+
+
 def test_a_minimising_model_keeps_its_sense_as_mps(cli: Any, example: Path, tmp_path: Path) -> None:
     """The costs of the two jobs are positive in the file, and it is minimised."""
     text = cli("export", example, "--format", "mps").out

@@ -13,8 +13,8 @@ from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import worth
 from dlsched.ring_embedding.columns import slot_certificate
-from dlsched.ring_embedding.exact_slot import best_slot
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.mapping_program import MappingProgram
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.rows import classes, epochs, rows
 from dlsched.ring_embedding.tree import Tree
@@ -265,7 +265,7 @@ def test_the_certificate_of_a_slot_is_hardly_more_than_its_relaxation(instance):
     network = Network(instance)
     tables = [[worth(each, n) for n in range(int(network.total[i]) + 1)] for i, each in enumerate(instance.jobs)]
     gains = {i: np.array(values) - values[0] for i, values in enumerate(tables) if len(values) > 1}
-    relaxation = best_slot(network, gains, closing=False).relaxation
+    relaxation = MappingProgram(network).solve(gains, {})
     value = slot_certificate(instance, relaxation).value
     assert value >= brute_force_ring(instance)[0] * (1 - 1e-12)
     nothing = sum(values[0] for values in tables)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlsched.ring_embedding import plan as plan_of
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.ascent import ascend
 from dlsched.ring_embedding.checker import check, objective, worker_slots
@@ -65,12 +66,13 @@ def test_concentrating_is_feasible(instance):
 
 
 def test_the_method_is_feasible_and_below_its_bound():
-    """At the tolerances too."""
+    """At the tolerances too; and it is the answer of the function of its name."""
     for seed in range(200, 220):
         instance = draw(seed)
         result = solve(instance, method="plan")
         assert result.status in ("optimal", "feasible"), result.message
         assert check(instance, result.solution) == []
+        assert result.solution == plan_of(instance)
         assert result.objective <= brute_force_ring(instance)[0] * (1 + 1e-9) <= result.bound * (1 + 2e-9)
 
 

@@ -5,13 +5,16 @@ import functools
 import numpy as np
 import pytest
 
+from dlsched import ring_embedding
 from dlsched.core.limits import Limits
 from dlsched.ring_embedding import exact_slot, slot_program
+from dlsched.ring_embedding.columns import slot_gains
 from dlsched.ring_embedding.exact_slot import best_slot
 from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
 from dlsched.ring_embedding.near_rings import TooMany, near_rings
 from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.slot_program import close_slot, fill_slot, gained, rings_within
+from dlsched.ring_embedding.placing import Slot
+from dlsched.ring_embedding.slot_program import Filled, close_slot, fill_slot, gained, rings_within
 from dlsched.solvers.milp import solve_milp
 
 from .small_networks import best_slot as enumerated
@@ -89,7 +92,7 @@ def test_best_slot_is_the_best_of_all():
         fits(network, filled.slot)
         assert filled.gain == pytest.approx(gained(filled.slot, gains), rel=1e-12)
         assert filled.gain <= best * (1 + CLOSE) <= filled.bound * (1 + 2 * CLOSE) + CLOSE
-        found = best_slot(network, gains)
+        found = best_slot(network, gains, np.random.default_rng(0))
         fits(network, found.slot)
         assert found.gain == pytest.approx(best, rel=SOLVED, abs=SOLVED), (number, kind)
         assert found.bound >= best - SOLVED * max(1.0, best)
@@ -134,23 +137,23 @@ def test_steps_by_hand():
     instance = made([3], [], job("a"), job("b"), job("c"))
     network = Network(instance)
     gains = {0: np.array([0, 0, 0, 5.0]), 1: np.array([0, 0, 3.0, 3.0]), 2: np.array([0, 1.0, 2.0, 3.0])}
-    found = best_slot(network, gains)
+    found = best_slot(network, gains, np.random.default_rng(0))
     assert (found.gain, found.bound, {place: found.slot.count(place) for place in found.slot.rings}) == (
         5.0,
         pytest.approx(5.0, rel=SOLVED),
         {0: 3},
     )
     gains[1][2:] = 4.5
-    assert best_slot(network, gains).gain == pytest.approx(5.5)
+    assert best_slot(network, gains, np.random.default_rng(0)).gain == pytest.approx(5.5)
 
 
 def test_bandwidth_by_hand():
     """Two rings across one link, one at a time: the better across, the other on one server."""
     instance = made([2, 2], [("s0", "s1", 1.0)], job("a", workers=3), job("b", workers=3))
     gains = {0: np.array([0, 1.0, 2.0, 3.0]), 1: np.array([0, 1.0, 2.0, 4.0])}
-    assert best_slot(Network(instance), gains).gain == 4 + 1
+    assert best_slot(Network(instance), gains, np.random.default_rng(0)).gain == 4 + 1
     wide = made([2, 2], [("s0", "s1", 1.0)], job("a", workers=3), job("b", workers=3, load=0.0))
-    assert best_slot(Network(wide), gains).gain == 4 + 1
+    assert best_slot(Network(wide), gains, np.random.default_rng(0)).gain == 4 + 1
 
 
 @pytest.mark.parametrize("gains", [{}, {0: np.zeros(1)}, {0: np.zeros(3)}, {0: np.array([0.0, 0.0, 0.0, 1e-9])}])
@@ -158,7 +161,7 @@ def test_bandwidth_by_hand():
 def test_nothing_to_gain(gains, paths):
     """No jobs, no workers, no gain, hardly any."""
     network = Network(made([2, 2], [("s0", "s1", 1.0)], job(), paths=paths))
-    found = best_slot(network, gains)
+    found = best_slot(network, gains, np.random.default_rng(0))
     assert found.proven
     assert found.gain == pytest.approx(sum(gain[-1] for gain in gains.values()), abs=1e-6)
 
@@ -222,8 +225,62 @@ def test_closing_with_too_many_rings_is_honest(monkeypatch):
     monkeypatch.setattr(slot_program, "RINGS", 1)
     instance = made([3], [], job("a"), job("b"), job("c"))
     gains = {0: np.array([0, 0, 0, 5.0]), 1: np.array([0, 0, 4.5, 4.5]), 2: np.array([0, 0, 4.0, 4.0])}
-    found = best_slot(Network(instance), gains)
+    found = best_slot(Network(instance), gains, np.random.default_rng(0))
     assert found.gain <= 5 <= found.bound
+
+
+STEPS = {0: np.array([0, 0, 0, 5.0]), 1: np.array([0, 0, 4.5, 4.5]), 2: np.array([0, 0, 4.0, 4.0])}
+
+
+@pytest.mark.parametrize(("small", "rings"), [(10, [8]), (0, [1, 1, 2, 7])])
+def test_closing_takes_as_much_of_the_gap_as_costs_little(small, rings, monkeypatch):
+    """Three GPUs at 2.25, filled by 4 below 6.75: eight of nine rings within 2.75 at once, or few after few; 5 by hand.
+
+    Below their job's best are a by 2.25, 4.5, 1.75; b by 2.25, 0, 2.25; c by 2.25, 0.5, 2.75. With b the gap is 2.25.
+    """
+    monkeypatch.setattr(slot_program, "SMALL", small)
+    monkeypatch.setattr(slot_program, "GROWTH", 1.0)
+    solved = []
+
+    def solve(problem, **options):
+        solved.append(len(problem.names))
+        return solve_milp(problem, **(options | {"isolated": False}))
+
+    monkeypatch.setattr(slot_program, "solve_milp", solve)
+    network = Network(made([3], [], job("a"), job("b"), job("c")))
+    prices = Relaxation(6.75, 6.75, (), np.full((1, 1), 2.25), np.zeros(0))
+    slot = Slot(network)
+    slot.put(2, ({0: 2}, (0,), []))
+    found = close_slot(network, STEPS, Filled(slot, 4.0, 6.75, prices))
+    assert (found.gain, found.proven) == (5.0, True)
+    assert solved == rings
+
+
+def test_a_limit_on_nodes_holds_for_every_program(monkeypatch):
+    """A user's 3 nodes are those of each program; without, each has its own."""
+    asked = []
+
+    def solve(problem, *, limits, **options):
+        asked.append(limits.nodes)
+        return solve_milp(problem, limits=limits, **(options | {"isolated": False}))
+
+    monkeypatch.setattr(slot_program, "solve_milp", solve)
+    network = Network(ring_embedding.generate(preset="slot", jobs=12, servers=12, slots=1, seed=4))
+    gains = slot_gains(network)
+    for limits, allowed in ((Limits(nodes=3), {3}), (Limits(), {slot_program.NODES, 70})):
+        asked.clear()
+        best_slot(network, gains, np.random.default_rng(0), nodes=70, limits=lambda limits=limits: limits)
+        assert asked and set(asked) <= allowed
+
+
+def test_the_generator_is_the_one_handed_in():
+    """More rings than are taken out at a time: what is drawn comes from it, and it alone."""
+    network = Network(ring_embedding.generate(preset="slot", jobs=20, servers=20, slots=1, seed=3))
+    gains = slot_gains(network)
+    rngs = [np.random.default_rng(seed) for seed in (3, 3)]
+    first, second = (best_slot(network, gains, rng) for rng in rngs)
+    assert (first.slot.rings, first.gain, first.bound) == (second.slot.rings, second.gain, second.bound)
+    assert rngs[0].bit_generator.state == rngs[1].bit_generator.state != np.random.default_rng(3).bit_generator.state
 
 
 def test_earlier_slots_do_not_matter():
@@ -233,9 +290,8 @@ def test_earlier_slots_do_not_matter():
         jobs = [record.model_copy(update={"arrival_slot": 1}) for record in instance.jobs]
         alone = instance.model_copy(update={"slots": 1, "jobs": jobs})
         gains = gains_of(Network(alone), np.random.default_rng(seed), "any")
-        assert best_slot(Network(instance), gains).gain == pytest.approx(
-            best_slot(Network(alone), gains).gain, rel=SOLVED
-        )
+        longer, shorter = (best_slot(Network(each), gains, np.random.default_rng(0)) for each in (instance, alone))
+        assert longer.gain == pytest.approx(shorter.gain, rel=SOLVED)
 
 
 def test_a_forest_and_its_paths_are_one_problem():
@@ -266,13 +322,14 @@ def test_a_forest_and_its_paths_are_one_problem():
         gains = gains_of(network, np.random.default_rng(seed), "any")
         most = {place: len(gain) for place, gain in gains.items()}
         shared = {place: gain[: min(most[place], int(listed.most[place]) + 1)] for place, gain in gains.items()}
-        assert best_slot(listed, shared).gain == pytest.approx(best_slot(network, shared).gain, rel=SOLVED)
+        walks, tree = (best_slot(each, shared, np.random.default_rng(0)) for each in (listed, network))
+        assert walks.gain == pytest.approx(tree.gain, rel=SOLVED)
 
 
 def test_a_cycle_by_hand():
     """Around the triangle once each way: two rings of three."""
     instance = made([2, 2, 2], TRIANGLE, job("a"), job("b"), paths=["s0 s1", "s1 s2", "s2 s0"])
     gains = dict.fromkeys((0, 1), np.array([0.0, 1.0, 2.0, 5.0]))
-    found = best_slot(Network(instance), gains)
+    found = best_slot(Network(instance), gains, np.random.default_rng(0))
     assert (found.gain, found.proven) == (10.0, True)
     assert {order for _, order, _ in found.slot.rings.values()} != {found.slot.rings[0][1]}

@@ -35,7 +35,7 @@ from dlsched.ring_embedding.formulations.workers import LARGEST, Found, embedded
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import worth_table
+from dlsched.ring_embedding.worths import worth_tables
 
 _LARGEST_AMOUNT = 2**30  # CP-SAT adds in 64 bits
 _LARGEST_OBJECTIVE = 2.0**40
@@ -151,9 +151,7 @@ class _Builder:
 
     def _add_utilities(self) -> tuple[int, float, float]:
         """Steps and the objective; return its power, the utility of nothing, and the error of its rounding."""
-        tables = [
-            worth_table(job, int(total)) for job, total in zip(self.instance.jobs, self.network.total, strict=True)
-        ]
+        tables = worth_tables(self.instance.jobs, self.network.total)
         held = [steps(table) for table in tables]
         most = math.fsum(step.gain for found in held for step in found)
         power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most)) if most > 0 else 0

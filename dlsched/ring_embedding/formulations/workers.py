@@ -31,7 +31,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot, Workers, embedding
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth, worth_table
+from dlsched.ring_embedding.worths import Worth, worth_tables
 
 if TYPE_CHECKING:
     import pulp
@@ -63,8 +63,7 @@ class WorkersModel:
         nodes = separable_labels([node.id for node in instance.nodes], "n")
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
-        totals = self.network.total.tolist()
-        tables = worths or [worth_table(job, total) for job, total in zip(instance.jobs, totals, strict=True)]
+        tables = worths or worth_tables(instance.jobs, self.network.total)
         self.totals = [len(table.values) - 1 for table in tables]
         self.steps = [steps(table) for table in tables]
         self.keep(sum(map(len, self.steps)) + instance.slots * int(np.count_nonzero(self.network.fits)))
