@@ -78,6 +78,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/rings.py
 	$(BIN)/python benchmarks/slots.py
+	$(BIN)/python benchmarks/nodes.py
+	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/grid.py
 	$(BIN)/python benchmarks/shipped.py
 
 clean:

@@ -6,7 +6,7 @@
 'optimal'
 """
 
-from dlsched import elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
+from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
 from dlsched.core.errors import (
     DisagreementError,
     DlschedError,
@@ -44,6 +44,7 @@ __all__ = [
     "UsageError",
     "Violation",
     "__version__",
+    "async_sgd",
     "check",
     "elastic_stream",
     "gap",

@@ -4,7 +4,7 @@ import gc
 import os
 from typing import Any
 
-from dlsched import elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
+from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import Family
 from dlsched.core.files import json_text, read_json, write_text
@@ -25,6 +25,7 @@ FAMILIES = {
         matching_placement.FAMILY,
         srpt_mapping.FAMILY,
         ring_embedding.FAMILY,
+        async_sgd.FAMILY,
     )
 }
 

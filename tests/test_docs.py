@@ -19,11 +19,7 @@ import dlsched
 from dlsched import (
     FAMILIES,
     cluster,
-    elastic_stream,
-    matching_placement,
     ring_allocation,
-    ring_embedding,
-    srpt_mapping,
     testing,
 )
 from dlsched.cli import app
@@ -179,6 +175,19 @@ def test_every_row_of_a_ring_certificate_is_documented():
     assert all(f"`{formulation}`" in section for formulation, _ in found)
 
 
+def test_errors_of_the_product_form_are_those_measured():
+    """Rows of the page of async_sgd are rows of the benchmark: the analysis, and its errors of every kind."""
+    results = (ROOT / "benchmarks" / "results" / "simulation.md").read_text(encoding="utf-8")
+    headings = {"network": "### Bottleneck: network", "update": "### Bottleneck: update", "none": "### No bottleneck"}
+    page = (DOCS / "async_sgd.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\| (network|update|none) \| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    assert len(shown) == 10
+    for bottleneck, workers, cells in shown:
+        section = results.split(headings[bottleneck])[1].split("\n#")[0]
+        analysis, *measured = re.search(rf"^\| {workers} \| (.*) \|$", section, re.MULTILINE)[1].split(" | ")
+        assert cells.split(" | ") == [analysis, *measured[1::2]]
+
+
 def test_every_command_and_option_is_documented():
     """The table of formats.md names the commands of the program and their options."""
     section = (DOCS / "formats.md").read_text(encoding="utf-8").split("## Commands")[1].split("## Exit codes")[0]
@@ -194,7 +203,7 @@ def test_every_command_and_option_is_documented():
 
 @pytest.mark.parametrize(
     "module",
-    [dlsched, ring_allocation, elastic_stream, matching_placement, srpt_mapping, ring_embedding, cluster, testing],
+    [dlsched, *(getattr(dlsched, family) for family in FAMILIES), cluster, testing],
     ids=lambda module: module.__name__,
 )
 def test_every_public_name_is_on_the_api_page(module):

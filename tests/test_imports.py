@@ -49,9 +49,7 @@ def imported(path):
 
 
 MODULES = modules()
-FAMILY_NAMES = tuple(
-    sorted({name.split(".")[0] for name in MODULES} & {*FAMILIES, "elastic_stream", "async_sgd"} | set(FAMILIES))
-)
+FAMILY_NAMES = tuple(FAMILIES)
 
 
 def room(name):

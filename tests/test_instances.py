@@ -1,16 +1,20 @@
 """The shipped instances: valid, sourced, and their stated optima proven again."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Ended
 
 import dlsched
 from dlsched import FAMILIES
+from dlsched.async_sgd.costs import cost_table as node_table
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.configurations import count_configurations
 from dlsched.ring_allocation.costs import cost_table
+from dlsched.testing import brute_force_async
 
 ROOT = Path(__file__).parent.parent / "instances"
 FILES = sorted(ROOT.glob("*/*.json"))
@@ -30,6 +34,8 @@ def test_there_are_enough() -> None:
     assert len(gangs) >= 12 and sum("optimum" in file["known"] for file in gangs) >= 8
     rings = [file for file in data if file["format"] == "dlsched/ring_embedding/1"]
     assert len(rings) >= 12 and sum("optimum" in file["known"] for file in rings) >= 12
+    servers = [file for file in data if file["format"] == "dlsched/async_sgd/1"]
+    assert len(servers) >= 12 and all("optimum" in file["known"] for file in servers)
     assert sum(any(worker["type"] == "A100" for worker in file["workers"]) for file in placements) >= 4
 
 
@@ -83,8 +89,10 @@ def test_known_optimum_by_another_code_base(path: Path, solver: str) -> None:
     elif instance.family == "ring_embedding":
         if solver != "highs" or len(instance.jobs) * len(instance.servers) * instance.slots > 100:
             pytest.skip("HiGHS proves small ones; CP-SAT proves more in a test of its own")
-    elif solver != "highs" and cost_table(instance).pairs > 10_000:
-        pytest.skip("too large for this solver")
+    elif solver != "highs":
+        table = node_table(instance) if instance.family == "async_sgd" else cost_table(instance)
+        if table.pairs > 10_000:
+            pytest.skip("too large for this solver")
     result = dlsched.solve(instance, method="milp", solver=solver)
     assert result.status == "optimal"
     assert result.objective == pytest.approx(instance.known.optimum, rel=1e-9)
@@ -116,3 +124,29 @@ def test_known_optimum_of_rings_by_circuits(path: Path) -> None:
     result = dlsched.solve(instance, method="circuit")
     assert result.status == "optimal"
     assert result.objective == pytest.approx(instance.known.optimum, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if path.parent.name == "async_sgd" and "seed" in path.stem],
+    ids=lambda path: path.stem,
+)
+def test_generated_nodes_are_what_the_command_writes(path: Path, cli: Callable[..., Ended]) -> None:
+    """The command in ``source`` prints the file, ``known`` left out."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    del data["known"]
+    program, *arguments = data["source"].splitlines()[0].split()
+    assert program == "dlsched"
+    assert cli(*arguments).json == data
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if path.parent.name == "async_sgd" and "seed" not in path.stem],
+    ids=lambda path: path.stem,
+)
+def test_known_optimum_of_nodes_by_brute_force(path: Path) -> None:
+    """Every allocation tried, with throughputs by convolution in fractions."""
+    instance = dlsched.read(path)
+    optimum, _ = brute_force_async(instance)
+    assert optimum == pytest.approx(instance.known.optimum, rel=1e-12)

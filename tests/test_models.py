@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched import elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
+from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
 from dlsched.cli.export import model_text
 from dlsched.matching_placement.formulations.minlp import build_minlp as build_placement_minlp
 from dlsched.ring_allocation.formulations.milp import build_milp
@@ -217,3 +217,29 @@ def test_every_row_of_the_ring_programs_is_documented_and_the_other_way_round(fo
     problem = ring_embedding.FAMILY.formulations[formulation](ring_embedding.example())
     assert_named(["OBJ", *problem.constraints], documented(formulation, "Rows", RINGS))
     assert_named([variable.name for variable in problem.variables()], documented(formulation, "Variables", RINGS))
+
+
+SERVERS = FOLDER.parent / "async_sgd"
+
+
+def test_the_lp_file_of_parameter_servers_is_current_and_scip_finds_its_optimum():
+    """Byte for byte an export of the example; from the text alone 4 nodes and 2, whose times are fractions by convolution."""
+    pyscipopt = pytest.importorskip("pyscipopt")
+    problem = async_sgd.FAMILY.formulations["milp"](async_sgd.example())
+    file = SERVERS / "milp.lp"
+    assert file.read_text(encoding="utf-8") == model_text(problem, "lp")
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(file))
+    model.setParam("limits/gap", 0.0)
+    model.optimize()
+    assert model.getStatus() == "optimal"
+    assert {variable.name for variable in model.getVars() if model.getVal(variable) > 0.5} == {"x_a_4", "x_b_2"}
+    assert model.getObjVal() == pytest.approx(3906.25 * 4920513 / 36956800 + 4000 * 133 / 1600, rel=1e-9)
+
+
+def test_every_row_of_the_program_of_nodes_is_documented_and_the_other_way_round():
+    """Rows and variables of the model are those of the README."""
+    problem = async_sgd.FAMILY.formulations["milp"](async_sgd.example())
+    assert_named(["OBJ", *problem.constraints], documented("milp", "Rows", SERVERS))
+    assert_named([variable.name for variable in problem.variables()], documented("milp", "Variables", SERVERS))

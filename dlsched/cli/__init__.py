@@ -20,6 +20,7 @@ from dlsched.cli import (
     methods,
     schema,
     solve,
+    stream,
     trace_import,
 )
 from dlsched.core.errors import DlschedError
@@ -76,7 +77,7 @@ def _guarded(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-for module in (solve, compare, bound, check, generate, methods, doctor, export, schema, trace_import):
+for module in (solve, compare, bound, check, generate, methods, doctor, export, schema, trace_import, stream):
     app.command(name=module.NAME)(_guarded(module.run))
 
 
@@ -112,7 +113,7 @@ def main() -> None:
     """Entry point of the ``dlsched`` program; output is UTF-8, and standard output may be closed."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  it stays open to the end
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))

@@ -20,6 +20,8 @@ def run(
     servers: Annotated[int | None, typer.Option(metavar="N", help="Servers of the network; rings only.")] = None,
     slots: Annotated[int | None, typer.Option(metavar="N", help="Slots of time; rings only.")] = None,
     max_gpus: Annotated[int | None, typer.Option(metavar="N", help="Largest count for a job.")] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes of the cluster; asynchronous SGD.")] = None,
+    max_nodes: Annotated[int | None, typer.Option(metavar="N", help="Most nodes of a job; asynchronous SGD.")] = None,
     load: Annotated[
         float | None, typer.Option(metavar="X", help="Work that arrives over capacity; streams and gangs.")
     ] = None,
@@ -34,7 +36,7 @@ def run(
         raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(record.presets)}")
     given = {
         **{"jobs": jobs, "gpus": gpus, "servers": servers, "slots": slots},
-        **{"max_gpus": max_gpus, "load": load, "tick": tick},
+        **{"max_gpus": max_gpus, "nodes": nodes, "max_nodes": max_nodes, "load": load, "tick": tick},
     }
     options = {name: value for name, value in given.items() if value is not None}
     takes = inspect.signature(record.generate).parameters

@@ -11,6 +11,7 @@ except ImportError:
     raise ImportError("dlsched.testing needs Hypothesis: pip install 'dlsched[testing]'") from None
 
 from dlsched.testing.brute_force import brute_force
+from dlsched.testing.brute_force_async import brute_force_async
 from dlsched.testing.brute_force_placement import brute_force_placement
 from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.brute_force_srpt import brute_force_srpt
@@ -24,6 +25,7 @@ from dlsched.testing.strategies import (
     elastic_stream_instances,
     ring_allocation_instances,
 )
+from dlsched.testing.strategies_async import async_sgd_instances
 from dlsched.testing.strategies_placement import matching_placement_instances
 from dlsched.testing.strategies_ring import ring_embedding_instances
 from dlsched.testing.strategies_srpt import srpt_mapping_instances
@@ -32,7 +34,9 @@ del _hypothesis
 
 __all__ = [
     "INSTANCES",
+    "async_sgd_instances",
     "brute_force",
+    "brute_force_async",
     "brute_force_placement",
     "brute_force_ring",
     "brute_force_srpt",

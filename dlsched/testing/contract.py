@@ -26,6 +26,7 @@ from dlsched.core.run import run_method
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
 from dlsched.testing.brute_force import brute_force
+from dlsched.testing.brute_force_async import brute_force_async
 from dlsched.testing.brute_force_placement import brute_force_placement
 from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.brute_force_srpt import brute_force_srpt
@@ -38,6 +39,7 @@ OPTIMA: dict[str, Callable[[Any], tuple[float, Any] | None]] = {
     "matching_placement": brute_force_placement,
     "srpt_mapping": brute_force_srpt,
     "ring_embedding": brute_force_ring,
+    "async_sgd": brute_force_async,
 }
 """By family: the optimum of a small instance and a solution that attains it, None when infeasible."""
 

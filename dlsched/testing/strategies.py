@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dlsched.algorithms.cost_table import CostTable
 from dlsched.elastic_stream import Instance as StreamInstance
 from dlsched.ring_allocation import Instance
+from dlsched.testing.strategies_async import async_sgd_instances
 from dlsched.testing.strategies_placement import matching_placement_instances
 from dlsched.testing.strategies_ring import ring_embedding_instances
 from dlsched.testing.strategies_srpt import srpt_mapping_instances
@@ -262,5 +263,6 @@ INSTANCES: dict[str, Callable[..., st.SearchStrategy[Any]]] = {
     "matching_placement": matching_placement_instances,
     "srpt_mapping": srpt_mapping_instances,
     "ring_embedding": ring_embedding_instances,
+    "async_sgd": async_sgd_instances,
 }
 """By family: the strategy of its instances, small enough for brute force."""

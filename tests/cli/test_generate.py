@@ -14,7 +14,8 @@ PRESETS = [(family.name, preset) for family in FAMILIES.values() for preset in f
 @pytest.mark.parametrize(("family", "preset"), PRESETS)
 def test_the_same_arguments_give_the_same_bytes(family: str, preset: str, cli: Any, tmp_path: Path) -> None:
     """Twice the same on standard output and in a file; another seed, another instance; each can be solved."""
-    arguments = ("generate", family, "--preset", preset, "--jobs", 5, "--gpus", 24, "--seed")
+    units = "--nodes" if family == "async_sgd" else "--gpus"
+    arguments = ("generate", family, "--preset", preset, "--jobs", 5, units, 24, "--seed")
     printed = cli(*arguments, 3)
     assert (printed.code, printed.err) == (0, "")
     out = tmp_path / "instance.json"
@@ -24,10 +25,12 @@ def test_the_same_arguments_give_the_same_bytes(family: str, preset: str, cli: A
     assert cli(*arguments, 4).out != printed.out
     data = json.loads(printed.out)
     servers = sum(server["gpus"] for server in data.get("servers", ()))
-    nodes = sum(node.get("capacity", {}).get("gpu", 0) for node in data.get("nodes", ()))
+    nodes = data.get("nodes", ())
+    if isinstance(nodes, list | tuple):
+        nodes = sum(node.get("capacity", {}).get("gpu", 0) for node in nodes)
     size = data.get("gpus") or data.get("units") or servers or nodes or len(data["workers"])
     assert (data["format"], size, len(data["jobs"])) == (f"dlsched/{family}/1", 24, 5)
-    assert cli("solve", out).code in (0, 4)
+    assert cli("solve", out, "--node-limit", 50).code in (0, 4)
 
 
 def test_an_option_that_a_family_does_not_take_is_refused(cli: Any) -> None:
@@ -50,6 +53,20 @@ def test_servers_and_slots(cli: Any) -> None:
     for option in ("servers", "slots"):
         ended = cli("generate", "ring_allocation", f"--{option}", 3)
         assert ended.code == 2 and f"{option}: found 3, allowed: no such option for ring_allocation" in ended.err
+
+
+def test_nodes_and_max_nodes(cli: Any) -> None:
+    """Jobs of asynchronous SGD take them, and no GPUs; other families do not."""
+    data = cli("generate", "async_sgd", "--jobs", 3, "--nodes", 7, "--max-nodes", 2, "--seed", 4).json
+    assert (data["nodes"], [job["max_nodes"] for job in data["jobs"]]) == (7, [2, 2, 2])
+    assert data["source"].startswith(
+        "dlsched generate async_sgd --preset published --jobs 3 --nodes 7 --seed 4 --max-nodes 2\n"
+    )
+    assert "max_nodes" not in cli("generate", "async_sgd").json["jobs"][0]
+    for family, option in (("async_sgd", "gpus"), ("elastic_stream", "nodes"), ("elastic_stream", "max-nodes")):
+        ended = cli("generate", family, f"--{option}", 3)
+        assert (ended.code, ended.out) == (2, "")
+        assert f"{option.replace('-', '_')}: found 3, allowed: no such option for {family}" in ended.line
 
 
 def test_another_process_gives_the_same_bytes(cli: Any, program: Any) -> None:

@@ -1,0 +1,100 @@
+"""async_sgd: throughput of asynchronous SGD with parameter servers, and nodes per job (Lin et al. 2018, abstract read only)."""
+
+from typing import Any
+
+from dlsched.async_sgd import certificate, generator
+from dlsched.async_sgd.bounds import Bounds, asymptotic, balanced_job, lagrange, relaxation
+from dlsched.async_sgd.chain import chain_throughput
+from dlsched.async_sgd.checker import check, figures, infeasible, job_time_s, objective
+from dlsched.async_sgd.formulations.milp import build_milp
+from dlsched.async_sgd.generator import example, generate
+from dlsched.async_sgd.heuristics import equal, fixed, knee, marginal, proportional
+from dlsched.async_sgd.instance import Instance, Job
+from dlsched.async_sgd.methods import METHODS
+from dlsched.async_sgd.network import Network, Station, network_of
+from dlsched.async_sgd.profile import Profile, Range, refine, two_nodes
+from dlsched.async_sgd.simulation import Simulated, simulate
+from dlsched.async_sgd.solution import Allocation, read_solution
+from dlsched.async_sgd.streams import draw_stops, random_stream, to_stream
+from dlsched.async_sgd.throughput import MeanValues, batches_per_s, iterate, mean_values, throughputs
+from dlsched.core.family import Family
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.result import Result
+from dlsched.core.run import run_method
+from dlsched.core.status import Sense
+
+__all__ = [
+    "Allocation",
+    "Bounds",
+    "Instance",
+    "Job",
+    "MeanValues",
+    "Network",
+    "Profile",
+    "Range",
+    "Simulated",
+    "Station",
+    "asymptotic",
+    "balanced_job",
+    "batches_per_s",
+    "chain_throughput",
+    "check",
+    "draw_stops",
+    "equal",
+    "example",
+    "figures",
+    "fixed",
+    "generate",
+    "iterate",
+    "job_time_s",
+    "knee",
+    "lagrange",
+    "marginal",
+    "mean_values",
+    "network_of",
+    "objective",
+    "proportional",
+    "random_stream",
+    "refine",
+    "relaxation",
+    "simulate",
+    "solve",
+    "throughputs",
+    "to_stream",
+    "two_nodes",
+]
+
+FAMILY = Family(
+    name="async_sgd",
+    summary="how many nodes each job of asynchronous SGD with parameter servers gets",
+    sense=Sense.MINIMIZE,
+    unit="seconds, summed over jobs",
+    instance=Instance,
+    read_solution=read_solution,
+    objective=objective,
+    check=check,
+    infeasible=infeasible,
+    methods=METHODS,
+    cross_check="milp",
+    best_bound="lagrange",
+    formulations={"milp": lambda instance: build_milp(instance)[0]},
+    verify=certificate.verify,
+    presets=generator.PRESETS,
+    generate=generate,
+    example=example,
+    figures=figures,
+)
+
+
+def solve(
+    instance: Instance,
+    *,
+    method: str = "exact",
+    limits: Limits | None = None,
+    seed: int = 0,
+    solver: str | None = None,
+    start: Allocation | None = None,
+    progress: ProgressCallback | None = None,
+) -> Result[Any]:
+    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
+    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)

@@ -1,0 +1,121 @@
+"""What a certificate of async_sgd proves, in exact arithmetic on the instance's own numbers, without a solver.
+
+A price certificate proves sum_j min_n (time_j(n) + price n) - price N; duals prove the same kind of bound from the rows of
+the formulation ``milp``, whose columns 0 <= x_jn <= 1 stand for all counts n that fit beside one node for every other job.
+Times are those of ``exact_times``. They are convex in n (``throughput``), so where the next count on either side is no
+better, no count is; floating point only says where to begin to look.
+
+A sum of fractions whose denominators have many thousands of digits would take hours. So where they are longer than ``_LONG``
+bits together, every job's part is rounded down to ``_DIGITS`` binary digits first: what is returned is proven all the same.
+"""
+
+from fractions import Fraction
+from itertools import pairwise
+
+from dlsched.async_sgd.exact_times import ExactTimes, Ratio
+from dlsched.async_sgd.instance import Instance, Job
+from dlsched.async_sgd.network import network_of
+from dlsched.async_sgd.throughput import iterate
+from dlsched.core.certificate import Certificate, DualsCertificate, PriceCertificate, exact_sum, price_value
+from dlsched.core.labels import plain_labels
+
+_LONG = 2**14
+_DIGITS = 256
+
+
+def verify(instance: Instance, certificate: Certificate) -> Fraction:
+    """Return the bound that the certificate proves.
+
+    Raises
+    ------
+    ValueError
+        It is no certificate of this family: a negative price, an unknown formulation or row, a wrong sign.
+    """
+    if isinstance(certificate, PriceCertificate):
+        return price_bound(instance, certificate.price)
+    if isinstance(certificate, DualsCertificate):
+        return duals_bound(instance, certificate)
+    raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
+
+
+def price_bound(instance: Instance, price: float) -> Fraction:
+    """Lagrangian bound of a price; some tens of microseconds a job, more where it is given many nodes."""
+    if not 0 <= price < float("inf"):
+        raise ValueError(f"price {price} is no number >= 0")
+    exact = Fraction(price)
+    minima = []
+    for place in range(len(instance.jobs)):
+        times, counts = _cheapest(instance, place, exact)
+        minima.append(min(Fraction(*times.on(nodes).low) + exact * nodes for nodes in counts))
+    return price_value(price, instance.nodes, _shortened(minima))
+
+
+def duals_bound(instance: Instance, certificate: DualsCertificate) -> Fraction:
+    """Bound of multipliers of the rows ``capacity`` and ``choice_<job>``."""
+    if certificate.formulation != "milp":
+        raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
+    labels = [f"choice_{label}" for label in plain_labels([job.id for job in instance.jobs], "j")]
+    known = {"capacity", *labels}
+    for row, multiplier in certificate.rows.items():
+        if row not in known:
+            raise ValueError(f"there is no row {row!r}")
+        if not abs(multiplier) < float("inf") or (row == "capacity" and multiplier > 0):
+            raise ValueError(f"multiplier {multiplier} of row {row!r} has the wrong sign or is not finite")
+    price = -Fraction(certificate.rows.get("capacity", 0.0))
+    parts = []
+    for place, label in enumerate(labels):
+        choice = Fraction(certificate.rows.get(label, 0.0))
+        parts.append(choice + _negative(instance, place, price, choice))
+    return exact_sum(_shortened(parts)) - price * instance.nodes
+
+
+def _cheapest(instance: Instance, place: int, price: Fraction) -> tuple[ExactTimes, range]:
+    """Exact times of a job, and the counts of which one minimises time + price x count: one, or more where steps tie."""
+    job, most = instance.jobs[place], instance.most(place)
+    ratio = Ratio(*price.as_integer_ratio())
+    times, last = ExactTimes(job), _nearly(job, float(price), most)
+    while last < most and times.saves(last, ratio) is not False:
+        last += 1
+    first = last
+    while first > 1 and times.saves(first - 1, ratio) is not True:
+        first -= 1
+    return times, range(first, last + 1)
+
+
+def _nearly(job: Job, price: float, most: int) -> int:
+    """Count up to which floats say that steps save more than the price."""
+    if price == 0:
+        return most
+    batches, rates = job.batches, iterate(network_of(job))
+    for nodes, (before, after) in enumerate(pairwise(rates), start=1):
+        if nodes == most or batches / before - batches / after <= price:
+            return nodes
+    raise AssertionError("iterate does not end")
+
+
+def _negative(instance: Instance, place: int, price: Fraction, choice: Fraction) -> Fraction:
+    """Sum of time + price x count - choice over the counts where it is negative: as it is convex, those around its least."""
+    times, cheapest = _cheapest(instance, place, price)
+    found = []
+    for counts in (range(cheapest[-1], 0, -1), range(cheapest[-1] + 1, instance.most(place) + 1)):
+        for nodes in counts:
+            value = Fraction(*times.on(nodes).low) + price * nodes - choice
+            if value < 0:
+                found.append(value)
+            elif nodes not in cheapest or nodes == cheapest[0]:
+                break
+    return exact_sum(_shortened(found))
+
+
+def _shortened(numbers: list[Fraction]) -> list[Fraction]:
+    """Round numbers down to ``_DIGITS`` binary digits where their denominators are too long to add up."""
+    if sum(number.denominator.bit_length() for number in numbers) <= _LONG:
+        return numbers
+    return [_rounded_down(number) for number in numbers]
+
+
+def _rounded_down(number: Fraction) -> Fraction:
+    bits = _DIGITS - number.numerator.bit_length() + number.denominator.bit_length()
+    if bits <= 0:
+        return Fraction(number.numerator // (number.denominator << -bits) << -bits)
+    return Fraction((number.numerator << bits) // number.denominator, 1 << bits)

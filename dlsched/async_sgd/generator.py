@@ -1,0 +1,267 @@
+"""Instances of async_sgd: the example, and random ones from a seed.
+
+All figures drawn are rounded to four significant digits, so that files stay short and the same everywhere. With Z the
+seconds of a mini-batch on a worker, S / B those of a pull or a push and u those of an update:
+
+==============  ==================================================================================================
+preset          what it is
+==============  ==================================================================================================
+``published``   published models (``cluster.published_steps``) on ImageNet, links of 1, 10 or 25 Gbit/s
+``network``     S / B from Z / 8 to Z / 2, u at most S / B / 10: no more than 11 workers fill a link
+``update``      u from Z / 8 to Z / 2, S / B at most u / 10: no more than 10 workers keep the updates busy
+``compute``     S / B and u at most Z / 1000: throughput grows nearly in proportion to the workers
+``mixed``       Z, S, B and u over two or three orders of magnitude, 1 to 4 servers, a third of them half duplex
+``equal``       copies of one job of ``mixed``: an equal share of the nodes is optimal where it is whole and allowed
+==============  ==================================================================================================
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dlsched.async_sgd.instance import Instance
+from dlsched.cluster.published_steps import (
+    IMAGENET_IMAGES,
+    IMAGENET_SOURCE,
+    NETWORK_BYTES_PER_S,
+    PublishedSteps,
+    Step,
+    published_steps,
+)
+from dlsched.core.arguments import require_arguments
+
+Fields = dict[str, Any]
+"""Fields of a job, without its id."""
+
+PRESETS = {
+    "published": "published models on links of 1, 10 or 25 Gbit/s",
+    "network": "few workers fill the servers' links",
+    "update": "few workers keep the servers' updates busy",
+    "compute": "throughput nearly in proportion to the workers",
+    "mixed": "figures over orders of magnitude, shards, half duplex",
+    "equal": "copies of one job",
+}
+
+NODES_A_JOB = 6
+
+# Assumptions, not measurements: a push is applied by reading parameters and gradient and writing the parameters, at
+# this speed of a server's memory.
+_UPDATE_PASSES = 3
+_MEMORY_BYTES_PER_S = 2e10
+
+# Choices of ours, orders of magnitude that occur
+_COMPUTE_S = (0.02, 2.0)
+_PARAMETER_BYTES = (1e6, 1e9)
+_BANDWIDTH = (1e8, 1e10)  # B/s
+_UPDATE_S = (1e-4, 0.1)
+_EPOCHS = (1.0, 100.0)
+_DATASET = (1e4, 1.3e6)
+_BATCHES = (16, 32, 64, 128, 256)
+_SHARDS = 4
+
+_CHOSEN = (
+    "Chosen by dlsched, not measured: links of 1, 10 or 25 Gbit/s (all bits are payload), epochs, shards and duplex. "
+    "update_s is assumed: 3 x parameter_bytes (read parameters and gradient, write parameters) / 2e10 bytes per second. "
+    "Parameters have 4 bytes; the seconds of a step are rounded to four digits"
+)
+
+
+def example() -> Instance:
+    """Two jobs on six nodes; small enough to solve by hand.
+
+    ``a`` needs .25 s of compute, .08 s a pull or push and .01 s an update, 3906.25 times; ``b`` .1 s of compute, and at
+    each of two half-duplex servers .02 s of transfers and .01 s of updates, 4000 times. Four nodes for ``a`` and two for
+    ``b`` are best.
+    """
+    return Instance(
+        name="two-servers",
+        nodes=6,
+        jobs=[
+            {
+                "id": "a",
+                "epochs": 10,
+                "dataset_examples": 50000,
+                "batch_examples": 128,
+                "parameter_bytes": 1.0e8,
+                "bandwidth_bytes_per_s": 1.25e9,
+                "compute_s": 0.25,
+                "update_s": 0.01,
+            },
+            {
+                "id": "b",
+                "epochs": 20,
+                "dataset_examples": 10000,
+                "batch_examples": 50,
+                "parameter_bytes": 2.5e7,
+                "bandwidth_bytes_per_s": 1.25e9,
+                "compute_s": 0.1,
+                "update_s": 0.02,
+                "shards": 2,
+                "duplex": "half",
+                "max_nodes": 4,
+            },
+        ],
+    )
+
+
+def generate(
+    *,
+    preset: str = "published",
+    jobs: int = 10,
+    nodes: int | None = None,
+    seed: int = 0,
+    max_nodes: int | None = None,
+) -> Instance:
+    """Draw an instance; the same arguments give the same instance.
+
+    Parameters
+    ----------
+    preset
+        One of ``PRESETS``.
+    jobs
+        Number of jobs, >= 1.
+    nodes
+        Nodes of the cluster; None: ``NODES_A_JOB`` for every job.
+    seed
+        Of ``numpy.random.default_rng``.
+    max_nodes
+        Most nodes that a job may be given, >= 1; None: all nodes.
+
+    Raises
+    ------
+    UsageError
+        An unknown preset or a number out of range.
+    """
+    require_arguments(PRESETS, preset, seed, jobs=jobs, nodes=nodes, max_nodes=max_nodes)
+    generator = np.random.default_rng(seed)
+    total = NODES_A_JOB * jobs if nodes is None else nodes
+    command = f"dlsched generate async_sgd --preset {preset} --jobs {jobs} --nodes {total} --seed {seed}"
+    sources = [command if max_nodes is None else f"{command} --max-nodes {max_nodes}"]
+    if preset == "published":
+        used = [_choose(generator) for _ in range(jobs)]
+        drawn = [_published(generator, model, step) for model, step in used]
+        sources += _sources(used)
+    elif preset == "equal":
+        drawn = [_mixed(generator)] * jobs
+    else:
+        drawn = [_DRAW[preset](generator) for _ in range(jobs)]
+    most = {} if max_nodes is None else {"max_nodes": max_nodes}
+    return Instance(
+        name=f"{preset}-{jobs}x{total}-seed{seed}",
+        source="\n".join(sources),
+        nodes=total,
+        jobs=[{"id": f"j{place}", **job, **most} for place, job in enumerate(drawn)],
+    )
+
+
+def _choose(generator: np.random.Generator) -> tuple[PublishedSteps, Step]:
+    """A model, and one of its steps."""
+    models = published_steps()
+    model = models[int(generator.integers(len(models)))]
+    return model, model.steps[int(generator.integers(len(model.steps)))]
+
+
+def _published(generator: np.random.Generator, model: PublishedSteps, step: Step) -> Fields:
+    """A published model on random links and servers."""
+    gbits = list(NETWORK_BYTES_PER_S)
+    return {
+        "epochs": _rounded(float(generator.uniform(*_EPOCHS))),
+        "dataset_examples": float(IMAGENET_IMAGES),
+        "batch_examples": float(step.batch_samples),
+        "parameter_bytes": float(model.parameter_bytes),
+        "bandwidth_bytes_per_s": NETWORK_BYTES_PER_S[gbits[int(generator.integers(len(gbits)))]],
+        "compute_s": _rounded(step.step_s),
+        "update_s": _rounded(_UPDATE_PASSES * model.parameter_bytes / _MEMORY_BYTES_PER_S),
+        **_servers(generator),
+    }
+
+
+def _network(generator: np.random.Generator) -> Fields:
+    """Transfers of an eighth to a half of the compute, updates far below."""
+    compute_s = _log_uniform(generator, *_COMPUTE_S)
+    transfer_s = compute_s * float(generator.uniform(0.125, 0.5))
+    return _job(generator, compute_s, transfer_s, transfer_s * float(generator.uniform(0, 0.1)))
+
+
+def _update(generator: np.random.Generator) -> Fields:
+    """Updates of an eighth to a half of the compute, transfers far below."""
+    compute_s = _log_uniform(generator, *_COMPUTE_S)
+    update_s = compute_s * float(generator.uniform(0.125, 0.5))
+    return _job(generator, compute_s, update_s * float(generator.uniform(0, 0.1)), update_s)
+
+
+def _compute(generator: np.random.Generator) -> Fields:
+    """Transfers and updates of at most a thousandth of the compute."""
+    compute_s = _log_uniform(generator, *_COMPUTE_S)
+    transfer, update = generator.uniform(0, 0.001, 2).tolist()
+    return _job(generator, compute_s, compute_s * transfer, compute_s * update)
+
+
+def _mixed(generator: np.random.Generator) -> Fields:
+    """Every figure by itself; one update in four takes no time."""
+    bandwidth = _log_uniform(generator, *_BANDWIDTH)
+    transfer_s = _log_uniform(generator, *_PARAMETER_BYTES) / bandwidth
+    update_s = _log_uniform(generator, *_UPDATE_S) if generator.random() < 0.75 else 0.0
+    job = _job(generator, _log_uniform(generator, *_COMPUTE_S), transfer_s, update_s, bandwidth)
+    return job | _servers(generator)
+
+
+def _job(
+    generator: np.random.Generator,
+    compute_s: float,
+    transfer_s: float,
+    update_s: float,
+    bandwidth: float = NETWORK_BYTES_PER_S[10],
+) -> Fields:
+    """A job of one full-duplex server, of those seconds for a mini-batch; its work is random."""
+    return {
+        "epochs": _rounded(float(generator.uniform(*_EPOCHS))),
+        "dataset_examples": _rounded(_log_uniform(generator, *_DATASET)),
+        "batch_examples": float(generator.choice(_BATCHES)),
+        "parameter_bytes": _rounded(transfer_s * bandwidth),
+        "bandwidth_bytes_per_s": _rounded(bandwidth),
+        "compute_s": _rounded(compute_s),
+        "update_s": _rounded(update_s),
+    }
+
+
+def _servers(generator: np.random.Generator) -> Fields:
+    """One to four parameter servers; a third of the jobs half duplex."""
+    half = generator.random() < 1 / 3
+    return {"shards": int(generator.integers(1, _SHARDS + 1)), "duplex": "half" if half else "full"}
+
+
+def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
+    """Where the figures of the models used come from, and what was chosen."""
+    lines = []
+    for model in published_steps():
+        places: dict[Step, list[str]] = {step: [] for step in model.steps}
+        for place, (other, step) in enumerate(used):
+            if other is model:
+                places[step].append(f"j{place}")
+        found = {step: which for step, which in places.items() if which}
+        for step, which in found.items():
+            how = "" if step.how is None else f" ({step.how})"
+            name = f"{model.model} on {step.gpu}, batch {step.batch_samples} ({', '.join(which)})"
+            lines.append(f"{name}, seconds: {step.source}{how}")
+        if found:
+            lines.append(f"{model.model}, parameters: {model.parameter_source}")
+    return [*lines, IMAGENET_SOURCE, _CHOSEN]
+
+
+def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
+    return math.exp(float(generator.uniform(math.log(low), math.log(high))))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+_DRAW: dict[str, Callable[[np.random.Generator], Fields]] = {
+    "network": _network,
+    "update": _update,
+    "compute": _compute,
+    "mixed": _mixed,
+}

@@ -1,0 +1,124 @@
+"""The heuristics of async_sgd: plain functions from an instance to an allocation.
+
+None means that there are fewer nodes than jobs, which proves infeasibility, or for ``fixed`` that its counts do not fit.
+Ties go to the job that stands first.
+"""
+
+import numpy as np
+
+from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.algorithms.greedy import increase_greedily
+from dlsched.async_sgd.checker import infeasible
+from dlsched.async_sgd.costs import allocation, cost_table
+from dlsched.async_sgd.instance import Instance
+from dlsched.async_sgd.levels import Step, levels
+from dlsched.async_sgd.solution import Allocation
+from dlsched.core.errors import UsageError
+
+_ROUNDING = 1e-12  # of an efficiency
+_LEAST_TURN = 2.0**-60  # below that of any count
+
+
+def marginal(instance: Instance) -> Allocation | None:
+    """Give node after node to the job whose time falls most by it: marginal gain, optimal here.
+
+    1. Every job gets one node.
+    2. Take the job with the largest time_j(n) - time_j(n + 1) that may have one more; stop when nodes or gains run out.
+    3. Give it one; go to 2.
+
+    Guarantee: optimal (Fox 1966). *Proof.* time_j = batches_j / X_j is convex (``throughput``), so a job's savings fall
+    from step to step. A feasible allocation takes from every job its first steps, at most N - J of them, and saves
+    their sum: never more than the N - J largest savings of all. Marginal gain takes just these, in falling order: when it
+    takes a job's k-th step, the earlier ones, no smaller, are taken already.
+
+    Cost: O(N log J).
+
+    Source: Fox, Management Science 13 (1966). Lin et al. 2018: abstract only; the heuristic is our reading.
+    """
+    if infeasible(instance) is not None:
+        return None
+    table = cost_table(instance)
+    chosen = increase_greedily(table, instance.nodes)
+    assert chosen is not None
+    return allocation(instance, table, chosen)
+
+
+def knee(instance: Instance, *, theta: float = 0.5) -> Allocation | None:
+    """Give every job the most nodes at an efficiency e(n) = X(n) / (n X(1)) of at least ``theta``.
+
+    Where these do not fit together, nodes go round in turn to the jobs that are below theirs, in file order. Nodes that
+    would be used less efficiently stay idle. Efficiency falls with n, as X is concave.
+
+    Guarantee: none. Cost: O(N log N). Source: Lin et al. 2018, abstract only; the rule is our reading.
+
+    Raises
+    ------
+    UsageError
+        ``theta`` is not in (0, 1].
+    """
+    if not 0 < theta <= 1:
+        raise UsageError(f"theta: found {theta}, allowed: a number in (0, 1]")
+    if infeasible(instance) is not None:
+        return None
+
+    def turn(step: Step) -> FloatArray:
+        """The earlier a step's turn comes, the more; nothing beyond the knee."""
+        efficient = step.after >= theta * (1 - _ROUNDING) * step.nodes * step.single
+        return np.where(efficient, 1.0 / step.nodes, 0.0)
+
+    steps = levels(instance, turn, least=_LEAST_TURN)
+    worth = np.flatnonzero(steps.gains >= _LEAST_TURN)  # the first level has NaN
+    first = worth[np.argsort(-steps.gains[worth], kind="stable")][: instance.nodes - len(instance.jobs)]
+    return _allocated(instance, 1 + np.bincount(steps.jobs[first], minlength=len(instance.jobs)))
+
+
+def proportional(instance: Instance) -> Allocation | None:
+    """Share the nodes in proportion to the seconds that the jobs would take on one node.
+
+    Every job gets one; of the others floor(share), at most up to its ``max_nodes``; what is left is shared again in the
+    same way among those that may have more, in the end one each to the largest shares. Jobs without work get no more.
+
+    Guarantee: none. Cost: O(J^2) at worst, a few passes as a rule. Source: a baseline of ours.
+    """
+    if infeasible(instance) is not None:
+        return None
+    times = np.array([job.batches * job.cycle_s for job in instance.jobs])
+    times /= max(1.0, float(times.max()))
+    nodes = np.ones(len(times), dtype=np.int64)
+    room = np.array([instance.most(place) - 1 for place in range(len(times))], dtype=np.int64)
+    left = instance.nodes - len(times)
+    while left and (open_ := np.flatnonzero((room > 0) & (times > 0))).size:
+        shares = left * (times[open_] / times[open_].sum())
+        more = np.minimum(np.floor(shares), room[open_]).astype(np.int64)
+        if not more.any():
+            more[np.argsort(-shares, kind="stable")[:left]] = 1
+        more[int(np.argmax(more))] -= max(0, int(more.sum()) - left)  # of rounding
+        nodes[open_] += more
+        room[open_] -= more
+        left -= int(more.sum())
+    return _allocated(instance, nodes)
+
+
+def fixed(instance: Instance, *, nodes_per_job: int = 8) -> Allocation | None:
+    """Give every job ``nodes_per_job`` nodes, or its ``max_nodes`` if these are fewer; None if they do not fit together.
+
+    Guarantee: none. Cost: O(J).
+
+    Raises
+    ------
+    UsageError
+        ``nodes_per_job`` < 1.
+    """
+    if nodes_per_job < 1:
+        raise UsageError(f"nodes_per_job: found {nodes_per_job}, allowed: an integer >= 1")
+    given = {job.id: min(nodes_per_job, instance.counts(place)[-1]) for place, job in enumerate(instance.jobs)}
+    return Allocation(given) if sum(given.values()) <= instance.nodes else None
+
+
+def equal(instance: Instance) -> Allocation | None:
+    """Give every job floor(N / J) nodes, or its ``max_nodes`` if these are fewer. Guarantee: none. Cost: O(J)."""
+    return fixed(instance, nodes_per_job=max(1, instance.nodes // len(instance.jobs)))
+
+
+def _allocated(instance: Instance, nodes: IntArray) -> Allocation:
+    return Allocation({job.id: count for job, count in zip(instance.jobs, nodes.tolist(), strict=True)})

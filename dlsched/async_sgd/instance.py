@@ -1,0 +1,144 @@
+"""The instance of async_sgd: jobs of asynchronous SGD with parameter servers, which share the nodes of a cluster.
+
+===========================  ==================================================================================
+code                         mathematics
+===========================  ==================================================================================
+``nodes``                    N, nodes that can be workers; parameter servers use none of them
+``jobs``                     1 .. J
+``epochs``                   epochs left, >= 0
+``dataset_examples``         examples of an epoch
+``batch_examples``           b_j, examples of one mini-batch of one worker
+``parameter_bytes``          S_j, bytes that a worker pulls, and pushes, for every mini-batch
+``bandwidth_bytes_per_s``    B_j, of each parameter server of the job, in each direction (half duplex: in both together)
+``compute_s``                c_j > 0, seconds in which a worker computes one mini-batch
+``update_s``                 u_j, seconds in which the servers together update the parameters with one push
+``shards``                   P_j, parameter servers over which the parameters are split, visited in turn
+``duplex``                   whether pulls and pushes share the bandwidth ("half") or not ("full")
+``max_nodes``                most workers that the job may have; None: ``nodes``
+``batches``                  L_j / b_j = epochs x dataset_examples / batch_examples, mini-batches left
+===========================  ==================================================================================
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.messages import Refused
+
+_SHORTEST_S, _LONGEST_S = 1e-100, 1e100  # of a cycle; beyond these floats lose their precision in the recursion
+
+
+class Job(BaseModel):
+    """A job of asynchronous SGD: one or more parameter servers of its own, and as many workers as it is given nodes.
+
+    Parameters
+    ----------
+    id
+        Its name, unique in the instance.
+    epochs
+        Epochs left, >= 0.
+    dataset_examples, batch_examples
+        Examples of an epoch, and of one mini-batch of one worker; > 0.
+    parameter_bytes
+        Bytes that a worker pulls and pushes for every mini-batch, >= 0; split evenly over the shards.
+    bandwidth_bytes_per_s
+        Of each parameter server, in each direction or in both together; > 0.
+    compute_s, update_s
+        Seconds of one mini-batch on a worker, > 0, and of its update on the servers, >= 0, split evenly over the shards.
+    shards
+        Parameter servers, >= 1.
+    duplex
+        ``full`` or ``half``.
+    max_nodes
+        Most workers, >= 1; None: all nodes.
+    """
+
+    model_config = STRICT
+
+    id: Name
+    epochs: NonNegative
+    dataset_examples: Positive
+    batch_examples: Positive
+    parameter_bytes: NonNegative
+    bandwidth_bytes_per_s: Positive
+    compute_s: Positive
+    update_s: NonNegative = 0.0
+    shards: Count = 1
+    duplex: Literal["full", "half"] = "full"
+    max_nodes: Count | None = None
+
+    @model_validator(mode="after")
+    def _cycle_of_a_usable_length(self) -> Self:
+        if not _SHORTEST_S <= self.cycle_s <= _LONGEST_S:
+            found = f"a cycle of one worker of {self.cycle_s!r} s"
+            raise Refused(found, "times that add up to between 1e-100 and 1e100 s")
+        return self
+
+    @property
+    def cycle_s(self) -> float:
+        """Seconds of one mini-batch of a worker that is alone: pull, compute, push, update."""
+        return self.compute_s + 2 * (self.parameter_bytes / self.bandwidth_bytes_per_s) + self.update_s
+
+    @property
+    def batches(self) -> float:
+        """Mini-batches left, L / b."""
+        return self.epochs * self.dataset_examples / self.batch_examples
+
+
+class Instance(InstanceFile):
+    """Jobs and the nodes they share.
+
+    Raises
+    ------
+    InstanceError
+        Names the field, what was found and what is allowed.
+
+    >>> job = Job(id="a", epochs=1, dataset_examples=100, batch_examples=10, parameter_bytes=8e6,
+    ...           bandwidth_bytes_per_s=1e8, compute_s=0.25, update_s=0.01)
+    >>> Instance(name="one", nodes=4, jobs=[job]).counts(0)
+    range(1, 5)
+    """
+
+    family: ClassVar[str] = "async_sgd"
+
+    nodes: Count
+    jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        require_unique_ids([job.id for job in self.jobs], "jobs")
+        total = fastest = 0.0
+        for place, job in enumerate(self.jobs):
+            total += job.batches * job.cycle_s
+            if not math.isfinite(total):
+                raise Refused("times that overflow", "batches x cycle that add up to a finite number", "jobs", place)
+            fastest += job.batch_examples / job.compute_s * self.nodes
+            if not math.isfinite(fastest):
+                allowed = "examples a second, batch_examples / compute_s on all nodes, that add up to a finite number"
+                raise Refused("speeds that overflow", allowed, "jobs", place)
+        return self
+
+    def counts(self, job: int) -> Sequence[int]:
+        """Allowed counts of nodes of the job at that position, ascending; they may exceed the nodes there are."""
+        return range(1, (self.jobs[job].max_nodes or self.nodes) + 1)
+
+    def most(self, job: int) -> int:
+        """Largest count of the job that fits beside one node for every other job (1 if not even that does)."""
+        return min(self.counts(job)[-1], max(1, self.nodes - len(self.jobs) + 1))
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of every job by its id."""
+        return {job.id: place for place, job in enumerate(self.jobs)}
+
+    def canonical_data(self) -> dict[str, Any]:
+        """Return what the hash covers; a ``max_nodes`` equal to ``nodes`` is the default and left out."""
+        data = super().canonical_data()
+        for job in data["jobs"]:
+            if job.get("max_nodes") == self.nodes:
+                del job["max_nodes"]
+        return data

@@ -1,0 +1,148 @@
+"""What nodes are worth to jobs, level by level: all jobs with 2 nodes, all with 3, ... as far as anyone may need them.
+
+A gain of every step from n - 1 to n nodes that does not grow with n (what it saves, how efficient it leaves the job) says
+who gets nodes: the N - J steps of largest gain, which are the first ones of every job. So when N - J gains of at least p
+have been seen, no step of less than p is needed, and a job whose last step gained less is done. About N log J steps are
+looked at, whatever ``max_nodes`` allows.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.async_sgd.instance import Instance
+from dlsched.async_sgd.network import Network, network_of
+from dlsched.async_sgd.throughput import Recursion, iterate
+from dlsched.core.errors import UsageError
+
+LARGEST_TABLE = 2**27
+"""Pairs of job and count; a table of so many takes 2 GiB, and the algorithms some times that."""
+
+_BLOCK = 4096  # steps that are looked at together
+_FEW = 8  # networks for which a plain loop is faster than arrays
+
+
+class Step(NamedTuple):
+    """Some jobs that go from n - 1 to n nodes for some n; arrays that broadcast to the shape (counts, jobs)."""
+
+    nodes: IntArray
+    """n"""
+    batches: FloatArray
+    single: FloatArray
+    """X(1)"""
+    before: FloatArray
+    """X(n - 1)"""
+    after: FloatArray
+    """X(n)"""
+
+
+class Levels(NamedTuple):
+    """Steps of jobs to counts, ascending for every job; all of shape (steps,). The first, to one node, gains NaN."""
+
+    jobs: IntArray
+    counts: IntArray
+    throughputs: FloatArray
+    gains: FloatArray
+
+
+def levels(
+    instance: Instance, gain: Callable[[Step], FloatArray], *, least: float, tick: Callable[[], None] | None = None
+) -> Levels:
+    """Walk through the counts while their gains may be among the N - J largest, and at least ``least``.
+
+    The last step of every job, which falls below, is among those returned. ``tick`` is called now and then; it may raise.
+
+    Raises
+    ------
+    UsageError
+        More than ``LARGEST_TABLE`` steps.
+    """
+    jobs = np.arange(len(instance.jobs))
+    most = np.array([instance.most(job) for job in range(len(jobs))], dtype=np.int64)
+    batches = np.array([job.batches for job in instance.jobs])
+    rates = _Rates([network_of(job) for job in instance.jobs])
+    single = before = rates.following(1)
+    found = [Levels(jobs, np.ones_like(jobs), single[0], np.full(len(jobs), np.nan))]
+    largest = _Largest(max(0, instance.nodes - len(jobs)), least)
+    steps, done, more = len(jobs), 1, most > 1
+    while more.any():
+        if not more.all():
+            rates.keep(more)
+            jobs, most, batches = jobs[more], most[more], batches[more]
+            single, before = single[:, more], before[:, more]
+        count = min(max(1, _BLOCK // len(jobs)), int(most.max()) - done)
+        after = rates.following(count)
+        nodes = np.arange(done + 1, done + count + 1)[:, np.newaxis]
+        gains = gain(Step(nodes, batches, single, np.concatenate((before, after[:-1])), after))
+        reached = most >= nodes
+        reached[1:] &= np.logical_and.accumulate(gains[:-1] >= largest.price)
+        level, place = np.nonzero(reached)
+        found.append(Levels(jobs[place], nodes[level, 0], after[reached], gains[reached]))
+        steps += len(level)
+        if steps > LARGEST_TABLE:
+            raise UsageError(
+                f"found more than {LARGEST_TABLE} pairs of job and count, allowed: as many (limit max_nodes)"
+            )
+        largest.add(gains[reached])
+        done, before = done + count, after[-1:]
+        more = reached[-1] & (gains[-1] >= largest.price) & (most > done)
+        if tick is not None:
+            tick()
+    return Levels(*map(np.concatenate, zip(*found, strict=True)))
+
+
+class _Rates:
+    """Throughputs of networks with one customer more, and more: by arrays while they are many, one by one when few."""
+
+    def __init__(self, networks: list[Network]) -> None:
+        self._networks = networks
+        self._recursion = Recursion.of(networks)
+        self._single: list[Iterator[float]] = list(map(iterate, networks)) if len(networks) <= _FEW else []
+
+    def following(self, count: int) -> FloatArray:
+        """Return X for the next ``count`` customers, shape (count, networks)."""
+        if self._single:
+            return np.array([list(islice(values, count)) for values in self._single]).T
+        return np.array([self._recursion.step() for _ in range(count)])
+
+    def keep(self, which: npt.NDArray[np.bool_]) -> None:
+        """Go on with some of the networks only."""
+        kept = np.flatnonzero(which).tolist()
+        self._networks = [self._networks[place] for place in kept]
+        if self._single:
+            self._single = [self._single[place] for place in kept]
+        elif len(kept) <= _FEW:
+            done = self._recursion.customers
+            self._single = [islice(iterate(network), done, None) for network in self._networks]
+        else:
+            self._recursion.keep(which)
+
+
+class _Largest:
+    """The largest gains seen, as many as there are nodes to spare.
+
+    Attributes
+    ----------
+    price
+        Never above the least of them; brought up to date whenever a quarter more have come.
+    """
+
+    def __init__(self, spare: int, least: float) -> None:
+        self.price = least
+        self._spare = spare
+        self._seen: list[FloatArray] = []
+        self._held = 0
+
+    def add(self, gains: FloatArray) -> None:
+        """Take further gains."""
+        self._seen.append(gains[gains >= self.price])
+        self._held += len(self._seen[-1])
+        if self._spare and self._held > self._spare + self._spare // 4:
+            seen = np.concatenate(self._seen)
+            kept = np.partition(seen, len(seen) - self._spare)[-self._spare :]
+            self.price = float(kept.min())
+            self._seen, self._held = [kept], self._spare

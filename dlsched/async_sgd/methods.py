@@ -1,0 +1,112 @@
+"""The methods of async_sgd by name, as ``solve`` and the command line run them."""
+
+from dlsched.algorithms.cost_table import CostTable, IntArray
+from dlsched.algorithms.greedy import increase_greedily
+from dlsched.algorithms.knapsack import solve_knapsack
+from dlsched.algorithms.lagrange import best_price
+from dlsched.async_sgd import bounds, heuristics
+from dlsched.async_sgd.checker import infeasible
+from dlsched.async_sgd.costs import allocation, cost_table
+from dlsched.async_sgd.instance import Instance
+from dlsched.core.family import Guarantee, Method, bound_by, heuristic
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers.conclude import solve_and_conclude
+from dlsched.version import VERSION
+
+KNAPSACK = f"dlsched knapsack {VERSION}"
+
+
+def run_exact(instance: Instance, search: Search) -> TerminationStatus:
+    """Marginal gain, and the price at which no job wants another node: the two meet, and the price is the certificate."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    table = cost_table(instance, tick=search.tick)
+    chosen = increase_greedily(table, instance.nodes)
+    assert chosen is not None
+    search.offer(allocation(instance, table, chosen), source="marginal")
+    _certify(instance, search, table)
+    return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
+
+
+def run_knapsack(instance: Instance, search: Search) -> TerminationStatus:
+    """Our multiple-choice knapsack algorithm, which knows nothing of convexity; a node is a job of the core that is combined."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    table = cost_table(instance, tick=search.tick)
+
+    def found(chosen: IntArray, price: float) -> None:
+        del price
+        search.offer(allocation(instance, table, chosen), source=KNAPSACK)
+        if search.certificate is None:
+            _certify(instance, search, table)
+
+    choice = solve_knapsack(table, instance.nodes, found=found, step=lambda: search.tick(1))
+    assert choice is not None and search.objective is not None
+    search.prove(search.objective, source=KNAPSACK)
+    return TerminationStatus.OPTIMAL
+
+
+def run_milp(instance: Instance, search: Search) -> TerminationStatus:
+    """The linear formulation by HiGHS, CBC, SCIP or CP-SAT."""
+    if not _begin(instance, search):
+        return TerminationStatus.INFEASIBLE
+    from dlsched.async_sgd.formulations.milp import build_milp, start_values
+
+    _warm(instance, search)
+    problem, decode = build_milp(instance, tick=search.tick)
+    return solve_and_conclude(search, problem, decode, start=start_values(instance, search.solution))
+
+
+def run_lp(instance: Instance, search: Search) -> TerminationStatus:
+    """The linear programming bound by HiGHS, with its duals."""
+    reason = infeasible(instance)
+    if reason is not None:
+        search.say(reason)
+        return TerminationStatus.INFEASIBLE
+    from dlsched.solvers import availability, child
+
+    search.tick()
+    search.solver_version = availability.require("highs", "milp").version()
+    try:
+        certificate = bounds.relaxation(instance, time_s=search.left.time_s)
+    except child.OutOfTime:
+        return TerminationStatus.TIME_LIMIT
+    search.prove(certificate.value, source="certificate", certificate=certificate)
+    return TerminationStatus.FEASIBLE
+
+
+def _begin(instance: Instance, search: Search) -> bool:
+    return search.begin(infeasible(instance), lambda: _warm(instance, search))
+
+
+def _warm(instance: Instance, search: Search) -> None:
+    """Hold equal shares before a solver starts; what marginal gain finds would leave it nothing to do."""
+    search.offer(heuristics.equal(instance), source="equal")
+
+
+def _certify(instance: Instance, search: Search, table: CostTable) -> None:
+    """Record what the best price proves."""
+    frontier = best_price(table, instance.nodes)
+    assert frontier is not None
+    certificate = bounds.lagrange(instance, price=frontier.price)
+    search.prove(certificate.value, source="certificate", certificate=certificate)
+
+
+MARGINAL = Guarantee("optimal (Fox 1966)", lambda instance: True, lambda instance, optimum: optimum)
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("exact", "exact", run_exact),
+        Method("knapsack", "exact", run_knapsack),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip", "cpsat")),
+        Method("marginal", "heuristic", heuristic("marginal", heuristics.marginal, infeasible), MARGINAL),
+        Method("knee", "heuristic", heuristic("knee", heuristics.knee, infeasible)),
+        Method("proportional", "heuristic", heuristic("proportional", heuristics.proportional, infeasible)),
+        Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible)),
+        Method("fixed", "heuristic", heuristic("fixed", heuristics.fixed, infeasible)),
+        Method("lagrange", "bound", bound_by(lambda instance, search: bounds.lagrange(instance), infeasible)),
+        Method("lp", "bound", run_lp, solvers=("highs",)),
+    )
+}

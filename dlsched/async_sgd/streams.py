@@ -1,0 +1,167 @@
+"""The dynamic half: an instance of async_sgd as an elastic_stream, whose speeds are the throughputs X_j(n).
+
+The units are the nodes, a job's table says how long an epoch takes on 1, 2, ... of them: dataset_examples / (batch_examples
+X_j(n)). When jobs arrive, what a restart costs and where jobs stop early are arguments: an instance does not say.
+
+Source: Lin, Paolieri, Chou, Golubchik, MASCOTS 2018 [abstract]: heuristics are compared with and without early termination.
+The conversion is ours.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate, islice
+
+import numpy as np
+
+from dlsched import elastic_stream
+from dlsched.algorithms.cost_table import FloatArray
+from dlsched.async_sgd.instance import Instance, Job
+from dlsched.async_sgd.network import network_of
+from dlsched.async_sgd.throughput import iterate
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.generator import poisson_arrivals
+
+LARGEST_TABLES = 2**22
+"""Pairs of job and count in the tables of a stream; for so many, a gigabyte is used while they are made."""
+
+EarlyStops = Sequence[tuple[float, float]]
+"""Pairs of a fraction of a job's work and the probability that it stops there; the rest of the probability runs to the end."""
+
+_ROUNDING = 1e-9  # by which probabilities may add up to more than 1
+
+
+def to_stream(
+    instance: Instance,
+    arrivals_s: Sequence[float],
+    *,
+    restart_s: float = 0.0,
+    early_stop: EarlyStops = (),
+    stops_at: Sequence[float] | None = None,
+    tick_s: float | None = None,
+) -> elastic_stream.Instance:
+    """Return the jobs of an instance as a stream.
+
+    Parameters
+    ----------
+    instance
+        Jobs and nodes.
+    arrivals_s
+        When each job arrives, seconds; as many as there are jobs.
+    restart_s
+        Seconds without progress that a change of its nodes costs a job.
+    early_stop
+        What policies may know of where jobs stop early.
+    stops_at
+        Fraction of its work at which each job really ends; None: 1.
+    tick_s
+        Decisions at multiples of it only; None: at any time.
+
+    Raises
+    ------
+    UsageError
+        Not one arrival and one end a job, or more than ``LARGEST_TABLES`` pairs of job and count.
+    InstanceError
+        A time or fraction out of range.
+    """
+    jobs = instance.jobs
+    for name, numbers in (("arrivals_s", arrivals_s), ("stops_at", stops_at)):
+        if numbers is not None and len(numbers) != len(jobs):
+            raise UsageError(f"{name}: found {len(numbers)} numbers, allowed: one for each of the {len(jobs)} jobs")
+    most = [min(instance.counts(place)[-1], instance.nodes) for place in range(len(jobs))]
+    if sum(most) > LARGEST_TABLES:
+        raise UsageError(f"found {sum(most)} pairs of job and count, allowed: {LARGEST_TABLES} (limit max_nodes)")
+    records = []
+    for place, job in enumerate(jobs):
+        records.append(
+            {
+                "id": job.id,
+                "arrival_s": float(arrivals_s[place]),
+                "epochs": job.epochs,
+                "epoch_time_s": _epoch_times_s(job, most[place]),
+                "restart_s": restart_s,
+                "stops_at": 1.0 if stops_at is None else float(stops_at[place]),
+                "early_stop": [{"fraction": at, "probability": chance} for at, chance in early_stop],
+            }
+        )
+    source = f"{instance.name} of async_sgd, speeds by mean value analysis"
+    return elastic_stream.Instance(
+        name=instance.name,
+        source=source if instance.source is None else f"{source}\n{instance.source}",
+        units=instance.nodes,
+        tick_s=tick_s,
+        jobs=records,
+    )
+
+
+def random_stream(
+    instance: Instance,
+    *,
+    load: float,
+    generator: np.random.Generator,
+    restart_s: float = 0.0,
+    early_stop: EarlyStops = (),
+    tick_s: float | None = None,
+) -> elastic_stream.Instance:
+    """Return the jobs of an instance as a stream with Poisson arrivals and random early ends.
+
+    Parameters
+    ----------
+    instance
+        Jobs, in the order in which they arrive, and nodes.
+    load
+        Node-seconds that the jobs really need on one node each, where they use it best, over those that the cluster has
+        while they arrive; > 0.
+    generator
+        Draws the ends, then the arrivals.
+    restart_s, early_stop, tick_s
+        As in ``to_stream``; where each job stops is drawn from ``early_stop``.
+
+    Raises
+    ------
+    UsageError
+        An argument out of range, or no job that has work.
+    InstanceError
+        Times that overflow, or a tick that vanishes beside the last arrival.
+    """
+    for name, number in (("load", load), ("tick", 1.0 if tick_s is None else tick_s)):
+        if not 0 < number < math.inf:
+            raise UsageError(f"{name}: found {number}, allowed: a number > 0")
+    if not 0 <= restart_s < math.inf:
+        raise UsageError(f"restart: found {restart_s}, allowed: a number >= 0")
+    stops = draw_stops(early_stop, len(instance.jobs), generator)
+    work = stops * np.array([job.batches * job.cycle_s for job in instance.jobs])
+    span_s = float(work.sum()) / (load * instance.nodes)
+    if not 0 < span_s < math.inf:
+        raise UsageError(f"load: found {load}, allowed: one at which arrivals span a finite time > 0")
+    arrivals = poisson_arrivals(generator, len(instance.jobs), span_s)
+    return to_stream(
+        instance, arrivals.tolist(), restart_s=restart_s, early_stop=early_stop, stops_at=stops.tolist(), tick_s=tick_s
+    )
+
+
+def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator) -> FloatArray:
+    """Draw where jobs really end, as fractions of their work; shape (jobs,).
+
+    Raises
+    ------
+    UsageError
+        Fractions that are not in (0, 1), probabilities that are not in (0, 1] or add up to more than 1.
+    """
+    fractions, chances = [at for at, _ in early_stop], [chance for _, chance in early_stop]
+    if not all(0 < at < 1 for at in fractions):
+        raise UsageError(f"early_stop: found fractions {fractions}, allowed: numbers > 0 and < 1")
+    rest = 1.0 - math.fsum(chances)
+    if not (all(chance > 0 for chance in chances) and rest > -_ROUNDING):
+        raise UsageError(f"early_stop: found probabilities {chances}, allowed: numbers > 0 that add up to at most 1")
+    weights = np.array([*chances, max(0.0, rest)])
+    return generator.choice([*fractions, 1.0], size=jobs, p=weights / weights.sum())
+
+
+def _epoch_times_s(job: Job, most: int) -> dict[int, float]:
+    """Seconds of an epoch on 1 .. ``most`` nodes.
+
+    X(n) grows with n, but by less than rounding where the links are full: it is never let fall, so that no node harms.
+    """
+    batches = job.dataset_examples / job.batch_examples
+    rates = accumulate(islice(iterate(network_of(job)), most), max)
+    return {nodes: batches / rate for nodes, rate in enumerate(rates, start=1)}

@@ -1,0 +1,183 @@
+"""Throughput of a closed network with n = 1, 2, ... customers: exact mean value analysis, for one network or for many.
+
+    Q_k(0) = 0;   R_k(n) = D_k (1 + Q_k(n - 1)),   X(n) = n / (Z + sum_k R_k(n)),   Q_k(n) = X(n) R_k(n)
+
+==================  ==========================================================================================
+symbol              what it is
+==================  ==========================================================================================
+Z, D_k              seconds of delay, and demand of station k, in a cycle
+R_k(n)              seconds that a customer spends at station k in a cycle, waiting included
+X(n)                cycles a second of all n customers; a job's throughput is batch_examples X(n) examples/s
+Q_k(n)              mean number of customers at station k
+==================  ==========================================================================================
+
+It is exact where the network has a product form: updates first come, first served with exponential times or by processor
+sharing, transfers by processor sharing with any distribution, and some time random with a density. With all times fixed it
+errs, see ``simulation``. Equal stations have equal Q, so each kind is followed once and counted as often as it stands.
+
+X is increasing and concave in n (for such networks: Dowdy, Eager, Gordon, Saxton 1984; Shanthikumar and Yao 1988), hence
+1 / X decreasing and convex: 1 / x is convex and decreasing where x > 0, so 1 / X(n) <= 1 / ((X(n-1) + X(n+1)) / 2) <=
+(1 / X(n-1) + 1 / X(n+1)) / 2.
+
+Source: Reiser and Lavenberg, J. ACM 27 (1980), for the recursion.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.async_sgd.instance import Job
+from dlsched.async_sgd.network import Network, network_of
+from dlsched.core.errors import UsageError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class MeanValues(NamedTuple):
+    """What the analysis says of n customers; the tuples hold one entry a kind of station, of one station of that kind."""
+
+    throughput: float
+    """Cycles a second."""
+    residence_s: tuple[float, ...]
+    """Seconds at the station in a cycle, waiting included."""
+    queue: tuple[float, ...]
+    """Mean number of customers there."""
+    utilisation: tuple[float, ...]
+    """Share of the time in which it serves."""
+
+
+def iterate(network: Network) -> Iterator[float]:
+    """Yield X(1), X(2), ... without end; O(kinds of stations) each.
+
+    >>> from itertools import islice
+    >>> [round(value, 3) for value in islice(iterate(Network(0.25, [(0.08, 2), (0.01, 1)])), 4)]
+    [2.381, 4.437, 6.147, 7.511]
+    """
+    delay_s = network.delay_s
+    demands = [station.demand_s for station in network.stations]
+    copies = [float(station.copies) for station in network.stations]
+    queues = [0.0] * len(demands)
+    customers = 0
+    while True:
+        customers += 1
+        total = delay_s
+        for kind, demand in enumerate(demands):
+            residence = demand * (1.0 + queues[kind])
+            queues[kind] = residence
+            total += copies[kind] * residence
+        value = customers / total
+        for kind in range(len(demands)):
+            queues[kind] *= value
+        yield value
+
+
+def mean_values(network: Network, customers: int) -> MeanValues:
+    """Analyse a network with that many customers.
+
+    Raises
+    ------
+    UsageError
+        ``customers`` < 1.
+    """
+    _require_customers(customers)
+    recursion = Recursion.of([network])
+    for _ in range(customers - 1):
+        recursion.step()
+    residence = recursion.residence()
+    value = float(recursion.step()[0])
+    kinds = range(len(network.stations))
+    return MeanValues(
+        value,
+        tuple(float(residence[kind, 0]) for kind in kinds),
+        tuple(float(recursion.queues[kind, 0]) for kind in kinds),
+        tuple(value * station.demand_s for station in network.stations),
+    )
+
+
+def batches_per_s(job: Job, nodes: int) -> float:
+    """Mini-batches a second of a job on that many nodes; examples a second are ``batch_examples`` times as many.
+
+    Raises
+    ------
+    UsageError
+        ``nodes`` < 1.
+    """
+    _require_customers(nodes)
+    for customers, value in enumerate(iterate(network_of(job)), start=1):
+        if customers == nodes:
+            return value
+    raise AssertionError("iterate does not end")
+
+
+def throughputs(networks: Sequence[Network], most: int) -> FloatArray:
+    """X(1) .. X(most) of every network at a time, shape (most, networks); the same figures as one at a time.
+
+    Raises
+    ------
+    UsageError
+        ``most`` < 1, or no network.
+    """
+    _require_customers(most)
+    recursion = Recursion.of(networks)
+    values = np.empty((most, len(networks)))
+    for row in values:
+        row[:] = recursion.step()
+    return values
+
+
+class Recursion:
+    """The recursion on many networks at a time: each ``step`` adds a customer to all of them.
+
+    Attributes
+    ----------
+    delays
+        Shape (networks,).
+    demands, copies, queues
+        Shape (kinds, networks); a network with fewer kinds has demands of 0.
+    customers
+        In each network now.
+    """
+
+    def __init__(self, delays: FloatArray, demands: FloatArray, copies: FloatArray) -> None:
+        self.delays, self.demands, self.copies = delays, demands, copies
+        self.queues = np.zeros_like(demands)
+        self.customers = 0
+
+    @classmethod
+    def of(cls, networks: Sequence[Network]) -> Self:
+        """Begin with no customers; UsageError without a network."""
+        if not networks:
+            raise UsageError("networks: found none, allowed: at least one")
+        kinds = max(len(network.stations) for network in networks)
+        demands, copies = np.zeros((kinds, len(networks))), np.ones((kinds, len(networks)))
+        for place, network in enumerate(networks):
+            for kind, station in enumerate(network.stations):
+                demands[kind, place], copies[kind, place] = station
+        return cls(np.array([network.delay_s for network in networks]), demands, copies)
+
+    def residence(self) -> FloatArray:
+        """Seconds at each station in a cycle of the next customer; shape (kinds, networks)."""
+        return self.demands * (1.0 + self.queues)
+
+    def step(self) -> FloatArray:
+        """Add a customer; return X, shape (networks,)."""
+        self.customers += 1
+        self.queues = self.residence()
+        total = self.delays
+        for copies, residence in zip(self.copies, self.queues, strict=True):
+            total = total + copies * residence
+        values: FloatArray = self.customers / total
+        self.queues *= values
+        return values
+
+    def keep(self, which: npt.NDArray[np.bool_]) -> None:
+        """Go on with some of the networks only."""
+        self.delays, self.demands = self.delays[which], self.demands[:, which]
+        self.copies, self.queues = self.copies[:, which], self.queues[:, which]
+
+
+def _require_customers(customers: int) -> None:
+    if customers < 1:
+        raise UsageError(f"customers: found {customers}, allowed: an integer >= 1")

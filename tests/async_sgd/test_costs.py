@@ -1,0 +1,121 @@
+"""The cost table: its times, and that leaving counts out loses nothing."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from dlsched.async_sgd import Instance, Job, batches_per_s, generate
+from dlsched.async_sgd import levels as rooms
+from dlsched.async_sgd.costs import cost_table
+from dlsched.async_sgd.levels import LARGEST_TABLE, levels
+from dlsched.testing.brute_force_async import exact_throughput
+from dlsched.testing.strategies_async import async_sgd_instances
+
+SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+
+
+def job(name, **fields):
+    """A job that computes for a second and does nothing else, unless told otherwise."""
+    usual = {"epochs": 1, "dataset_examples": 12, "batch_examples": 1, "parameter_bytes": 0, "bandwidth_bytes_per_s": 1}
+    return Job(id=name, **(usual | {"compute_s": 1.0} | fields))
+
+
+def full_table(instance):
+    """Seconds on every count that fits, by job, in rational arithmetic."""
+    return [
+        [record.batches / float(exact_throughput(record, n)) for n in range(1, instance.most(place) + 1)]
+        for place, record in enumerate(instance.jobs)
+    ]
+
+
+@SETTINGS
+@given(async_sgd_instances())
+def test_times_are_those_of_the_network(instance):
+    """Every pair costs batches / X(n), by another method, and counts of a job run from 1 without a gap."""
+    table = cost_table(instance)
+    for place, times in enumerate(full_table(instance)):
+        begin, end = table.starts[place], table.starts[place + 1]
+        assert table.counts[begin:end].tolist() == list(range(1, end - begin + 1))
+        assert table.costs[begin:end] == pytest.approx(times[: end - begin], rel=1e-12)
+
+
+@SETTINGS
+@given(async_sgd_instances())
+def test_counts_left_out_save_less_than_all_that_is_needed(instance):
+    """A step beyond the table saves no more than the least of the N - J largest savings, or nothing."""
+    table = cost_table(instance)
+    spare = instance.nodes - len(instance.jobs)
+    every = sorted((a - b for times in full_table(instance) for a, b in pairwise(times)), reverse=True)
+    for place, times in enumerate(full_table(instance)):
+        known = int(table.lengths[place])
+        if known < len(times):
+            beyond = times[known - 1] - times[known]
+            assert beyond <= 1e-12 * times[0] or (spare <= len(every) and beyond <= every[spare - 1] * (1 + 1e-9))
+
+
+def test_arrays_and_plain_loops_give_the_same_table(monkeypatch):
+    """Many jobs go by arrays, few one by one, in blocks of any size: bit for bit the same pairs."""
+    instance = generate(preset="mixed", jobs=12, nodes=200, seed=3)
+    tables = []
+    for few, block in ((0, 1), (100, 1), (8, 4096), (8, 50)):
+        monkeypatch.setattr(rooms, "_FEW", few)
+        monkeypatch.setattr(rooms, "_BLOCK", block)
+        tables.append(cost_table(instance))
+    for table in tables[1:]:
+        for place in range(12):
+            known = min(int(table.lengths[place]), int(tables[0].lengths[place]))
+            first, other = tables[0].starts[place], table.starts[place]
+            assert known > 1
+            assert (tables[0].costs[first : first + known] == table.costs[other : other + known]).all()
+
+
+def test_table_stays_near_the_nodes_there_are():
+    """1,000 jobs that may each have 9,001 of 10,000 nodes: some pairs a node, not nine million."""
+    assert cost_table(generate(preset="compute", jobs=1000, nodes=10_000, seed=1)).pairs < 40_000
+
+
+def test_jobs_without_work_end_after_a_step():
+    """They save nothing; the table keeps the first step that does not pay."""
+    table = cost_table(Instance(name="idle", nodes=50, jobs=[job("a", epochs=0), job("b")]))
+    assert table.lengths.tolist() == [2, 49]
+    assert table.costs[:2].tolist() == [0.0, 0.0]
+
+
+def test_gains_fall_and_begin_with_none():
+    """Linear speed-up by hand: 12 batches of a second on 1, 2, 3, 4 nodes take 12, 6, 4, 3 s."""
+    found = levels(
+        Instance(name="one", nodes=4, jobs=[job("a")]), lambda step: 12 / step.before - 12 / step.after, least=0
+    )
+    assert found.counts.tolist() == [1, 2, 3, 4]
+    assert found.throughputs.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert np.isnan(found.gains[0])
+    assert found.gains[1:] == pytest.approx([6.0, 2.0, 1.0])
+
+
+def test_too_many_pairs_are_refused(monkeypatch):
+    """A readable error before memory runs out."""
+    assert LARGEST_TABLE == 2**27
+    monkeypatch.setattr(rooms, "LARGEST_TABLE", 100)
+    with pytest.raises(Exception, match=r"more than 100 pairs.*limit max_nodes"):
+        cost_table(Instance(name="one", nodes=1000, jobs=[job("a")]))
+
+
+def test_tabulating_can_be_stopped():
+    """The callback may raise, as limits and Ctrl-C do."""
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cost_table(Instance(name="one", nodes=1000, jobs=[job("a")]), tick=stop)
+
+
+def test_tables_agree_with_single_figures():
+    """``batches_per_s`` and the table are the same recursion, bit for bit."""
+    instance = generate(preset="mixed", jobs=30, nodes=90, seed=5)
+    table = cost_table(instance)
+    for place, record in enumerate(instance.jobs):
+        last = table.last[place]
+        assert table.costs[last] == record.batches / batches_per_s(record, int(table.counts[last]))
