@@ -12,6 +12,7 @@ On the objective: for a price lambda >= 0 and any feasible n, sum_j time_j(n_j) 
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from dlsched.algorithms.lagrange import best_price
@@ -20,6 +21,7 @@ from dlsched.async_sgd.checker import infeasible
 from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.network import Network
+from dlsched.async_sgd.throughput import require_customers
 from dlsched.core.certificate import DualsCertificate, PriceCertificate, rounded_down
 from dlsched.core.errors import UsageError
 
@@ -34,11 +36,17 @@ class Bounds(NamedTuple):
 def asymptotic(network: Network, customers: int) -> Bounds:
     """Asymptotic bounds of the throughput; O(kinds of stations).
 
+    Raises
+    ------
+    UsageError
+        ``customers`` < 1.
+
     Source: Muntz and Wong 1974; Denning and Buzen, ACM Computing Surveys 10 (1978).
 
     >>> asymptotic(Network(0.25, [(0.08, 2), (0.01, 1)]), 32)
     Bounds(lower=5.623901581722319, upper=12.5)
     """
+    require_customers(customers)
     delay_s, total_s = network.delay_s, network.total_s
     upper = customers / (delay_s + total_s)
     if network.largest_s > 0:
@@ -50,7 +58,7 @@ def balanced_job(network: Network, customers: int) -> Bounds:
     """Balanced-job bounds of the throughput, with the asymptotic ones where these are closer; O(kinds of stations).
 
     Source: Zahorjan, Sevcik, Eager, Galler, CACM 25 (1982); with a delay as in Lazowska, Zahorjan, Graham, Sevcik,
-    Quantitative System Performance (1984), section 5.4.
+    Quantitative System Performance (1984), section 5.4. Errors as ``asymptotic``.
     """
     simple = asymptotic(network, customers)
     delay_s, total_s = network.delay_s, network.total_s
@@ -63,10 +71,13 @@ def balanced_job(network: Network, customers: int) -> Bounds:
     return Bounds(max(lower, simple.lower), min(upper, simple.upper))
 
 
-def lagrange(instance: Instance, *, price: float | None = None) -> PriceCertificate:
-    """Lagrangian bound at the best price, or at a given one, proven with directed rounding.
+def lagrange(
+    instance: Instance, *, price: float | None = None, tick: Callable[[], None] | None = None
+) -> PriceCertificate:
+    """Lagrangian bound at the best price, or at a given one, computed in exact arithmetic and rounded down.
 
-    Cost: the cost table, and some microseconds for each node that is worth the price.
+    Cost: the cost table, some tens of microseconds a job, and about ten for each node that is worth the price. ``tick`` is
+    called now and then; it may raise to stop.
 
     Raises
     ------
@@ -75,15 +86,17 @@ def lagrange(instance: Instance, *, price: float | None = None) -> PriceCertific
     """
     if price is None:
         _require_feasible(instance)
-        frontier = best_price(cost_table(instance), instance.nodes)
+        frontier = best_price(cost_table(instance, tick=tick), instance.nodes)
         assert frontier is not None
         price = frontier.price
     if not (math.isfinite(price) and price >= 0):
         raise UsageError(f"price: found {price}, allowed: a number >= 0")
-    return PriceCertificate(price, rounded_down(price_bound(instance, price)))
+    return PriceCertificate(price, rounded_down(price_bound(instance, price, tick=tick)))
 
 
-def relaxation(instance: Instance, *, time_s: float | None = None) -> DualsCertificate:
+def relaxation(
+    instance: Instance, *, time_s: float | None = None, tick: Callable[[], None] | None = None
+) -> DualsCertificate:
     """Linear programming bound of the formulation ``milp``, by HiGHS; its duals are the certificate.
 
     Raises
@@ -98,7 +111,7 @@ def relaxation(instance: Instance, *, time_s: float | None = None) -> DualsCerti
     from dlsched.solvers.linear import from_pulp
 
     _require_feasible(instance)
-    problem, _ = build_milp(instance)
+    problem, _ = build_milp(instance, tick=tick)
     duals = child.call("dlsched.solvers.highs:duals", from_pulp(problem), time_s=time_s)
     rows = {name: value for name, value in duals.items() if value != 0.0}
     return DualsCertificate("milp", rows, rounded_down(duals_bound(instance, DualsCertificate("milp", rows, 0.0))))

@@ -5,21 +5,32 @@ the formulation ``milp``, whose columns 0 <= x_jn <= 1 stand for all counts n th
 Times are those of ``exact_times``. They are convex in n (``throughput``), so where the next count on either side is no
 better, no count is; floating point only says where to begin to look.
 
+No count is looked at where a job is as fast as it will ever be: time_j(n) >= batches_j D_max, what its busiest station takes.
+Beyond n nodes time + price x count is at least that floor + price (n + 1). So the walk ends where the time is within 2^-40
+of the floor, or after ``MOST`` counts, and the floor stands for the rest.
+
 A sum of fractions whose denominators have many thousands of digits would take hours. So where they are longer than ``_LONG``
 bits together, every job's part is rounded down to ``_DIGITS`` binary digits first: what is returned is proven all the same.
 """
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import NamedTuple
 
-from dlsched.async_sgd.exact_times import ExactTimes, Ratio
+from dlsched.async_sgd.exact_times import ExactTimes, Ratio, least_time
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.network import network_of
 from dlsched.async_sgd.throughput import iterate
 from dlsched.core.certificate import Certificate, DualsCertificate, PriceCertificate, exact_sum, price_value
 from dlsched.core.labels import plain_labels
 
+MOST = 2**20
+"""Counts of one job that are looked at."""
+
 _LONG = 2**14
+_CLOSE = Fraction(1, 2**40)
 _DIGITS = 256
 
 
@@ -38,15 +49,23 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
 
 
-def price_bound(instance: Instance, price: float) -> Fraction:
-    """Lagrangian bound of a price; some tens of microseconds a job, more where it is given many nodes."""
+def price_bound(instance: Instance, price: float, *, tick: Callable[[], None] | None = None) -> Fraction:
+    """Lagrangian bound of a price; some tens of microseconds a job, and about ten for each node that is worth the price.
+
+    ``tick`` is called for every job; it may raise to stop.
+    """
     if not 0 <= price < float("inf"):
         raise ValueError(f"price {price} is no number >= 0")
     exact = Fraction(price)
     minima = []
     for place in range(len(instance.jobs)):
-        times, counts = _cheapest(instance, place, exact)
-        minima.append(min(Fraction(*times.on(nodes).low) + exact * nodes for nodes in counts))
+        if tick is not None:
+            tick()
+        cheapest = _cheapest(instance, place, exact)
+        values = [Fraction(*cheapest.times.on(nodes).low) + exact * nodes for nodes in cheapest.counts]
+        if cheapest.beyond is not None:
+            values.append(cheapest.beyond)
+        minima.append(min(values))
     return price_value(price, instance.nodes, _shortened(minima))
 
 
@@ -69,42 +88,67 @@ def duals_bound(instance: Instance, certificate: DualsCertificate) -> Fraction:
     return exact_sum(_shortened(parts)) - price * instance.nodes
 
 
-def _cheapest(instance: Instance, place: int, price: Fraction) -> tuple[ExactTimes, range]:
-    """Exact times of a job, and the counts of which one minimises time + price x count: one, or more where steps tie."""
+class _Cheapest(NamedTuple):
+    """Where time + price x count of a job is least."""
+
+    times: ExactTimes
+    counts: range
+    """One of these minimises it, unless a later one does: one count, or more where steps tie."""
+    beyond: Fraction | None
+    """What it is at least for all later counts; None where it rises, or there are none."""
+
+
+def _cheapest(instance: Instance, place: int, price: Fraction) -> _Cheapest:
+    """Look for the cheapest count, first in floats."""
     job, most = instance.jobs[place], instance.most(place)
     ratio = Ratio(*price.as_integer_ratio())
-    times, last = ExactTimes(job), _nearly(job, float(price), most)
+    times, floor = ExactTimes(job), least_time(job)
+    last = _nearly(job, float(price), min(most, MOST))
+    beyond = None
     while last < most and times.saves(last, ratio) is not False:
+        if last >= MOST or Fraction(*times.on(last).low) - floor <= floor * _CLOSE:
+            beyond = floor + price * (last + 1)
+            break
         last += 1
     first = last
     while first > 1 and times.saves(first - 1, ratio) is not True:
         first -= 1
-    return times, range(first, last + 1)
+    return _Cheapest(times, range(first, last + 1), beyond)
 
 
 def _nearly(job: Job, price: float, most: int) -> int:
     """Count up to which floats say that steps save more than the price."""
-    if price == 0:
-        return most
-    batches, rates = job.batches, iterate(network_of(job))
+    batches, rates = job.batches, islice(iterate(network_of(job)), most)
+    nodes = 1
     for nodes, (before, after) in enumerate(pairwise(rates), start=1):
-        if nodes == most or batches / before - batches / after <= price:
+        if batches / before - batches / after <= price:
             return nodes
-    raise AssertionError("iterate does not end")
+    return min(nodes + 1, most)
 
 
 def _negative(instance: Instance, place: int, price: Fraction, choice: Fraction) -> Fraction:
     """Sum of time + price x count - choice over the counts where it is negative: as it is convex, those around its least."""
-    times, cheapest = _cheapest(instance, place, price)
-    found = []
-    for counts in (range(cheapest[-1], 0, -1), range(cheapest[-1] + 1, instance.most(place) + 1)):
+    times, cheapest, beyond = _cheapest(instance, place, price)
+    most, found = instance.most(place), []
+    for counts in (range(cheapest[-1], 0, -1), range(cheapest[-1] + 1, most + 1)):
         for nodes in counts:
+            if beyond is not None and nodes > cheapest[-1]:  # the floor stands for all the rest, each its own price
+                found.append(_negative_from(nodes, most, beyond - price * nodes - choice, price))
+                break
             value = Fraction(*times.on(nodes).low) + price * nodes - choice
             if value < 0:
                 found.append(value)
             elif nodes not in cheapest or nodes == cheapest[0]:
                 break
     return exact_sum(_shortened(found))
+
+
+def _negative_from(first: int, most: int, value: Fraction, price: Fraction) -> Fraction:
+    """Sum of value + price n over n = first .. most where it is negative."""
+    last = most if price == 0 else min(most, math.ceil(-value / price) - 1)
+    if last < first or value + price * last >= 0:
+        return Fraction(0)
+    return (last - first + 1) * value + price * Fraction((first + last) * (last - first + 1), 2)
 
 
 def _shortened(numbers: list[Fraction]) -> list[Fraction]:

@@ -7,17 +7,20 @@ G D_k x / (1 - D_k x) that says
     g(0) = 1;   t_k(n) = D_k (g(n - 1) + (n - 1) t_k(n - 1)),   g(n) = Z g(n - 1) + sum_k t_k(n),   X(n) = n g(n - 1) / g(n)
 
 Only sums and products of numbers >= 0. Seconds are counted in a unit that makes Z and all D_k integers (a fraction of 1 / (B P)),
-so g and t are integers too. When they pass ``LONGEST`` bits, two copies go on, one cut off downwards and one upwards: what
-follows is an enclosure, whose relative width is about n 2^-LONGEST.
+so g and t are integers too. When they pass ``LONGEST`` bits, two copies go on with ``KEPT`` bits, one cut off downwards and
+one upwards: what follows is an enclosure, whose relative width is about n 2^-KEPT.
 """
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 from dlsched.async_sgd.instance import Job
 
 LONGEST = 4096
 """Bits from which on numbers are cut off; some tens of nodes are exact."""
+KEPT = 512
+"""Bits to which they are."""
 
 
 class Ratio(NamedTuple):
@@ -34,12 +37,18 @@ class Enclosure(NamedTuple):
     high: Ratio
 
 
+def least_time(job: Job) -> Fraction:
+    """Seconds that a job takes at least on any number of nodes: what the busiest of its stations takes for all its batches."""
+    transfer = Fraction(job.parameter_bytes) / Fraction(job.bandwidth_bytes_per_s) * (2 if job.duplex == "half" else 1)
+    batches = Fraction(job.epochs) * Fraction(job.dataset_examples) / Fraction(job.batch_examples)
+    return batches * max(transfer, Fraction(job.update_s)) / job.shards
+
+
 class ExactTimes:
     """Seconds that a job takes on n = 1, 2, ... nodes.
 
     >>> job = Job(id="a", epochs=1, dataset_examples=12, batch_examples=1, parameter_bytes=0, bandwidth_bytes_per_s=1,
     ...           compute_s=1)
-    >>> from fractions import Fraction
     >>> Fraction(*ExactTimes(job).on(3).low)
     Fraction(4, 1)
     """
@@ -122,7 +131,7 @@ class _Recursion:
             self._terms[kind] = term = demand * (before + earlier * self._terms[kind])
             total += copies * term
         exponent = self.exponents[-1]
-        surplus = total.bit_length() - LONGEST if cut else 0
+        surplus = total.bit_length() - KEPT if cut else 0
         if surplus > 0:
             total, exponent = self._cut(total, surplus), exponent + surplus
             self._terms = [self._cut(term, surplus) for term in self._terms]

@@ -21,6 +21,7 @@ code                         mathematics
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -30,6 +31,7 @@ from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative
 from dlsched.core.messages import Refused
 
 _SHORTEST_S, _LONGEST_S = 1e-100, 1e100  # of a cycle; beyond these floats lose their precision in the recursion
+_FEWEST, _MOST = 1e-150, 1e150  # batches, other than none
 
 
 class Job(BaseModel):
@@ -76,6 +78,10 @@ class Job(BaseModel):
         if not _SHORTEST_S <= self.cycle_s <= _LONGEST_S:
             found = f"a cycle of one worker of {self.cycle_s!r} s"
             raise Refused(found, "times that add up to between 1e-100 and 1e100 s")
+        least, most = (Fraction(bound) * Fraction(self.batch_examples) for bound in (_FEWEST, _MOST))
+        if self.epochs and not least <= Fraction(self.epochs) * Fraction(self.dataset_examples) <= most:
+            allowed = "epochs x dataset_examples / batch_examples of 0, or between 1e-150 and 1e150"
+            raise Refused("too many or too few batches", allowed)
         return self
 
     @property
@@ -83,10 +89,10 @@ class Job(BaseModel):
         """Seconds of one mini-batch of a worker that is alone: pull, compute, push, update."""
         return self.compute_s + 2 * (self.parameter_bytes / self.bandwidth_bytes_per_s) + self.update_s
 
-    @property
+    @cached_property
     def batches(self) -> float:
-        """Mini-batches left, L / b."""
-        return self.epochs * self.dataset_examples / self.batch_examples
+        """Mini-batches left, L / b, rounded once."""
+        return float(Fraction(self.epochs) * Fraction(self.dataset_examples) / Fraction(self.batch_examples))
 
 
 class Instance(InstanceFile):
@@ -111,11 +117,8 @@ class Instance(InstanceFile):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
-        total = fastest = 0.0
+        fastest = 0.0
         for place, job in enumerate(self.jobs):
-            total += job.batches * job.cycle_s
-            if not math.isfinite(total):
-                raise Refused("times that overflow", "batches x cycle that add up to a finite number", "jobs", place)
             fastest += job.batch_examples / job.compute_s * self.nodes
             if not math.isfinite(fastest):
                 allowed = "examples a second, batch_examples / compute_s on all nodes, that add up to a finite number"

@@ -3,7 +3,7 @@
 A gain of every step from n - 1 to n nodes that does not grow with n (what it saves, how efficient it leaves the job) says
 who gets nodes: the N - J steps of largest gain, which are the first ones of every job. So when N - J gains of at least p
 have been seen, no step of less than p is needed, and a job whose last step gained less is done. About N log J steps are
-looked at, whatever ``max_nodes`` allows.
+looked at, whatever ``max_nodes`` allows, and a block of some thousand more.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ from dlsched.async_sgd.network import Network, network_of
 from dlsched.async_sgd.throughput import Recursion, iterate
 from dlsched.core.errors import UsageError
 
-LARGEST_TABLE = 2**27
-"""Pairs of job and count; a table of so many takes 2 GiB, and the algorithms some times that."""
+LARGEST_TABLE = 2**24
+"""Pairs of job and count; a table of so many takes about a gigabyte while it is made."""
 
 _BLOCK = 4096  # steps that are looked at together
 _FEW = 8  # networks for which a plain loop is faster than arrays

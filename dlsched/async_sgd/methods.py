@@ -8,12 +8,14 @@ from dlsched.async_sgd import bounds, heuristics
 from dlsched.async_sgd.checker import infeasible
 from dlsched.async_sgd.costs import allocation, cost_table
 from dlsched.async_sgd.instance import Instance
+from dlsched.core.certificate import PriceCertificate
 from dlsched.core.family import Guarantee, Method, bound_by, heuristic
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers.conclude import solve_and_conclude
+from dlsched.solvers.conclude import bound_by_duals, solve_and_conclude
 from dlsched.version import VERSION
 
+_SOON = 64  # nodes
 KNAPSACK = f"dlsched knapsack {VERSION}"
 
 
@@ -21,6 +23,7 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     """Marginal gain, and the price at which no job wants another node: the two meet, and the price is the certificate."""
     if not _begin(instance, search):
         return TerminationStatus.INFEASIBLE
+    _warm(instance, search)
     table = cost_table(instance, tick=search.tick)
     chosen = increase_greedily(table, instance.nodes)
     assert chosen is not None
@@ -33,6 +36,7 @@ def run_knapsack(instance: Instance, search: Search) -> TerminationStatus:
     """Our multiple-choice knapsack algorithm, which knows nothing of convexity; a node is a job of the core that is combined."""
     if not _begin(instance, search):
         return TerminationStatus.INFEASIBLE
+    _warm(instance, search)
     table = cost_table(instance, tick=search.tick)
 
     def found(chosen: IntArray, price: float) -> None:
@@ -58,39 +62,26 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
     return solve_and_conclude(search, problem, decode, start=start_values(instance, search.solution))
 
 
-def run_lp(instance: Instance, search: Search) -> TerminationStatus:
-    """The linear programming bound by HiGHS, with its duals."""
-    reason = infeasible(instance)
-    if reason is not None:
-        search.say(reason)
-        return TerminationStatus.INFEASIBLE
-    from dlsched.solvers import availability, child
-
-    search.tick()
-    search.solver_version = availability.require("highs", "milp").version()
-    try:
-        certificate = bounds.relaxation(instance, time_s=search.left.time_s)
-    except child.OutOfTime:
-        return TerminationStatus.TIME_LIMIT
-    search.prove(certificate.value, source="certificate", certificate=certificate)
-    return TerminationStatus.FEASIBLE
-
-
 def _begin(instance: Instance, search: Search) -> bool:
     return search.begin(infeasible(instance), lambda: _warm(instance, search))
 
 
 def _warm(instance: Instance, search: Search) -> None:
-    """Hold equal shares before a solver starts; what marginal gain finds would leave it nothing to do."""
-    search.offer(heuristics.equal(instance), source="equal")
+    """Hold equal shares, as far as these are soon evaluated; what marginal gain finds would leave solvers nothing to do."""
+    share = min(max(1, instance.nodes // len(instance.jobs)), _SOON)
+    search.offer(heuristics.fixed(instance, nodes_per_job=share), source="equal")
 
 
 def _certify(instance: Instance, search: Search, table: CostTable) -> None:
     """Record what the best price proves."""
     frontier = best_price(table, instance.nodes)
     assert frontier is not None
-    certificate = bounds.lagrange(instance, price=frontier.price)
+    certificate = bounds.lagrange(instance, price=frontier.price, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
+
+
+def _lagrange(instance: Instance, search: Search) -> PriceCertificate:
+    return bounds.lagrange(instance, tick=search.tick)
 
 
 MARGINAL = Guarantee("optimal (Fox 1966)", lambda instance: True, lambda instance, optimum: optimum)
@@ -106,7 +97,7 @@ METHODS = {
         Method("proportional", "heuristic", heuristic("proportional", heuristics.proportional, infeasible)),
         Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible)),
         Method("fixed", "heuristic", heuristic("fixed", heuristics.fixed, infeasible)),
-        Method("lagrange", "bound", bound_by(lambda instance, search: bounds.lagrange(instance), infeasible)),
-        Method("lp", "bound", run_lp, solvers=("highs",)),
+        Method("lagrange", "bound", bound_by(_lagrange, infeasible)),
+        Method("lp", "bound", bound_by_duals(bounds.relaxation, infeasible), solvers=("highs",)),
     )
 }

@@ -57,6 +57,8 @@ class Profile:
     def throughput(self, workers: int, *, shards: int = 1, duplex: Literal["full", "half"] = "full") -> Bounds:
         """Between which two throughputs, in mini-batches a second, that many workers run.
 
+        The upper one is infinite where steps scatter so much that they may take no time at all.
+
         Parameters
         ----------
         workers
@@ -71,14 +73,17 @@ class Profile:
         """
         if shards < 1:
             raise UsageError(f"shards: found {shards}, allowed: an integer >= 1")
+        if duplex not in ("full", "half"):
+            raise UsageError(f"duplex: found {duplex!r}, allowed: 'full' or 'half'")
         slow = self._network(self.step_s.high, self.update_s.high, shards, duplex)
+        lower = float(throughputs([slow], workers)[-1, 0])
+        if max(self.step_s.low, self.transfer_s, self.update_s.low) <= 0:
+            return Bounds(lower, math.inf)
         fast = self._network(self.step_s.low, self.update_s.low, shards, duplex)
-        lower, upper = throughputs([slow, fast], workers)[-1].tolist()
-        return Bounds(lower, upper)
+        return Bounds(lower, float(throughputs([fast], workers)[-1, 0]))
 
     def _network(self, step_s: float, update_s: float, shards: int, duplex: str) -> Network:
-        rest_s = max(0.0, step_s - self.transfer_s)
-        update_s = min(update_s, rest_s)
+        rest_s = max(update_s, step_s - self.transfer_s)
         links = (self.transfer_s / shards, shards) if duplex == "half" else (self.transfer_s / 2 / shards, 2 * shards)
         return Network(rest_s - update_s, (Station(*links), Station(update_s / shards, shards)))
 
@@ -126,6 +131,8 @@ def two_nodes(
         raise UsageError(f"confidence: found {confidence}, allowed: a number between 0 and 1")
     from scipy.stats import t as student
 
+    if not math.isfinite(sum(step_times_s)):
+        raise UsageError("step_times_s: found times that overflow, allowed: a finite sum")
     mean, half = statistics.fmean(step_times_s), 0.0
     if len(step_times_s) > 1:
         spread = statistics.stdev(step_times_s) / math.sqrt(len(step_times_s))
@@ -172,6 +179,10 @@ def refine(
         raise UsageError(f"workers: found {workers}, allowed: an integer >= 2; one worker never waits for another")
     step_s = (profile.step_s.low + profile.step_s.high) / 2
     rest_s = step_s - profile.transfer_s
+    if not rest_s > 0:
+        raise UsageError(
+            f"profile: found a mean step of {step_s:g} s, allowed: more than {profile.transfer_s:g} s of transfers"
+        )
     exact = replace(profile, step_s=Range(step_s, step_s), update_s=Range(0.0, rest_s))
     slowest, fastest = exact.throughput(workers, shards=shards, duplex=duplex)
     if not slowest <= throughput_per_s <= fastest:

@@ -18,7 +18,7 @@ from dlsched.algorithms.cost_table import FloatArray
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.network import network_of
 from dlsched.async_sgd.throughput import iterate
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InstanceError, UsageError
 from dlsched.elastic_stream.generator import poisson_arrivals
 
 LARGEST_TABLES = 2**22
@@ -119,9 +119,7 @@ def random_stream(
     Raises
     ------
     UsageError
-        An argument out of range, or no job that has work.
-    InstanceError
-        Times that overflow, or a tick that vanishes beside the last arrival.
+        An argument out of range, no job that has work, times that overflow, or a tick that vanishes beside them.
     """
     for name, number in (("load", load), ("tick", 1.0 if tick_s is None else tick_s)):
         if not 0 < number < math.inf:
@@ -134,9 +132,17 @@ def random_stream(
     if not 0 < span_s < math.inf:
         raise UsageError(f"load: found {load}, allowed: one at which arrivals span a finite time > 0")
     arrivals = poisson_arrivals(generator, len(instance.jobs), span_s)
-    return to_stream(
-        instance, arrivals.tolist(), restart_s=restart_s, early_stop=early_stop, stops_at=stops.tolist(), tick_s=tick_s
-    )
+    try:
+        return to_stream(
+            instance,
+            arrivals.tolist(),
+            restart_s=restart_s,
+            early_stop=early_stop,
+            stops_at=stops.tolist(),
+            tick_s=tick_s,
+        )
+    except InstanceError as error:
+        raise UsageError(f"no stream with these arguments: {error}") from None
 
 
 def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator) -> FloatArray:

@@ -34,6 +34,10 @@ from dlsched.core.errors import UsageError
 
 FloatArray = npt.NDArray[np.float64]
 
+MOST = 2**24
+"""Customers that are added one after the other for one figure, some tens of seconds."""
+_BUSY = 1 - 2.0**-52
+
 
 class MeanValues(NamedTuple):
     """What the analysis says of n customers; the tuples hold one entry a kind of station, of one station of that kind."""
@@ -81,7 +85,7 @@ def mean_values(network: Network, customers: int) -> MeanValues:
     UsageError
         ``customers`` < 1.
     """
-    _require_customers(customers)
+    require_customers(customers)
     recursion = Recursion.of([network])
     for _ in range(customers - 1):
         recursion.step()
@@ -99,16 +103,24 @@ def mean_values(network: Network, customers: int) -> MeanValues:
 def batches_per_s(job: Job, nodes: int) -> float:
     """Mini-batches a second of a job on that many nodes; examples a second are ``batch_examples`` times as many.
 
+    The recursion ends early where a station is busy all the time but for rounding.
+
     Raises
     ------
     UsageError
-        ``nodes`` < 1.
+        ``nodes`` < 1, or more than ``MOST`` of which each counts.
     """
-    _require_customers(nodes)
-    for customers, value in enumerate(iterate(network_of(job)), start=1):
-        if customers == nodes:
+    require_customers(nodes)
+    network = network_of(job)
+    busiest_s = network.largest_s
+    if busiest_s == 0:
+        return nodes / network.delay_s
+    for customers, value in enumerate(iterate(network), start=1):
+        if customers == nodes or value * busiest_s >= _BUSY:
             return value
-    raise AssertionError("iterate does not end")
+        if customers == MOST:
+            break
+    raise UsageError(f"nodes of {job.id!r}: found {nodes}, allowed: up to {MOST} of which each counts")
 
 
 def throughputs(networks: Sequence[Network], most: int) -> FloatArray:
@@ -119,7 +131,7 @@ def throughputs(networks: Sequence[Network], most: int) -> FloatArray:
     UsageError
         ``most`` < 1, or no network.
     """
-    _require_customers(most)
+    require_customers(most)
     recursion = Recursion.of(networks)
     values = np.empty((most, len(networks)))
     for row in values:
@@ -178,6 +190,7 @@ class Recursion:
         self.copies, self.queues = self.copies[:, which], self.queues[:, which]
 
 
-def _require_customers(customers: int) -> None:
+def require_customers(customers: int) -> None:
+    """Refuse a number of customers below 1."""
     if customers < 1:
         raise UsageError(f"customers: found {customers}, allowed: an integer >= 1")

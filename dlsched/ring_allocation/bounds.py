@@ -6,6 +6,7 @@ the relaxed knapsack), and any price can be verified in rational arithmetic.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -38,7 +39,9 @@ def lagrange(instance: Instance, *, price: float | None = None) -> PriceCertific
     return PriceCertificate(price, rounded_down(price_bound(instance, price)))
 
 
-def relaxation(instance: Instance, *, time_s: float | None = None) -> DualsCertificate:
+def relaxation(
+    instance: Instance, *, time_s: float | None = None, tick: Callable[[], None] | None = None
+) -> DualsCertificate:
     """Linear programming bound of the formulation ``milp``, by HiGHS; its duals are the certificate.
 
     Raises
@@ -54,7 +57,7 @@ def relaxation(instance: Instance, *, time_s: float | None = None) -> DualsCerti
 
     if instance.minimum_gpus > instance.gpus:
         raise UsageError("the instance is infeasible: every bound holds")
-    problem, _ = build_milp(instance)
+    problem, _ = build_milp(instance, tick=tick)
     duals = child.call("dlsched.solvers.highs:duals", from_pulp(problem), time_s=time_s)
     rows = {name: value for name, value in duals.items() if value != 0.0}
     return DualsCertificate("milp", rows, rounded_down(duals_bound(instance, DualsCertificate("milp", rows, 0.0))))

@@ -12,7 +12,7 @@ from dlsched.ring_allocation import bounds, guarantees, heuristics
 from dlsched.ring_allocation.checker import infeasible
 from dlsched.ring_allocation.costs import allocation, cost_table
 from dlsched.ring_allocation.instance import Instance
-from dlsched.solvers.conclude import conclude, solve_and_conclude
+from dlsched.solvers.conclude import bound_by_duals, conclude, solve_and_conclude
 from dlsched.version import VERSION
 
 KNAPSACK = f"dlsched knapsack {VERSION}"
@@ -81,22 +81,6 @@ def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
     return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
 
 
-def run_lp(instance: Instance, search: Search) -> TerminationStatus:
-    """The linear programming bound by HiGHS, with its duals."""
-    if infeasible(instance) is not None:
-        return TerminationStatus.INFEASIBLE
-    from dlsched.solvers import availability, child
-
-    search.tick()
-    search.solver_version = availability.require("highs", "milp").version()
-    try:
-        certificate = bounds.relaxation(instance, time_s=search.left.time_s)
-    except child.OutOfTime:
-        return TerminationStatus.TIME_LIMIT
-    search.prove(certificate.value, source="certificate", certificate=certificate)
-    return TerminationStatus.FEASIBLE
-
-
 def _begin(instance: Instance, search: Search) -> bool:
     return search.begin(infeasible(instance), lambda: _warm(instance, search))
 
@@ -132,6 +116,6 @@ METHODS = {
         Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible)),
         Method("hull", "heuristic", heuristic("hull", heuristics.hull, infeasible), guarantees.HULL),
         Method("lagrange", "bound", bound_by(lambda instance, search: bounds.lagrange(instance), infeasible)),
-        Method("lp", "bound", run_lp, solvers=("highs",)),
+        Method("lp", "bound", bound_by_duals(bounds.relaxation, infeasible), solvers=("highs",)),
     )
 }

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.search import CONTRADICTION, Search
@@ -66,3 +67,30 @@ def settled(search: Search, status: TerminationStatus, solver: str) -> Terminati
         search.say(f"{solver} calls it optimal; its bound proves less")
         return TerminationStatus.FEASIBLE
     return status
+
+
+def bound_by_duals(
+    relaxation: Callable[..., Certificate], infeasible: Callable[[Any], str | None]
+) -> Callable[[Any, Search], TerminationStatus]:
+    """Run a linear programming bound by HiGHS as a method: a function of an instance, ``time_s`` and ``tick``.
+
+    A sentence that proves infeasibility is its message.
+    """
+
+    def run(instance: Any, search: Search) -> TerminationStatus:
+        reason = infeasible(instance)
+        if reason is not None:
+            search.say(reason)
+            return TerminationStatus.INFEASIBLE
+        from dlsched.solvers import availability, child
+
+        search.tick()
+        search.solver_version = availability.require("highs", "milp").version()
+        try:
+            certificate = relaxation(instance, time_s=search.left.time_s, tick=search.tick)
+        except child.OutOfTime:
+            return TerminationStatus.TIME_LIMIT
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        return TerminationStatus.FEASIBLE
+
+    return run

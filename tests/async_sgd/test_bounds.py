@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.async_sgd import Bounds, Network, asymptotic, balanced_job, mean_values
+from dlsched.core.errors import UsageError
 from dlsched.testing.strategies_async import networks
 
 SETTINGS = settings(max_examples=300, derandomize=True, deadline=None, database=None)
@@ -43,6 +44,13 @@ def test_throughput_lies_between_its_bounds(network, customers):
     wide, close = asymptotic(network, customers), balanced_job(network, customers)
     assert wide.lower <= close.lower <= exact * (1 + 1e-9)
     assert exact * (1 - 1e-9) <= close.upper <= wide.upper
+
+
+@pytest.mark.parametrize("bound", [asymptotic, balanced_job])
+def test_no_customers(bound):
+    """A located error."""
+    with pytest.raises(UsageError, match="customers: found 0, allowed: an integer >= 1"):
+        bound(CHECKED, 0)
 
 
 @SETTINGS

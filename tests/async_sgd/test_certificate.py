@@ -59,19 +59,78 @@ def test_times_are_exact(instance):
         assert [enclosed(found, n) for n in range(1, len(times) + 1)] == [(time, time) for time in times]
 
 
-@SETTINGS
-@given(async_sgd_instances(max_jobs=1, max_nodes=12, feasible=True))
-def test_long_numbers_are_enclosed(instance):
-    """Cut off after 160 bits, the two ends hold the rational number and are 2^-140 apart."""
-    before, exact_times.LONGEST = exact_times.LONGEST, 160
-    try:
+@pytest.fixture
+def short(monkeypatch):
+    """Numbers are cut off after some digits."""
+    monkeypatch.setattr(exact_times, "LONGEST", 160)
+    monkeypatch.setattr(exact_times, "KEPT", 150)
+
+
+def test_long_numbers_are_enclosed(short):
+    """Cut off to 150 bits, the two ends hold the rational number and are 2^-130 apart; and the cut-off is reached."""
+    cut = []
+
+    @SETTINGS
+    @given(async_sgd_instances(max_jobs=1, max_nodes=12, feasible=True))
+    def enclosed_narrowly(instance):
         for job, times in zip(instance.jobs, exact_times_of(instance), strict=True):
             found = ExactTimes(job)
             for n, exact in enumerate(times, 1):
                 low, high = enclosed(found, n)
-                assert low <= exact <= high <= low + exact / 2**140
-    finally:
-        exact_times.LONGEST = before
+                assert low <= exact <= high <= low + exact / 2**130
+                cut.append(low < high)
+
+    enclosed_narrowly()
+    assert sum(cut) > 20
+
+
+def test_bounds_hold_with_long_numbers(short):
+    """What prices and duals prove with cut numbers is below the rational number, by 2^-120 of what is added."""
+
+    @SETTINGS
+    @given(async_sgd_instances(), st.sampled_from([0.0, 1e-9, 1.0, 1e5]), st.sampled_from([0.0, 1.0, 1e6]))
+    def hold(instance, price, choice):
+        exact = naive_price(instance, price)
+        slack = (exact + 2 * Fraction(price) * instance.nodes) / 2**120
+        assert exact - slack <= price_bound(instance, price) <= exact
+        rows = {"capacity": -price, "choice_j0": choice}
+        exact = naive_duals(instance, rows)
+        scale = (
+            sum(sum(times) for times in exact_times_of(instance))
+            + Fraction(price) * instance.nodes**2
+            + Fraction(choice)
+        )
+        assert exact - scale / 2**100 <= verify(instance, DualsCertificate("milp", rows, 0.0)) <= exact
+
+    hold()
+
+
+def saturating(nodes, **fields):
+    """One job whose update takes half of its cycle: two workers keep it busy."""
+    usual = {"epochs": 1, "dataset_examples": 16, "batch_examples": 1, "parameter_bytes": 0, "bandwidth_bytes_per_s": 1}
+    job = Job(id="a", **(usual | {"compute_s": 1.0, "update_s": 1.0} | fields))
+    return Instance(name="busy", nodes=nodes, jobs=[job])
+
+
+@pytest.mark.parametrize("nodes", [1000, 2**53])
+@pytest.mark.parametrize("price", [0.0, 1e-9])
+def test_a_busy_station_ends_the_walk(nodes, price):
+    """16 batches of one second of update take 16 s at least, and hardly more with enough workers: the rest is not looked at."""
+    found = price_bound(saturating(nodes), price) + Fraction(price) * nodes
+    assert 16 <= found <= 16 + 60 * Fraction(price) + Fraction(1, 2**35)
+
+
+def test_duals_with_a_busy_station():
+    """Reduced costs below 0 on all further counts are added up by the floor: less than all of them, by 2^-40 each."""
+    instance = saturating(200)
+    rows = {"capacity": 0.0, "choice_a": 17.0}
+    exact = naive_duals(instance, rows)
+    assert exact - Fraction(200, 2**35) <= verify(instance, DualsCertificate("milp", rows, 0.0)) <= exact
+
+
+def test_jobs_without_work_end_the_walk():
+    """No time on any count."""
+    assert price_bound(saturating(2**53, epochs=0), 0.0) == 0
 
 
 @SETTINGS

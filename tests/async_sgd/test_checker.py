@@ -142,3 +142,18 @@ def test_more_nodes_than_there_are_have_no_objective():
     assert [violation.rule for violation in check(instance, allocation)] == ["capacity"]
     with pytest.raises(UsageError, match="more nodes than the 4 there are"):
         objective(instance, allocation)
+
+
+def test_huge_counts_end_where_a_station_is_busy():
+    """No recursion to 2^53: an update of a second is busy with a few workers; without any station n workers do n / Z."""
+    fields = {
+        "epochs": 1,
+        "dataset_examples": 16,
+        "batch_examples": 1,
+        "parameter_bytes": 0,
+        "bandwidth_bytes_per_s": 1,
+    }
+    busy = Job(id="a", **fields, compute_s=1.0, update_s=1.0)
+    free = Job(id="a", **fields, compute_s=0.5)
+    assert job_time_s(busy, 2**53) == pytest.approx(16.0, rel=1e-12)
+    assert job_time_s(free, 2**53) == 16 / 2**54

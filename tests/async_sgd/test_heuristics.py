@@ -5,7 +5,21 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from dlsched.async_sgd import Instance, Job, check, equal, fixed, knee, marginal, objective, proportional, solve
+from dlsched.async_sgd import (
+    Instance,
+    Job,
+    check,
+    equal,
+    fixed,
+    generate,
+    knee,
+    lagrange,
+    levels,
+    marginal,
+    objective,
+    proportional,
+    solve,
+)
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import meets
 from dlsched.testing.brute_force_async import brute_force_async, exact_throughput
@@ -47,12 +61,24 @@ def test_marginal_gain_gives_nothing_to_jobs_without_work():
     assert nodes_of(marginal(instance(6, job("a", epochs=0), job("b")))) == [1, 5]
 
 
-@SETTINGS
-@given(async_sgd_instances(feasible=True))
-def test_marginal_gain_is_optimal(drawn):
-    """Against all allocations, whose times another method computes."""
-    best, _ = brute_force_async(drawn)
-    assert meets(objective(drawn, marginal(drawn)), best)
+@pytest.mark.parametrize("block", [1, levels._BLOCK])
+def test_marginal_gain_is_optimal(monkeypatch, block):
+    """Against all allocations, whose times another method computes; counts looked at one by one, or many together."""
+    monkeypatch.setattr(levels, "_BLOCK", block)
+
+    @SETTINGS
+    @given(async_sgd_instances(feasible=True))
+    def optimal(drawn):
+        best, _ = brute_force_async(drawn)
+        assert meets(objective(drawn, marginal(drawn)), best)
+
+    optimal()
+
+
+def test_many_blocks_and_a_price_that_rises_lose_nothing():
+    """600 jobs on 6,000 nodes: marginal gain meets the bound, which looks at every count."""
+    drawn = generate(preset="mixed", jobs=600, nodes=6000, seed=1)
+    assert objective(drawn, marginal(drawn)) == pytest.approx(lagrange(drawn).value, rel=1e-9)
 
 
 def test_marginal_knapsack_and_program_agree_on_a_sample():
@@ -69,8 +95,6 @@ def test_marginal_knapsack_and_program_agree():
 
 def agree(seeds):
     """Solve one instance a seed three ways."""
-    from dlsched.async_sgd import generate
-
     presets = ("mixed", "published", "network", "update", "compute", "equal")
     for seed in seeds:
         jobs = 2 + seed % 29

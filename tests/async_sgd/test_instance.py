@@ -171,25 +171,18 @@ def test_the_shortest_and_the_longest_cycle(compute_s):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"epochs": 1e200, "dataset_examples": 1e200, "batch_examples": 1.0},  # batches overflow
-        {"epochs": 1e150, "dataset_examples": 1e100, "batch_examples": 1.0, "compute_s": 1e99},  # their time does
+        {"epochs": 1e200, "dataset_examples": 1e200, "batch_examples": 1.0},
+        {"epochs": 1e100, "dataset_examples": 1e51, "batch_examples": 1.0},
+        {"epochs": 1e-100, "dataset_examples": 1e-51, "batch_examples": 1.0},
         {"batch_examples": 5e-324},
     ],
 )
-def test_times_that_overflow(changes):
-    """Batches x cycle that are no finite number are refused on their job."""
+def test_too_many_or_few_batches(changes):
+    """Numbers with which times would overflow or lose their precision are refused on their job."""
     with pytest.raises(
-        InstanceError, match=r"^jobs\[1\]: found times that overflow, allowed: batches x cycle that add"
+        InstanceError, match=r"^jobs\[1\]: found too many or too few batches, allowed: epochs x dataset"
     ):
         read(jobs=[JOB | {"id": "first"}, JOB | changes])
-
-
-def test_sums_that_overflow():
-    """Each time is finite, their sum is not: the message names the job at which it overflows."""
-    job = plain(epochs=1e308, dataset_examples=1.0, batch_examples=1.0, parameter_bytes=0.0, compute_s=1.0)
-    assert len(read(jobs=[job]).jobs) == 1
-    with pytest.raises(InstanceError, match=r"^jobs\[1\]: found times that overflow"):
-        read(jobs=[job, job | {"id": "b"}, plain(id="c")])
 
 
 def test_nothing_left_to_do_overflows_nothing():
@@ -318,3 +311,11 @@ def test_speeds_that_overflow_are_refused():
     }  # fmt: skip
     with pytest.raises(InstanceError, match=r"jobs\[0\]: found speeds that overflow"):
         Instance(name="fast", nodes=4, jobs=[{"id": "a", **job}, {"id": "b", **job}])
+
+
+def test_products_on_the_way_may_overflow():
+    """Only the number of batches counts, and it is rounded once."""
+    assert with_job(epochs=1e200, dataset_examples=1e200, batch_examples=1e300).jobs[0].batches == pytest.approx(1e100)
+    assert with_job(epochs=1e-200, dataset_examples=1e-200, batch_examples=1e-300).jobs[0].batches == pytest.approx(
+        1e-100
+    )

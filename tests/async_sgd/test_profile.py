@@ -137,3 +137,31 @@ def test_shards_out_of_range():
     """Named."""
     with pytest.raises(UsageError, match="shards: found 0"):
         profile([0.42]).throughput(2, shards=0)
+
+
+def test_steps_that_may_take_no_time():
+    """An interval that reaches below 0 leaves the throughput without an upper end; a measured update gives it one."""
+    scattered = two_nodes([0.1, 2.0], parameter_bytes=0, bandwidth_bytes_per_s=1)
+    assert scattered.step_s.low < 0
+    assert scattered.throughput(2).upper == math.inf
+    measured = two_nodes([0.1, 2.0], parameter_bytes=0, bandwidth_bytes_per_s=1, update_s=0.05)
+    assert measured.throughput(3).upper == pytest.approx(20.0)
+
+
+def test_a_mean_below_the_transfers_cannot_be_refined():
+    """Though its interval reaches above them."""
+    step = two_nodes([0.5, 0.9, 0.2], parameter_bytes=0.3, bandwidth_bytes_per_s=1)
+    with pytest.raises(UsageError, match=r"profile: found a mean step of 0.533333 s, allowed: more than 0.6 s"):
+        refine(step, 2, 2.0)
+
+
+def test_duplex_out_of_range():
+    """Named."""
+    with pytest.raises(UsageError, match="duplex: found 'hlaf', allowed: 'full' or 'half'"):
+        profile([0.42]).throughput(2, duplex="hlaf")
+
+
+def test_steps_that_overflow():
+    """Named."""
+    with pytest.raises(UsageError, match="step_times_s: found times that overflow"):
+        profile([1e308, 1e308])
