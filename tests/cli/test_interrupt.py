@@ -36,6 +36,11 @@ def children(process: int) -> list[int]:
     return [child for child, parent in pairs if parent == process]
 
 
+def heed_interrupts() -> None:
+    """Undo what a shell does to programs in its background: they ignore Ctrl-C, and so would all that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def alive(process: int) -> bool:
     """Whether a process is there and no zombie."""
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True).stdout.strip()
@@ -68,7 +73,8 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     def call(*arguments: object) -> subprocess.Popen[str]:
         command = [*PROGRAM, *map(str, arguments)]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(command, preexec_fn=heed_interrupts, **pipes))
         return started[-1]
 
     yield call
