@@ -23,7 +23,15 @@ from dlsched.async_sgd.exact_times import ExactTimes, Ratio, least_time
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.network import network_of
 from dlsched.async_sgd.throughput import iterate
-from dlsched.core.certificate import Certificate, DualsCertificate, PriceCertificate, exact_sum, price_value
+from dlsched.core.certificate import (
+    Certificate,
+    DualsCertificate,
+    PriceCertificate,
+    Row,
+    exact_multipliers,
+    exact_sum,
+    price_value,
+)
 from dlsched.core.labels import plain_labels
 
 MOST = 2**20
@@ -61,10 +69,10 @@ def price_bound(instance: Instance, price: float, *, tick: Callable[[], None] | 
     for place in range(len(instance.jobs)):
         if tick is not None:
             tick()
-        cheapest = _cheapest(instance, place, exact)
-        values = [Fraction(*cheapest.times.on(nodes).low) + exact * nodes for nodes in cheapest.counts]
-        if cheapest.beyond is not None:
-            values.append(cheapest.beyond)
+        times, counts, floor = _cheapest(instance, place, exact)
+        values = [Fraction(*times.on(nodes).low) + exact * nodes for nodes in counts]
+        if floor is not None:
+            values.append(floor + exact * (counts[-1] + 1))
         minima.append(min(values))
     return price_value(price, instance.nodes, _shortened(minima))
 
@@ -74,16 +82,12 @@ def duals_bound(instance: Instance, certificate: DualsCertificate) -> Fraction:
     if certificate.formulation != "milp":
         raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
     labels = [f"choice_{label}" for label in plain_labels([job.id for job in instance.jobs], "j")]
-    known = {"capacity", *labels}
-    for row, multiplier in certificate.rows.items():
-        if row not in known:
-            raise ValueError(f"there is no row {row!r}")
-        if not abs(multiplier) < float("inf") or (row == "capacity" and multiplier > 0):
-            raise ValueError(f"multiplier {multiplier} of row {row!r} has the wrong sign or is not finite")
-    price = -Fraction(certificate.rows.get("capacity", 0.0))
+    rows = {"capacity": Row("<=", instance.nodes)} | dict.fromkeys(labels, Row("=", 1))
+    exact = exact_multipliers(certificate.rows, rows)
+    price = -exact.get("capacity", Fraction(0))
     parts = []
     for place, label in enumerate(labels):
-        choice = Fraction(certificate.rows.get(label, 0.0))
+        choice = exact.get(label, Fraction(0))
         parts.append(choice + _negative(instance, place, price, choice))
     return exact_sum(_shortened(parts)) - price * instance.nodes
 
@@ -94,8 +98,8 @@ class _Cheapest(NamedTuple):
     times: ExactTimes
     counts: range
     """One of these minimises it, unless a later one does: one count, or more where steps tie."""
-    beyond: Fraction | None
-    """What it is at least for all later counts; None where it rises, or there are none."""
+    floor: Fraction | None
+    """Least time, which stands for all later counts; None where time + price x count rises from there on."""
 
 
 def _cheapest(instance: Instance, place: int, price: Fraction) -> _Cheapest:
@@ -104,16 +108,16 @@ def _cheapest(instance: Instance, place: int, price: Fraction) -> _Cheapest:
     ratio = Ratio(*price.as_integer_ratio())
     times, floor = ExactTimes(job), least_time(job)
     last = _nearly(job, float(price), min(most, MOST))
-    beyond = None
+    reached = None
     while last < most and times.saves(last, ratio) is not False:
         if last >= MOST or Fraction(*times.on(last).low) - floor <= floor * _CLOSE:
-            beyond = floor + price * (last + 1)
+            reached = floor
             break
         last += 1
     first = last
     while first > 1 and times.saves(first - 1, ratio) is not True:
         first -= 1
-    return _Cheapest(times, range(first, last + 1), beyond)
+    return _Cheapest(times, range(first, last + 1), reached)
 
 
 def _nearly(job: Job, price: float, most: int) -> int:
@@ -128,23 +132,29 @@ def _nearly(job: Job, price: float, most: int) -> int:
 
 def _negative(instance: Instance, place: int, price: Fraction, choice: Fraction) -> Fraction:
     """Sum of time + price x count - choice over the counts where it is negative: as it is convex, those around its least."""
-    times, cheapest, beyond = _cheapest(instance, place, price)
-    most, found = instance.most(place), []
-    for counts in (range(cheapest[-1], 0, -1), range(cheapest[-1] + 1, most + 1)):
-        for nodes in counts:
-            if beyond is not None and nodes > cheapest[-1]:  # the floor stands for all the rest, each its own price
-                found.append(_negative_from(nodes, most, beyond - price * nodes - choice, price))
-                break
-            value = Fraction(*times.on(nodes).low) + price * nodes - choice
-            if value < 0:
-                found.append(value)
-            elif nodes not in cheapest or nodes == cheapest[0]:
-                break
+    times, cheapest, floor = _cheapest(instance, place, price)
+    most, after = instance.most(place), cheapest[-1] + 1
+    found = []
+
+    def value(nodes: int) -> Fraction:
+        return Fraction(*times.on(nodes).low) + price * nodes - choice
+
+    for nodes in range(cheapest[-1], 0, -1):
+        if (reduced := value(nodes)) < 0:
+            found.append(reduced)
+        elif nodes <= cheapest[0]:
+            break
+    until = min(most, cheapest[-1] + MOST) if floor is None else cheapest[-1]
+    while after <= until and (reduced := value(after)) < 0:
+        found.append(reduced)
+        after += 1
+    if after > until:  # still negative: the floor stands for the rest
+        found.append(_negative_from(after, most, least_time(instance.jobs[place]) - choice, price))
     return exact_sum(_shortened(found))
 
 
 def _negative_from(first: int, most: int, value: Fraction, price: Fraction) -> Fraction:
-    """Sum of value + price n over n = first .. most where it is negative."""
+    """Sum of value + price n over n = first .. most where it is negative; 0 where first > most."""
     last = most if price == 0 else min(most, math.ceil(-value / price) - 1)
     if last < first or value + price * last >= 0:
         return Fraction(0)

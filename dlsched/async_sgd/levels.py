@@ -1,6 +1,6 @@
 """What nodes are worth to jobs, level by level: all jobs with 2 nodes, all with 3, ... as far as anyone may need them.
 
-A gain of every step from n - 1 to n nodes that does not grow with n (what it saves, how efficient it leaves the job) says
+A gain of every step from n - 1 to n nodes that does not grow with n (what it saves, how early its turn comes) says
 who gets nodes: the N - J steps of largest gain, which are the first ones of every job. So when N - J gains of at least p
 have been seen, no step of less than p is needed, and a job whose last step gained less is done. About N log J steps are
 looked at, whatever ``max_nodes`` allows, and a block of some thousand more.

@@ -69,7 +69,7 @@ def _begin(instance: Instance, search: Search) -> bool:
 def _warm(instance: Instance, search: Search) -> None:
     """Hold equal shares, as far as these are soon evaluated; what marginal gain finds would leave solvers nothing to do."""
     share = min(max(1, instance.nodes // len(instance.jobs)), _SOON)
-    search.offer(heuristics.fixed(instance, nodes_per_job=share), source="equal")
+    search.offer(heuristics.fixed(instance, nodes_per_job=share), source="fixed")
 
 
 def _certify(instance: Instance, search: Search, table: CostTable) -> None:

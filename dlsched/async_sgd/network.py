@@ -20,7 +20,7 @@ reconstruction.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dlsched.async_sgd.instance import Job
 from dlsched.core.errors import UsageError
@@ -85,8 +85,12 @@ class Network:
 
 def network_of(job: Job) -> Network:
     """Return the network of a job's workers; see the table of this module."""
-    transfer_s = job.parameter_bytes / job.bandwidth_bytes_per_s / job.shards
-    update = Station(job.update_s / job.shards, job.shards)
-    if job.duplex == "half":
-        return Network(job.compute_s, (Station(2 * transfer_s, job.shards), update))
-    return Network(job.compute_s, (Station(transfer_s, 2 * job.shards), update))
+    transfer_s = job.parameter_bytes / job.bandwidth_bytes_per_s
+    return layout(job.compute_s, transfer_s, job.update_s, job.shards, job.duplex)
+
+
+def layout(delay_s: float, transfer_s: float, update_s: float, shards: int, duplex: Literal["full", "half"]) -> Network:
+    """Return the network of a cycle of one transfer (S / B) each way and one update, split over the shards."""
+    each_s, update = transfer_s / shards, Station(update_s / shards, shards)
+    links = Station(2 * each_s, shards) if duplex == "half" else Station(each_s, 2 * shards)
+    return Network(delay_s, (links, update))

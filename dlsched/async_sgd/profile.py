@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from dlsched.async_sgd.bounds import Bounds
-from dlsched.async_sgd.network import Network, Station
+from dlsched.async_sgd.network import Network, layout
 from dlsched.async_sgd.throughput import throughputs
 from dlsched.core.errors import UsageError
 
@@ -82,10 +82,9 @@ class Profile:
         fast = self._network(self.step_s.low, self.update_s.low, shards, duplex)
         return Bounds(lower, float(throughputs([fast], workers)[-1, 0]))
 
-    def _network(self, step_s: float, update_s: float, shards: int, duplex: str) -> Network:
+    def _network(self, step_s: float, update_s: float, shards: int, duplex: Literal["full", "half"]) -> Network:
         rest_s = max(update_s, step_s - self.transfer_s)
-        links = (self.transfer_s / shards, shards) if duplex == "half" else (self.transfer_s / 2 / shards, 2 * shards)
-        return Network(rest_s - update_s, (Station(*links), Station(update_s / shards, shards)))
+        return layout(rest_s - update_s, self.transfer_s / 2, update_s, shards, duplex)
 
 
 def two_nodes(

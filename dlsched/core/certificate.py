@@ -120,6 +120,18 @@ def duals_value(multipliers: Mapping[str, float], rows: Mapping[str, Row], colum
     ValueError
         A row that does not exist, or a multiplier that is not finite or has the wrong sign.
     """
+    exact = exact_multipliers(multipliers, rows)
+    parts = [exact[name] * rows[name].right for name in exact]
+    for column in columns:
+        reduced = Fraction(column.cost) - sum(
+            (exact[row] * value for row, value in column.coefficients.items() if row in exact), Fraction(0)
+        )
+        parts.append(reduced * (column.lower if reduced > 0 else column.upper))
+    return exact_sum(parts)
+
+
+def exact_multipliers(multipliers: Mapping[str, float], rows: Mapping[str, Row]) -> dict[str, Fraction]:
+    """Return multipliers as rational numbers; ValueError as ``duals_value``."""
     exact: dict[str, Fraction] = {}
     for name, multiplier in multipliers.items():
         if name not in rows:
@@ -129,13 +141,7 @@ def duals_value(multipliers: Mapping[str, float], rows: Mapping[str, Row], colum
         if wrong or not math.isfinite(multiplier):
             raise ValueError(f"multiplier {multiplier} of row {name!r} ({sense}) has the wrong sign or is not finite")
         exact[name] = Fraction(multiplier)
-    parts = [exact[name] * rows[name].right for name in exact]
-    for column in columns:
-        reduced = Fraction(column.cost) - sum(
-            (exact[row] * value for row, value in column.coefficients.items() if row in exact), Fraction(0)
-        )
-        parts.append(reduced * (column.lower if reduced > 0 else column.upper))
-    return exact_sum(parts)
+    return exact
 
 
 def srpt_value(releases: Sequence[float], sizes: Sequence[float], lengths: Sequence[float] | None = None) -> Fraction:

@@ -128,6 +128,16 @@ def test_duals_with_a_busy_station():
     assert exact - Fraction(200, 2**35) <= verify(instance, DualsCertificate("milp", rows, 0.0)) <= exact
 
 
+def test_duals_end_on_many_counts(monkeypatch):
+    """A multiplier that makes every count worth it: those beyond the ones looked at are added up by the floor, never above."""
+    monkeypatch.setattr(certificate_room, "MOST", 20)
+    instance = saturating(200, update_s=0.0)
+    rows = {"capacity": -1e-3, "choice_a": 17.0}
+    exact = naive_duals(instance, rows)
+    found = verify(instance, DualsCertificate("milp", rows, 0.0))
+    assert exact - sum(Fraction(16, n) for n in range(21, 201)) <= found <= exact
+
+
 def test_jobs_without_work_end_the_walk():
     """No time on any count."""
     assert price_bound(saturating(2**53, epochs=0), 0.0) == 0
