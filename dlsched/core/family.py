@@ -1,5 +1,6 @@
 """The record of a family: its functions by role, for the command line, the benchmarks and the contract test only."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -7,7 +8,7 @@ from typing import Any, Literal
 
 from dlsched.core.certificate import Certificate
 from dlsched.core.instance import InstanceFile
-from dlsched.core.search import Search
+from dlsched.core.search import Search, Stopped
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
 
@@ -91,6 +92,8 @@ class Family:
         Exact value of a certificate; raises ``ValueError`` when it is not one of this instance.
     presets, generate, example
         Random instances from (preset, jobs, gpus, seed), and the example.
+    constant
+        The part of an instance's objective that no solution changes; 0 by default.
     figures
         Further figures of a feasible solution, by name.
     """
@@ -112,21 +115,37 @@ class Family:
     presets: Mapping[str, str]
     generate: Callable[..., Any]
     example: Callable[[], Any]
+    constant: Callable[[Any], float] = field(default=lambda instance: 0.0)
     aliases: Mapping[str, str] = field(default_factory=dict)
     figures: Callable[[Any, Any], dict[str, float]] = field(default=lambda instance, solution: {})
 
 
 def heuristic(
-    name: str, function: Callable[[Any], Any], infeasible: Callable[[Any], str | None]
+    name: str,
+    function: Callable[..., Any],
+    infeasible: Callable[[Any], str | None],
+    quick: Callable[[Any], Any] | None = None,
 ) -> Callable[[Any, Search], TerminationStatus]:
-    """Run a plain heuristic as a method: limits do not concern it; a sentence that proves infeasibility is its message."""
+    """Run a plain heuristic as a method; a sentence that proves infeasibility is its message.
+
+    A function with a parameter ``tick`` is handed ``Search.tick``, which stops it at a limit; then the answer of ``quick``, a
+    faster heuristic, is held instead. Limits do not concern the others.
+    """
+    ticks = "tick" in inspect.signature(function).parameters
 
     def run(instance: Any, search: Search) -> TerminationStatus:
         reason = infeasible(instance)
         if reason is not None:
             search.say(reason)
             return TerminationStatus.INFEASIBLE
-        found = function(instance)
+        try:
+            found = function(instance, tick=search.tick) if ticks else function(instance)
+        except (Stopped, KeyboardInterrupt):
+            instead = None if quick is None else quick(instance)
+            if instead is not None:
+                search.offer(instead, source=name)
+                search.say(f"{name} was stopped; what is held is the answer of a faster rule")
+            raise
         if found is None:
             return TerminationStatus.NO_SOLUTION
         search.offer(found, source=name)

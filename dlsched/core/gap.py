@@ -2,33 +2,43 @@
 
 ``gap = |objective - bound| / max(|objective|, |bound|)``; ``ratio = objective / optimum`` (minimising) or
 ``optimum / objective`` (maximising). Unknown is None, never 0 or infinity.
+
+What no decision changes says nothing of a decision: a family's ``constant``, the part of an objective that all solutions
+share (the sum of the releases in a sum of completion times), is taken off every number first.
 """
 
 from dlsched.core.status import Sense
-
-MEETING = 1e-6
-"""Objective and bound meet when they differ by at most this times max(1, |objective|, |bound|)."""
+from dlsched.core.tolerance import MEETING, rounding
 
 
-def gap(objective: float | None, bound: float | None) -> float | None:
+def gap(objective: float | None, bound: float | None, constant: float = 0.0) -> float | None:
     """Relative gap, 0 when equal, None when either is unknown.
 
     >>> gap(110.0, 100.0)
+    0.09090909090909091
+    >>> gap(1110.0, 1100.0, constant=1000.0)
     0.09090909090909091
     """
     if objective is None or bound is None:
         return None
     if objective == bound:
         return 0.0
-    return abs(objective - bound) / max(abs(objective), abs(bound))
+    return abs(objective - bound) / max(abs(objective - constant), abs(bound - constant))
 
 
-def meets(objective: float, bound: float) -> bool:
-    """Whether the bound proves the objective, within ``MEETING``."""
-    return abs(objective - bound) <= MEETING * max(1.0, abs(objective), abs(bound))
+def meets(objective: float, bound: float, constant: float = 0.0) -> bool:
+    """Whether the bound proves the objective: they differ by ``MEETING`` of the larger one, or by rounding.
+
+    >>> meets(1e-7, 2e-7), meets(1.0, 1.0 + 1e-7), meets(1e9, 1e9 + 1, constant=1e9 - 1)
+    (False, True, False)
+    """
+    larger = max(abs(objective - constant), abs(bound - constant))
+    return abs(objective - bound) <= MEETING * larger + rounding(objective, bound, constant)
 
 
-def ratio(objective: float | None, reference: float | None, sense: Sense = Sense.MINIMIZE) -> float | None:
+def ratio(
+    objective: float | None, reference: float | None, sense: Sense = Sense.MINIMIZE, constant: float = 0.0
+) -> float | None:
     """Ratio to an optimum (or, as "at most", to a bound): >= 1, 1 when both are 0, None when only the denominator is.
 
     >>> ratio(3.0, 2.0), ratio(0.0, 0.0), ratio(3.0, 0.0)
@@ -37,6 +47,8 @@ def ratio(objective: float | None, reference: float | None, sense: Sense = Sense
     if objective is None or reference is None:
         return None
     above, below = (objective, reference) if sense is Sense.MINIMIZE else (reference, objective)
-    if below == 0:
-        return 1.0 if above == 0 else None
-    return above / below
+    if above == below:
+        return 1.0
+    if below == constant:
+        return None
+    return (above - constant) / (below - constant)

@@ -57,6 +57,8 @@ class Result(Generic[S_co]):
         Whether the objective is minimised or maximised.
     objective
         The checker's figure for ``solution``; None without one. In the unit of the family's objective.
+    constant
+        The part of the objective that no solution changes; gap, and whether the bound meets the objective, leave it out.
     bound
         Proven bound on the optimum, or None. A bound on the wrong side of the objective by no more than the tolerance
         of ``gap.meets`` is set to the objective.
@@ -87,6 +89,7 @@ class Result(Generic[S_co]):
     status: TerminationStatus
     sense: Sense = Sense.MINIMIZE
     objective: float | None = None
+    constant: float = 0.0
     bound: float | None = None
     bound_source: str | None = None
     runtime_s: float = 0.0
@@ -102,7 +105,10 @@ class Result(Generic[S_co]):
         object.__setattr__(self, "status", TerminationStatus(self.status))
         object.__setattr__(self, "sense", Sense(self.sense))
         objective, bound, status = self.objective, self.bound, self.status
-        for name, value in (("objective", objective), ("bound", bound), ("runtime_s", self.runtime_s)):
+        for name, value in (
+            *(("objective", objective), ("bound", bound)),
+            *(("constant", self.constant), ("runtime_s", self.runtime_s)),
+        ):
             if value is not None and not math.isfinite(value):
                 raise ValueError(f"{name} {value} is not finite")
         if self.runtime_s < 0:
@@ -112,7 +118,7 @@ class Result(Generic[S_co]):
         if (bound is None) != (self.bound_source is None):
             raise ValueError("a bound and its source come together")
         if objective is not None and bound is not None and self.sense.better(objective, bound):
-            if not meets(objective, bound):
+            if not meets(objective, bound, self.constant):
                 raise ValueError(f"bound {bound} is on the wrong side of the objective {objective}")
             object.__setattr__(self, "bound", objective)
         if status is TerminationStatus.OPTIMAL and not self.proven:
@@ -131,16 +137,18 @@ class Result(Generic[S_co]):
     @property
     def gap(self) -> float | None:
         """Relative gap between objective and bound; None when either is unknown."""
-        return gap(self.objective, self.bound)
+        return gap(self.objective, self.bound, self.constant)
 
     @property
     def proven(self) -> bool:
         """Whether the bound meets the objective."""
-        return self.objective is not None and self.bound is not None and meets(self.objective, self.bound)
+        return (
+            self.objective is not None and self.bound is not None and meets(self.objective, self.bound, self.constant)
+        )
 
     def with_bound(self, bound: float, source: str, certificate: Certificate | None) -> Self:
         """Return the same result with another bound; a plain answer that the bound meets becomes optimal."""
-        met = self.objective is not None and meets(self.objective, bound)
+        met = self.objective is not None and meets(self.objective, bound, self.constant)
         status = TerminationStatus.OPTIMAL if met and self.status is TerminationStatus.FEASIBLE else self.status
         return replace(self, bound=bound, bound_source=source, certificate=certificate, status=status)
 
@@ -154,6 +162,7 @@ class Result(Generic[S_co]):
             "status": str(self.status),
             "sense": str(self.sense),
             "objective": self.objective,
+            **({"constant": self.constant} if self.constant else {}),
             "bound": self.bound,
             "bound_source": self.bound_source,
             "gap": self.gap,

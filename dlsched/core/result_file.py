@@ -19,8 +19,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.messages import field_path, located
 from dlsched.core.result import InstanceId, Result
 from dlsched.core.status import Sense, TerminationStatus
-
-_GAP_TOLERANCE = 1e-9
+from dlsched.core.tolerance import rounding, tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,7 @@ class _Complete(BaseModel):
     status: Literal[tuple(map(str, TerminationStatus))]  # type: ignore[valid-type]
     sense: Literal[tuple(map(str, Sense))]  # type: ignore[valid-type]
     objective: Finite | None
+    constant: Finite = 0.0
     bound: Finite | None
     bound_source: str | None = None
     gap: NonNegative | None
@@ -132,7 +132,7 @@ def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
             return Claim(bare.solution, bare.objective, bare.method, None)
         complete = _Complete(**data)
         result = _result(complete)
-        if complete.gap is not None and (result.gap is None or abs(complete.gap - result.gap) > _GAP_TOLERANCE):
+        if complete.gap is not None and not _same_gap(complete.gap, result):
             raise ValueError(f"gap {complete.gap!r}, which does not follow from objective and bound")
     except ValidationError as error:
         raise InputError(f"{name}: {located(error)}") from None
@@ -145,6 +145,15 @@ def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
     return Claim(complete.solution, complete.objective, complete.method, result)
 
 
+def _same_gap(claimed: float, result: Result[Any]) -> bool:
+    """Whether a gap follows from objective and bound, up to the rounding of their difference."""
+    if result.gap is None or result.objective is None or result.bound is None:
+        return False
+    size = max(abs(result.objective - result.constant), abs(result.bound - result.constant))
+    off = rounding(result.objective, result.bound, result.constant) / size if size > 0 else 0.0
+    return abs(claimed - result.gap) <= tolerance(claimed, result.gap) + off
+
+
 def _result(file: _Complete) -> Result[Any]:
     return Result(
         family=file.family,
@@ -153,6 +162,7 @@ def _result(file: _Complete) -> Result[Any]:
         status=TerminationStatus(file.status),
         sense=Sense(file.sense),
         objective=file.objective,
+        constant=file.constant,
         bound=file.bound,
         bound_source=file.bound_source if file.bound_source is not None or file.bound is None else "unnamed",
         runtime_s=file.runtime_s,

@@ -11,6 +11,9 @@ from dlsched.core.result import Result
 from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
 
+_KEPT = (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
+"""Ends that a bound which meets the objective does not turn into ``optimal``."""
+
 
 def run_method(
     family: Family,
@@ -49,6 +52,7 @@ def run_method(
         objective=partial(family.objective, instance),
         check=partial(family.check, instance),
         sense=family.sense,
+        constant=family.constant(instance),
         limits=limits,
         seed=seed,
         solver=solver,
@@ -68,7 +72,10 @@ def run_method(
     except SolverError as error:
         status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
     except MemoryError:
-        status, search.message = TerminationStatus.SOLVER_ERROR, "out of memory"
+        status = TerminationStatus.MEMORY_LIMIT
+        search.say("out of memory")
+    if search.proven and status not in _KEPT:
+        status = TerminationStatus.OPTIMAL
     result: Result[Any] = Result(
         family=family.name,
         instance=instance,
@@ -76,6 +83,7 @@ def run_method(
         status=status,
         sense=family.sense,
         objective=search.objective,
+        constant=search.constant,
         bound=search.bound,
         bound_source=search.bound_source,
         runtime_s=search.elapsed_s,

@@ -18,7 +18,7 @@ CONTRADICTION = "contradiction"
 
 
 class Stopped(Exception):  # noqa: N818  a signal, not an error
-    """A limit was reached; raised by ``Search.tick`` and caught by ``run.run_method``."""
+    """A limit was reached; raised by ``Search.tick`` (or where memory ends) and caught by ``run.run_method``."""
 
     def __init__(self, status: TerminationStatus) -> None:
         super().__init__(str(status))
@@ -34,6 +34,8 @@ class Search:
         The family's checker, bound to the instance.
     sense
         Whether less or more is better.
+    constant
+        The part of the objective that no solution changes.
     limits, seed, solver, start, progress
         As ``solve`` was called.
     """
@@ -45,12 +47,14 @@ class Search:
         check: Callable[[Any], Sequence[Violation]],
         sense: Sense,
         limits: Limits,
+        constant: float = 0.0,
         seed: int = 0,
         solver: str | None = None,
         start: Any = None,
         progress: ProgressCallback | None = None,
     ) -> None:
-        self._objective, self._check, self._sense = objective, check, sense
+        self._objective, self._check = objective, check
+        self.sense, self.constant = sense, constant
         self._progress = progress
         self._began = time.perf_counter()
         self.limits, self.seed, self.solver, self.start = limits, seed, solver, start
@@ -79,7 +83,9 @@ class Search:
     @property
     def proven(self) -> bool:
         """Whether the bound meets the objective held."""
-        return self.objective is not None and self.bound is not None and meets(self.objective, self.bound)
+        return (
+            self.objective is not None and self.bound is not None and meets(self.objective, self.bound, self.constant)
+        )
 
     def violations(self, solution: Any) -> Sequence[Violation]:
         """Return the rules that a solution breaks, by the checker."""
@@ -98,7 +104,7 @@ class Search:
             raise SolverError(f"{source} returned an answer that the checker rejects: {violations[0]}")
         objective = self._objective(solution)
         self._require_consistent(objective, self.bound, f"{source} and {self.bound_source}")
-        if self.objective is not None and not self._sense.better(objective, self.objective):
+        if self.objective is not None and not self.sense.better(objective, self.objective):
             return False
         self.solution, self.objective = solution, objective
         self.report(source)
@@ -140,12 +146,14 @@ class Search:
         self._require_consistent(self.objective, bound, f"{source} and the checker")
         if certificate is not None:
             self.certificate = certificate
-        if self.bound is None or self._sense.better(self.bound, bound):
+        if self.bound is None or self.sense.better(self.bound, bound):
             self.bound, self.bound_source = bound, source
             self.report(source)
 
     def _require_consistent(self, objective: float | None, bound: float | None, who: str) -> None:
-        if objective is None or bound is None or meets(objective, bound) or not self._sense.better(objective, bound):
+        if objective is None or bound is None or not self.sense.better(objective, bound):
+            return
+        if meets(objective, bound, self.constant):
             return
         raise SolverError(f"{CONTRADICTION}: {who} disagree: bound {bound!r}, but a solution of {objective!r} is held")
 

@@ -18,6 +18,8 @@ class TerminationStatus(StrEnum):
     """The time limit stopped it."""
     NODE_LIMIT = "node_limit"
     """The node limit stopped it."""
+    MEMORY_LIMIT = "memory_limit"
+    """It would have needed more memory than it may take."""
     INTERRUPTED = "interrupted"
     """The user stopped it."""
     SOLVER_ERROR = "solver_error"

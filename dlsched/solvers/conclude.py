@@ -7,7 +7,8 @@ from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.search import CONTRADICTION, Search
-from dlsched.core.status import TerminationStatus
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.tolerance import MEETING
 from dlsched.solvers.outcome import Incumbent, Outcome
 
 if TYPE_CHECKING:
@@ -57,8 +58,23 @@ def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) ->
     if found is not None:
         search.offer(found, source=outcome.solver)
     if outcome.bound is not None:
-        search.prove(outcome.bound * unit, source=outcome.solver)
+        search.prove(_trusted(search, outcome, unit), source=outcome.solver)
     return settled(search, outcome.status, outcome.solver)
+
+
+def _trusted(search: Search, outcome: Outcome, unit: float) -> float:
+    """What a solver's bound proves: where its tolerances could matter they are given away, where not they are overlooked.
+
+    The objectives of families that minimise are sums of terms >= 0 and the constant, which bounds them too.
+    """
+    assert outcome.bound is not None
+    bound, slack = outcome.bound * unit, outcome.slack * abs(unit)
+    held = search.objective
+    if held is not None and slack <= MEETING * abs(held - search.constant):
+        return held if abs(bound - held) <= slack and search.sense.better(held, bound) else bound
+    if search.sense is Sense.MAXIMIZE:
+        return bound + slack
+    return max(bound - slack, search.constant)
 
 
 def settled(search: Search, status: TerminationStatus, solver: str) -> TerminationStatus:

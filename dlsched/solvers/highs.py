@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 
-from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.lp import linear_program
 from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
 
 _STATUS = {0: TerminationStatus.OPTIMAL, 1: TerminationStatus.TIME_LIMIT, 2: TerminationStatus.INFEASIBLE}
@@ -92,27 +92,23 @@ def duals(model: LinearModel) -> dict[str, float]:
     SolverError
         The relaxation has no optimum.
     """
-    from scipy.optimize import linprog
+    from scipy.sparse import vstack
 
     matrix = model.matrix()
     equal = np.flatnonzero(model.row_lower == model.row_upper)
     up = np.flatnonzero(np.isfinite(model.row_upper) & (model.row_lower != model.row_upper))
     down = np.flatnonzero(np.isfinite(model.row_lower) & (model.row_lower != model.row_upper))
-    from scipy.sparse import vstack
-
-    answer = linprog(
+    answer = linear_program(
         model.sign * model.costs,
-        A_ub=vstack([matrix[up], -matrix[down]]),
+        a_ub=vstack([matrix[up], -matrix[down]]),
         b_ub=np.concatenate((model.row_upper[up], -model.row_lower[down])),
-        A_eq=matrix[equal],
+        a_eq=matrix[equal],
         b_eq=model.row_lower[equal],
         bounds=np.column_stack((model.lower, model.upper)),
-        method="highs",
+        isolated=False,
     )
-    if answer.status != 0:
-        raise SolverError(f"{version()} found no optimum of the relaxation: {answer.message}")
     multipliers = np.zeros(len(model.row_names))
-    multipliers[equal] = answer.eqlin.marginals
-    multipliers[up] = np.minimum(answer.ineqlin.marginals[: len(up)], 0.0)
-    multipliers[down] -= np.minimum(answer.ineqlin.marginals[len(up) :], 0.0)
+    multipliers[equal] = answer.equal
+    multipliers[up] = answer.upper[: len(up)]
+    multipliers[down] -= answer.upper[len(up) :]
     return dict(zip(model.row_names, multipliers.tolist(), strict=True))

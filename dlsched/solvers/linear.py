@@ -4,7 +4,8 @@ minimise (or maximise) ``costs`` x + ``constant``,  ``row_lower`` <= A x <= ``ro
 A is held row by row: the columns of row i are ``columns[row_starts[i] : row_starts[i + 1]]``.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,41 @@ class LinearModel:
     def objective(self, values: Floats) -> float:
         """Objective of a point, shape (V,)."""
         return float(self.costs @ values) + self.constant
+
+
+_COSTS = 10  # the largest scaled cost is 2**9 to 2**10: tolerances of 1e-6 and 1e-7 are then 1e-9 of it and less
+_ROWS = 20  # rows of whole numbers below 2**20 stay as they are: their tolerances are those of whole numbers
+
+
+def scaled(model: LinearModel) -> tuple[LinearModel, float]:
+    """Bring costs, and rows of fractions, to a common magnitude by powers of two, which changes no digit.
+
+    Returns
+    -------
+    The model without its constant, and its unit: an objective of it times the unit, plus the constant, is one of ``model``.
+    A row whose coefficients are all below 1 is scaled up to 1; one of integer columns above 2**20 down to that.
+    """
+    largest = float(np.abs(model.costs).max(initial=0.0))
+    power = math.frexp(largest)[1] - _COSTS if largest > 0 else 0
+    powers = np.zeros(len(model.row_names), dtype=np.int64)
+    filled = np.flatnonzero(np.diff(model.row_starts))
+    if len(filled):
+        starts = model.row_starts[:-1][filled]
+        sizes = np.maximum.reduceat(np.abs(model.coefficients), starts)
+        whole = np.logical_and.reduceat(model.integer[model.columns], starts)
+        exponents = np.where(sizes > 0, np.frexp(sizes)[1].astype(np.int64), 1)
+        powers[filled] = np.where(
+            exponents < 1, exponents - 1, np.where(whole & (exponents > _ROWS), exponents - _ROWS, 0)
+        )
+    each = np.repeat(powers, np.diff(model.row_starts))
+    return replace(
+        model,
+        costs=np.ldexp(model.costs, -power),
+        constant=0.0,
+        coefficients=np.ldexp(model.coefficients, -each),
+        row_lower=np.ldexp(model.row_lower, -powers),
+        row_upper=np.ldexp(model.row_upper, -powers),
+    ), math.ldexp(1.0, power)
 
 
 def from_pulp(problem: "pulp.LpProblem") -> LinearModel:

@@ -1,16 +1,20 @@
 """One call for every mixed-integer linear solver: a PuLP model and limits in, an ``Outcome`` out."""
 
 import importlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
-from dlsched.solvers.linear import LinearModel, from_pulp
+from dlsched.solvers.linear import LinearModel, from_pulp, scaled
 from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
 
 if TYPE_CHECKING:
     import pulp
+
+_ABSOLUTE = 1e-6
+"""The absolute gap at which HiGHS ends; what the others' tolerances make of costs up to 2**10 is no more."""
 
 
 def solve_milp(
@@ -22,7 +26,7 @@ def solve_milp(
     found: IncumbentCallback | None = None,
     isolated: bool = True,
 ) -> Outcome:
-    """Solve a mixed-integer linear model to a gap of 0.
+    """Solve a mixed-integer linear model to a gap of 0; the solver sees it brought to a common magnitude (``scaled``).
 
     Parameters
     ----------
@@ -51,18 +55,24 @@ def solve_milp(
     model = problem if isinstance(problem, LinearModel) else from_pulp(problem)
     if not model.names:
         return _of_nothing(model, availability.SOLVERS[solver].version())
+    constant = model.constant
+    model, unit = scaled(model)
     if not isolated:
         outcome = importlib.import_module(f"dlsched.solvers.{solver}").solve(model, limits, start, found)
-        assert isinstance(outcome, Outcome)
-        return outcome
-    try:
-        outcome = child.call(
-            f"dlsched.solvers.{solver}:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore
-        )
-    except child.OutOfTime:
-        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
+    else:
+        try:
+            outcome = child.call(
+                f"dlsched.solvers.{solver}:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore
+            )
+        except child.OutOfTime:
+            return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
     assert isinstance(outcome, Outcome)
-    return outcome
+    return replace(
+        outcome,
+        objective=None if outcome.objective is None else outcome.objective * unit + constant,
+        bound=None if outcome.bound is None else outcome.bound * unit + constant,
+        slack=_ABSOLUTE * unit,
+    )
 
 
 def _of_nothing(model: LinearModel, solver: str) -> Outcome:

@@ -20,6 +20,8 @@ class Outcome:
         Value of every variable by name, or None; read them only when present.
     objective, bound
         As the solver states them; the bound is None when it states none.
+    slack
+        By how much its tolerances may have put the bound off, in the unit of the objective.
     nodes
         Branch-and-bound nodes, None when not reported.
     message
@@ -31,6 +33,7 @@ class Outcome:
     values: Mapping[str, float] | None = None
     objective: float | None = None
     bound: float | None = None
+    slack: float = 0.0
     nodes: int | None = None
     message: str = ""
 

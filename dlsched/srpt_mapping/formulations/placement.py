@@ -30,9 +30,9 @@ from typing import Any
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.certificate import rounded_down
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.gap import MEETING
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import MEETING
 from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of
 from dlsched.srpt_mapping.servers import Placed

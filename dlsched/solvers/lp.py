@@ -1,0 +1,196 @@
+"""Linear programs by the HiGHS inside SciPy: one call for all, brought to a common magnitude, asked again where it fails.
+
+minimise ``costs`` x,  ``a_ub`` x <= ``b_ub``,  ``a_eq`` x = ``b_eq``,  lower <= x <= upper.
+
+HiGHS' tolerances are absolute, 1e-7 of a row and of a reduced cost. So rows, columns and costs are scaled by powers of two,
+which changes no digit, until their coefficients lie around 1, and the answer is scaled back.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.errors import SolverError
+from dlsched.core.search import Stopped
+from dlsched.core.status import TerminationStatus
+
+Floats = npt.NDArray[np.float64]
+
+_LARGE = 100_000
+"""Entries of a matrix from which on a program is solved in the child, where Ctrl-C ends it at once."""
+_PASSES = 3  # of the scaling, rows and columns in turn
+_WAYS: tuple[dict[str, bool | float], ...] = (
+    {},
+    {"presolve": False},
+    {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+    {"presolve": False, "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+)
+"""HiGHS 1.12 now and then calls a feasible program infeasible, or ends without an answer: then the next way is tried."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LpAnswer:
+    """An optimum, and how fast it would change with the right-hand sides.
+
+    Parameters
+    ----------
+    x
+        Values of the variables.
+    objective
+        ``costs`` x.
+    upper, equal
+        Marginals of the rows of ``a_ub``, at most 0, and of ``a_eq``.
+    """
+
+    x: Floats
+    objective: float
+    upper: Floats
+    equal: Floats
+
+
+def linear_program(
+    costs: npt.ArrayLike,
+    *,
+    a_ub: Any = None,
+    b_ub: npt.ArrayLike | None = None,
+    a_eq: Any = None,
+    b_eq: npt.ArrayLike | None = None,
+    bounds: npt.ArrayLike = (0.0, np.inf),
+    tolerance: float | None = None,
+    vertex: bool = False,
+    time_s: float | None = None,
+    isolated: bool | None = None,
+) -> LpAnswer:
+    """Solve a linear program that has an optimum.
+
+    Parameters
+    ----------
+    costs
+        Shape (V,).
+    a_ub, b_ub, a_eq, b_eq
+        Rows: sparse or dense, shape (R, V), and right-hand sides, shape (R,). None: no such rows.
+    bounds
+        Lower and upper bound of every variable, shape (V, 2), or one pair for all.
+    tolerance
+        HiGHS' feasibility tolerances, 1e-10 to 1e-7, where its default is too loose.
+    vertex
+        Ask for a vertex, which is integral where the matrix is totally unimodular.
+    time_s
+        Seconds; None is no limit.
+    isolated
+        Solve in the child, where Ctrl-C ends it at once; None: when the program is large.
+
+    Raises
+    ------
+    SolverError
+        HiGHS finds no optimum, in no way of asking.
+    Stopped
+        The time is up.
+    """
+    from scipy.sparse import csr_array
+
+    costs = np.asarray(costs, dtype=np.float64)
+    empty = csr_array((0, len(costs)))
+    upper, equal = (csr_array(empty if matrix is None else matrix) for matrix in (a_ub, a_eq))
+    data = (
+        *(costs, upper, np.asarray([] if b_ub is None else b_ub, dtype=np.float64)),
+        *(equal, np.asarray([] if b_eq is None else b_eq, dtype=np.float64)),
+        np.broadcast_to(np.asarray(bounds, dtype=np.float64), (len(costs), 2)),
+    )
+    answer: LpAnswer | None
+    if isolated if isolated is not None else upper.nnz + equal.nnz >= _LARGE:
+        from dlsched.solvers import child
+
+        try:
+            answer = child.call("dlsched.solvers.lp:solve", *data, tolerance, vertex, time_s, time_s=time_s)
+        except child.OutOfTime:
+            answer = None
+    else:
+        answer = solve(*data, tolerance, vertex, time_s)
+    if answer is None:
+        raise Stopped(TerminationStatus.TIME_LIMIT)
+    return answer
+
+
+def solve(
+    costs: Floats,
+    upper: Any,
+    upper_right: Floats,
+    equal: Any,
+    equal_right: Floats,
+    bounds: Floats,
+    tolerance: float | None,
+    vertex: bool,
+    time_s: float | None,
+) -> LpAnswer | None:
+    """Solve in this process, None when the time is up; the arguments as ``linear_program`` makes them."""
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    rows, columns = _powers(vstack([upper, equal], format="csr"))
+    first = upper.shape[0]
+    scaled_costs = np.ldexp(costs, columns)
+    power = -_exponent(scaled_costs)
+    right = np.ldexp(upper_right, rows[:first]), np.ldexp(equal_right, rows[first:])
+    unit = _exponent(np.concatenate(right))  # of the variables, all alike
+    arguments = {
+        "c": np.ldexp(scaled_costs, power),
+        "A_ub": _scaled(upper, rows[:first], columns),
+        "b_ub": np.ldexp(right[0], -unit),
+        "A_eq": _scaled(equal, rows[first:], columns),
+        "b_eq": np.ldexp(right[1], -unit),
+        "bounds": np.ldexp(bounds, -columns[:, None] - unit),
+        "method": "highs-ds" if vertex else "highs",
+    }
+    options: dict[str, bool | float] = {} if time_s is None else {"time_limit": time_s}
+    if tolerance is not None:
+        options |= {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
+    for way in _WAYS:
+        answer = linprog(**arguments, options=options | way)
+        if answer.status == 0:
+            return LpAnswer(
+                x=np.ldexp(answer.x, columns + unit),
+                objective=float(np.ldexp(answer.fun, unit - power)),
+                upper=np.minimum(np.ldexp(answer.ineqlin.marginals, rows[:first] - power), 0.0),
+                equal=np.ldexp(answer.eqlin.marginals, rows[first:] - power),
+            )
+        if answer.status == 1 and time_s is not None:
+            return None
+    from dlsched.solvers.highs import version
+
+    raise SolverError(f"{version()} found no optimum of a linear program: {answer.message}")
+
+
+def _exponent(numbers: Floats) -> int:
+    """Exponent of the largest number in size, 0 if all are 0."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    return int(np.frexp(largest)[1]) if largest > 0 else 0
+
+
+def _powers(matrix: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Powers of two by which rows and columns are multiplied: geometric means of their coefficients go to 1, in turns."""
+    rows, columns = np.zeros(matrix.shape[0], dtype=np.int64), np.zeros(matrix.shape[1], dtype=np.int64)
+    filled = matrix.tocoo()
+    used = filled.data != 0
+    row, column, exponent = filled.row[used], filled.col[used], np.frexp(filled.data[used])[1].astype(np.int64)
+    for _ in range(_PASSES):
+        rows = -_middle(row, exponent + columns[column], len(rows))
+        columns = -_middle(column, exponent + rows[row], len(columns))
+    return rows, columns
+
+
+def _middle(place: npt.NDArray[np.int64], exponent: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Midpoint of the least and the largest exponent of every place, 0 where there is none."""
+    least, largest = np.full(count, 2**40), np.full(count, -(2**40))
+    np.minimum.at(least, place, exponent)
+    np.maximum.at(largest, place, exponent)
+    return np.where(largest < least, 0, (least + largest) // 2).astype(np.int64)
+
+
+def _scaled(matrix: Any, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Any:
+    from scipy.sparse import csr_array
+
+    coo = matrix.tocoo()
+    return csr_array((np.ldexp(coo.data, rows[coo.row] + columns[coo.col]), (coo.row, coo.col)), shape=matrix.shape)

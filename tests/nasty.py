@@ -1,0 +1,90 @@
+"""One nasty instance through everything that dlsched has for it: every method, and the check of every result."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from dlsched.cli.check import judge
+from dlsched.core.errors import UsageError
+from dlsched.core.limits import Limits
+from dlsched.core.result_file import claim_from
+from dlsched.core.run import run_method
+from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import rounding
+from dlsched.families import family_of
+
+OWN, OTHERS = 1e-9, 1e-6
+"""Relative errors allowed of objectives and bounds: of our own algorithms, and where another's solver answers."""
+
+
+def hold(
+    instance: Any,
+    optimum: float | None,
+    *,
+    limits: Limits | None = None,
+    skip: Collection[str] = (),
+    others: Collection[str] = (),
+) -> Counter[str]:
+    """Run every method on an instance and hold its result to the optimum; None: it is infeasible.
+
+    Parameters
+    ----------
+    limits
+        Of every method; 20 s if none are given, so that nothing hangs.
+    skip
+        Methods that are left out.
+    others
+        Methods, besides those with ``solvers``, whose answer is another's solver's.
+
+    Returns
+    -------
+    How often each "method status" came; ``refused`` where a method refuses the instance with a reason.
+    """
+    family = family_of(instance)
+    constant, seen = family.constant(instance), Counter()
+    for method in family.methods.values():
+        if method.name in skip:
+            continue
+        try:
+            result = run_method(family, instance, method.name, limits=limits or Limits(time_s=20.0))
+        except UsageError:
+            seen[f"{method.name} refused"] += 1
+            continue
+        said = f"{method.name}: {result.status} {result.objective!r} bound {result.bound!r}, optimum {optimum!r}"
+        said += f"; {result.message}; {json.dumps(instance.as_data())}"
+        seen[f"{method.name} {result.status}"] += 1
+        assert result.status is not TerminationStatus.SOLVER_ERROR, said
+        failures, _ = judge(family, instance, claim_from(json.loads(json.dumps(result.as_data())), "result"), "result")
+        assert not failures, f"{failures}; {said}"
+        if optimum is None:
+            assert result.objective is None, said
+            continue
+        assert result.status is not TerminationStatus.INFEASIBLE, said
+        near = OTHERS if method.solvers or method.name in others else OWN
+        slack = near * abs(optimum - constant) + rounding(optimum, constant)
+        sign = 1.0 if family.sense == "minimize" else -1.0
+        if result.objective is not None:
+            assert sign * (result.objective - optimum) >= -slack, said
+            if result.status is TerminationStatus.OPTIMAL:
+                assert abs(result.objective - optimum) <= slack, said
+        if result.bound is not None:
+            assert sign * (optimum - result.bound) >= -slack, said
+    return seen
+
+
+def campaign(
+    draw: Callable[[np.random.Generator], Any],
+    brute_force: Callable[[Any], tuple[float, Any] | None],
+    seeds: range,
+    **options: Any,
+) -> Counter[str]:
+    """Hold the instances of these seeds; return what came how often."""
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        instance = draw(np.random.default_rng(seed))
+        found = brute_force(instance)
+        seen += hold(instance, None if found is None else found[0], **options)
+    return seen
