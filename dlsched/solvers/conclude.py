@@ -69,6 +69,8 @@ def _trusted(search: Search, outcome: Outcome, unit: float) -> float:
     """
     assert outcome.bound is not None
     bound, slack = outcome.bound * unit, outcome.slack * abs(unit)
+    if search.sense is Sense.MINIMIZE:
+        bound = max(bound, search.constant)
     held = search.objective
     if held is not None and slack <= MEETING * abs(held - search.constant):
         return held if abs(bound - held) <= slack and search.sense.better(held, bound) else bound

@@ -60,7 +60,7 @@ class LinearModel:
         return float(self.costs @ values) + self.constant
 
 
-_COSTS = 10  # the largest scaled cost is 2**9 to 2**10: tolerances of 1e-6 and 1e-7 are then 1e-9 of it and less
+_COSTS = 17  # the largest scaled cost is 2**16 to 2**17: tolerances of 1e-6 and 1e-7 are then 1e-11 of it and less
 _ROWS = 20  # rows of whole numbers below 2**20 stay as they are: their tolerances are those of whole numbers
 
 

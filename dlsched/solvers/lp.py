@@ -3,7 +3,7 @@
 minimise ``costs`` x,  ``a_ub`` x <= ``b_ub``,  ``a_eq`` x = ``b_eq``,  lower <= x <= upper.
 
 HiGHS' tolerances are absolute, 1e-7 of a row and of a reduced cost. So rows, columns and costs are scaled by powers of two,
-which changes no digit, until their coefficients lie around 1, and the answer is scaled back.
+which changes no digit, until coefficients lie around 1 and the largest cost at 2**20; the answer is scaled back.
 """
 
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 _LARGE = 100_000
 """Entries of a matrix from which on a program is solved in the child, where Ctrl-C ends it at once."""
+_COSTS = 20  # the largest cost becomes 2**20: those of a millionth of it still have duals of seven digits
 _PASSES = 3  # of the scaling, rows and columns in turn
 _WAYS: tuple[dict[str, bool | float], ...] = (
     {},
@@ -132,7 +133,7 @@ def solve(
     rows, columns = _powers(vstack([upper, equal], format="csr"))
     first = upper.shape[0]
     scaled_costs = np.ldexp(costs, columns)
-    power = -_exponent(scaled_costs)
+    power = _COSTS - _exponent(scaled_costs)
     right = np.ldexp(upper_right, rows[:first]), np.ldexp(equal_right, rows[first:])
     unit = _exponent(np.concatenate(right))  # of the variables, all alike
     arguments = {
