@@ -22,7 +22,7 @@ from dlsched.core.limits import Limits, Progress
 from dlsched.core.result import Result
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
-from dlsched.families import FAMILIES, check, read, solve, write
+from dlsched.families import FAMILIES, check, read, solve, verify, write
 from dlsched.version import VERSION
 
 __version__ = VERSION
@@ -55,5 +55,6 @@ __all__ = [
     "ring_embedding",
     "solve",
     "srpt_mapping",
+    "verify",
     "write",
 ]

@@ -2,7 +2,7 @@
 
 import gc
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
 from dlsched.core.errors import InputError, InstanceError, UsageError
@@ -14,6 +14,10 @@ from dlsched.core.messages import field_path
 from dlsched.core.result import Result
 from dlsched.core.run import run_method
 from dlsched.core.violation import Violation
+
+if TYPE_CHECKING:
+    from dlsched.core.result_file import Claim
+    from dlsched.core.verification import Verification
 
 _PLAIN = {str, int, float, bool}
 
@@ -154,6 +158,32 @@ def solve(
     return run_method(
         family_of(instance), instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress
     )
+
+
+def verify(instance: InstanceFile, result: "Result[Any] | Claim") -> "Verification":
+    """Hold everything that a result says against its instance: what is verified, recomputed, only claimed, or false.
+
+    Parameters
+    ----------
+    instance
+        The instance that it is a result of.
+    result
+        As ``solve`` or ``read_result`` returns it, or a claim of someone else's.
+
+    Raises
+    ------
+    InputError
+        It is a result of another instance.
+    """
+    from dlsched.core.result_file import Claim
+    from dlsched.core.verification import require_same_instance, verify_claim
+
+    family = family_of(instance)
+    if isinstance(result, Result):
+        require_same_instance(family, instance, result, "result")
+        solution = None if result.solution is None else result.solution.as_data()
+        result = Claim(solution, result.objective, result.method, result)
+    return verify_claim(family, instance, result)
 
 
 def check(instance: InstanceFile, solution: Any) -> list[Violation]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.cli.check import judge
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.result_file import claim_from
 from dlsched.core.run import run_method
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import rounding
+from dlsched.core.verification import verify_claim
 from dlsched.families import family_of
 
 OWN, OTHERS = 1e-9, 1e-6
@@ -57,7 +57,9 @@ def hold(
         said += f"; {result.message}; {json.dumps(instance.as_data())}"
         seen[f"{method.name} {result.status}"] += 1
         assert result.status is not TerminationStatus.SOLVER_ERROR, said
-        failures, _ = judge(family, instance, claim_from(json.loads(json.dumps(result.as_data())), "result"), "result")
+        failures = verify_claim(
+            family, instance, claim_from(json.loads(json.dumps(result.as_data())), "result")
+        ).failures
         assert not failures, f"{failures}; {said}"
         if optimum is None:
             assert result.objective is None, said

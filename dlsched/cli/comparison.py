@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dlsched.cli.check import judge, read_solution
 from dlsched.cli.output import progress_line
 from dlsched.core.errors import DlschedError
 from dlsched.core.family import Family
@@ -14,6 +13,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.result_file import Claim
 from dlsched.core.run import find_method
 from dlsched.core.status import TerminationStatus
+from dlsched.core.verification import read_solution, verify_claim
 from dlsched.families import family_of, solve
 
 
@@ -100,7 +100,7 @@ def stray_row(path: str, claim: Claim) -> Row:
 def _claim_row(family: Family, instance: Any, path: str, claim: Claim) -> Row:
     label = claim.method or Path(path).stem
     try:
-        failures, _ = judge(family, instance, replace(claim, result=None), path)
+        failures = verify_claim(family, instance, replace(claim, result=None), path).failures
     except DlschedError as error:
         return Row(instance.name, label, "foreign", f"rejected: {error}")
     if failures:

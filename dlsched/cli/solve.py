@@ -62,6 +62,7 @@ def run(
         print_json(result.as_data())
     elif out != "-":
         print_summary(result, family.unit)
+    disagreement = disagreement or disproof(instance, result)
     if disagreement is not None:
         raise DisagreementError(disagreement)
     return exit_code(result)
@@ -89,9 +90,26 @@ def contradiction(first: Result[Any], second: Result[Any]) -> str | None:
         if one.status is TerminationStatus.INFEASIBLE and other.solution is not None:
             return f"{by}: infeasible, but a solution of {other.objective!r} is held"
         if one.bound is not None and other.objective is not None:
-            wrong = one.sense.better(other.objective, one.bound) and not meets(other.objective, one.bound)
+            wrong = one.sense.better(other.objective, one.bound) and not meets(other.objective, one.bound, one.constant)
             if wrong:
                 return f"{by}: bound {one.bound!r} against a solution of {other.objective!r}"
+    return None
+
+
+def disproof(instance: Any, result: Result[Any]) -> str | None:
+    """Return a sentence when a result disproves what the instance's file calls known."""
+    if instance.known is None:
+        return None
+    answer, bound = instance.known.answer(result.sense), instance.known.bound(result.sense)
+    for better, worse, said in (
+        (result.objective, bound, f"a solution of {result.objective!r} is held"),
+        (answer, result.bound, f"the bound {result.bound!r} is proven"),
+    ):
+        if better is None or worse is None or meets(better, worse, result.constant):
+            continue
+        if result.sense.better(better, worse):
+            known = f"{answer!r}" if answer == bound else f"{bound!r} to {answer!r}"
+            return f"{instance.name}: the file calls {known} known, but {said}"
     return None
 
 
@@ -110,7 +128,7 @@ def agreement(first: Result[Any], second: Result[Any]) -> str:
 def exit_code(result: Result[Any]) -> int:
     """Exit code of a result: 0 when a solution is held, whatever stopped it (or a bound, by a method that only bounds)."""
     if result.status is TerminationStatus.SOLVER_ERROR:
-        return 1
+        return 7 if result.message.startswith(CONTRADICTION) else 1
     if result.solution is not None or result.status is TerminationStatus.FEASIBLE:
         return 0
     return 4 if result.status is TerminationStatus.INFEASIBLE else 5

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
 from dlsched.core.messages import Refused, located
+from dlsched.core.status import Sense
 
 LARGEST_COUNT = 2**53
 """Counts up to here are exact in every JSON reader and in double precision."""
@@ -56,6 +57,14 @@ class Known(BaseModel):
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise Refused(f"lower {self.lower} above upper {self.upper}", "lower <= upper")
         return self
+
+    def answer(self, sense: Sense) -> float | None:
+        """Objective of a solution that is known: the optimum, or what is on its worse side."""
+        return self.optimum if self.optimum is not None else self.upper if sense is Sense.MINIMIZE else self.lower
+
+    def bound(self, sense: Sense) -> float | None:
+        """Bound that is known: the optimum, or what is on its better side."""
+        return self.optimum if self.optimum is not None else self.lower if sense is Sense.MINIMIZE else self.upper
 
 
 class InstanceFile(BaseModel):

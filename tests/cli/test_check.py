@@ -25,10 +25,14 @@ def test_a_true_result_passes(check: Check, result: dict[str, Any]) -> None:
     """Feasible, its objective, the certificate's own value as verified, and who proved the bound are printed."""
     ended = check(result)
     assert (ended.code, ended.err) == (0, "")
-    objective, verified, proven = ended.out.splitlines()
+    objective, verified, recomputed, claimed, trusted = ended.out.splitlines()
     assert objective == f"feasible, objective {result['objective']!r} weighted seconds, summed over jobs"
     assert verified == f"verified: {result['certificate']['value']!r} (PriceCertificate, exact arithmetic)"
-    assert proven.startswith(f"proven by {result['bound_source']}: {result['bound']!r}")
+    assert recomputed == f"recomputed: objective {result['objective']!r}, gap {result['gap']!r}, status optimal"
+    assert claimed.startswith(
+        f"claimed: bound {result['bound']!r}, by {result['bound_source']}; the certificate alone proves the optimum"
+    )
+    assert trusted == f"claimed: runtime {result['runtime_s']!r} s"
 
 
 @pytest.mark.parametrize("method", ["dp", "milp", "doubling", "equal", "fixed", "lagrange", "lp"])
