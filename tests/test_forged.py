@@ -73,8 +73,10 @@ def forgeries(data: dict[str, Any], better: float, generator: np.random.Generato
     if data["objective"] is not None:
         for factor in (1 - 1e-6, 1 + 1e-6, 0.5, 2.0, 1e308 / max(1.0, data["objective"])):
             off = (data["objective"] - data.get("constant", 0.0)) * (factor - 1)
-            yield forged("objective", REFUSED, objective=data["objective"] + off, gap=None) if off else forged(
-                "objective", REFUSED, objective=1.0, gap=None
+            yield (
+                forged("objective", REFUSED, objective=data["objective"] + off, gap=None)
+                if off
+                else forged("objective", REFUSED, objective=1.0, gap=None)
             )
         yield forged("objective alone", REFUSED, solution=None, gap=None)
         for _ in range(8):
@@ -161,7 +163,9 @@ def judge(instance: Any, what: str, data: dict[str, Any], expected: str) -> str:
     if found.claimed_bound is not None:
         said = [line for line in lines if repr(found.claimed_bound) in line]
         assert any(line.startswith("claimed: ") for line in said), (what, lines)
-        assert not any("verified" in line and line.startswith("verified") and repr(data["bound"]) in line for line in lines)
+        assert not any(
+            "verified" in line and line.startswith("verified") and repr(data["bound"]) in line for line in lines
+        )
     if expected == CLAIMED:
         assert found.claimed_bound == data["bound"], (what, lines)
     return "passed"

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from dlsched.core.certificate import Certificate
 from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits
+from dlsched.core.messages import printable
 from dlsched.core.status import Sense, TerminationStatus
 
 
@@ -43,7 +45,7 @@ class InstanceId:
     sha256: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Result(Generic[S_co]):
     """The outcome of one method on one instance.
 
@@ -145,6 +147,28 @@ class Result(Generic[S_co]):
         return (
             self.objective is not None and self.bound is not None and meets(self.objective, self.bound, self.constant)
         )
+
+    def __repr__(self) -> str:
+        """Return two or three lines that say what was found, and leave out the solution."""
+        return "\n".join(f"{name}: {value}" for name, value in self._summary().items())
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._summary().items())
+        return f"<table>{''.join(rows)}</table>"
+
+    def _summary(self) -> dict[str, str]:
+        """What a person wants to know first."""
+        said = {"Result": f"{printable(self.method)} on {printable(self.instance.name)} ({self.family}): {self.status}"}
+        if self.objective is not None:
+            said["objective"] = repr(self.objective)
+        if self.bound is not None:
+            gap = "" if self.gap is None else f", gap {self.gap:.3g}"
+            said["bound"] = f"{self.bound!r}{gap}, by {printable(self.bound_source or '')}"
+        said["time"] = f"{self.runtime_s:.3f} s" + (f", {printable(self.solver)}" if self.solver else "")
+        if self.message:
+            said["message"] = printable(self.message)
+        return said
 
     def with_bound(self, bound: float, source: str, certificate: Certificate | None) -> Self:
         """Return the same result with another bound; a plain answer that the bound meets becomes optimal."""

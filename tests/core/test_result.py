@@ -123,3 +123,27 @@ def test_a_result_cannot_be_changed():
         made.objective = 2.0
     with pytest.raises(TypeError):
         made.solution.gpus["a"] = 2
+
+
+def test_repr_is_short_and_says_what_was_found():
+    """Two lines and the time, however large the solution; a table for notebooks, with nothing to interpret."""
+    some = result(FEASIBLE, **held(2.0, message="a\nb <i>"), **bounded(1.5))
+    assert repr(some).splitlines() == [
+        "Result: m on x (ring_allocation): feasible",
+        "objective: 2.0",
+        "bound: 1.5, gap 0.25, by test",
+        "time: 0.000 s",
+        "message: a\\nb <i>",
+    ]
+    assert "<i>" not in some._repr_html_()
+    assert some._repr_html_().count("<tr>") == 5
+
+
+def test_the_constant_is_left_out_of_gap_and_proof():
+    """Releases of 1,000 s in sum and flows of 2 s: a bound of 1,001 s leaves half of what is decided open."""
+    some = result(FEASIBLE, **held(1002.0, constant=1000.0), **bounded(1001.0))
+    assert (some.gap, some.proven) == (0.5, False)
+    assert some.as_data()["constant"] == 1000.0
+    assert "constant" not in result(FEASIBLE, **held(1.0)).as_data()
+    with pytest.raises(ValueError, match="do not meet"):
+        result(OPTIMAL, **held(1e9 + 2, constant=1e9), **bounded(1e9 + 1))

@@ -11,7 +11,7 @@ from dlsched.core.errors import SolverMissingError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability
-from dlsched.solvers.linear import from_pulp, to_pulp
+from dlsched.solvers.linear import from_pulp, scaled, to_pulp
 from dlsched.solvers.milp import solve_milp
 
 SOLVERS = ("highs", "cbc", "scip", "cpsat")
@@ -249,3 +249,39 @@ def test_highs_is_asked_again_without_presolve_after_an_error(monkeypatch):
     problem = model(pulp.LpMinimize, [1], [([1], pulp.LpConstraintGE, 2)], high=5)
     assert solve_milp(problem, isolated=False).objective == 2.0
     assert asked == [True, False]
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "scip", "cpsat"])
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e10])
+def test_costs_of_all_magnitudes(solver, size):
+    """Choose the cheaper of 3 and 2.9999 (in any unit), and 7 of a constant: none of it is lost in a tolerance."""
+    problem = pulp.LpProblem("m", pulp.LpMinimize)
+    x, y = (pulp.LpVariable(name, cat="Binary") for name in "xy")
+    problem += 3 * size * x + 2.9999 * size * y + 7 * size
+    problem += 2.0**-12 * x + 2.0**-12 * y >= 2.0**-12, "choice"
+    outcome = solve_milp(problem, solver=solver, isolated=False)
+    assert outcome.status is TerminationStatus.OPTIMAL
+    assert outcome.values == pytest.approx({"x": 0.0, "y": 1.0}, abs=1e-9)
+    assert outcome.objective == pytest.approx(9.9999 * size, rel=1e-12)
+    assert outcome.bound == pytest.approx(9.9999 * size, rel=1e-7)
+
+
+def test_scaling_changes_no_digit():
+    """Costs to 2**16 .. 2**17, a row of fractions up to 1, whole rows of a few thousand as they are."""
+    problem = pulp.LpProblem("m", pulp.LpMaximize)
+    x, y = (pulp.LpVariable(name, 0, 9, cat="Integer") for name in "xy")
+    z = pulp.LpVariable("z", 0, 1)
+    problem += 3e-12 * x + 1e-12 * y + 5.0
+    problem += 1e-6 * x + 3e-7 * y <= 2.5e-6, "small"
+    problem += 3000 * x + 2 * y <= 6001, "whole"
+    problem += 3e9 * x + 2 * z <= 6001, "mixed"
+    problem += 3e9 * x + 2.5 * y <= 6001, "large"
+    model = from_pulp(problem)
+    brought, unit = scaled(model)
+    assert brought.costs * unit == pytest.approx(model.costs, rel=0, abs=0)
+    assert 2**16 <= abs(brought.costs).max() < 2**17
+    factor = [high / low for low, high in zip(brought.row_upper, model.row_upper, strict=True)]
+    assert factor == [2.0**-20, 1.0, 1.0, 2.0**12]
+    for place, times in enumerate(factor):
+        assert [a * times for a in brought.row(place)[1]] == model.row(place)[1]
+    assert (brought.constant, model.constant) == (0.0, 5.0)
