@@ -1,29 +1,36 @@
 """dlsched: exact optima, bounds and published heuristics for allocating GPUs to deep-learning training jobs.
 
->>> from dlsched import ring_allocation
->>> result = solve(ring_allocation.example())
+A family, and all else that stands here, is imported when it is first asked for.
+
+>>> import dlsched
+>>> result = dlsched.solve(dlsched.ring_allocation.example())
 >>> str(result.status)
 'optimal'
 """
 
-from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
-from dlsched.core.errors import (
-    DisagreementError,
-    DlschedError,
-    InputError,
-    InstanceError,
-    PolicyError,
-    SolverError,
-    SolverMissingError,
-    UsageError,
-)
-from dlsched.core.gap import gap, ratio
-from dlsched.core.limits import Limits, Progress
-from dlsched.core.result import Result
-from dlsched.core.status import Sense, TerminationStatus
-from dlsched.core.violation import Violation
-from dlsched.families import FAMILIES, check, read, solve, verify, write
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dlsched.version import VERSION
+
+if TYPE_CHECKING:
+    from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
+    from dlsched.core.errors import (
+        DisagreementError,
+        DlschedError,
+        InputError,
+        InstanceError,
+        PolicyError,
+        SolverError,
+        SolverMissingError,
+        UsageError,
+    )
+    from dlsched.core.gap import gap, ratio
+    from dlsched.core.limits import Limits, Progress
+    from dlsched.core.result import Result
+    from dlsched.core.status import Sense, TerminationStatus
+    from dlsched.core.violation import Violation
+    from dlsched.families import FAMILIES, check, read, solve, verify, write
 
 __version__ = VERSION
 
@@ -58,3 +65,31 @@ __all__ = [
     "verify",
     "write",
 ]
+
+_HOMES = {
+    "dlsched.core.errors": [name for name in __all__ if name.endswith("Error")],
+    "dlsched.core.gap": ["gap", "ratio"],
+    "dlsched.core.limits": ["Limits", "Progress"],
+    "dlsched.core.result": ["Result"],
+    "dlsched.core.status": ["Sense", "TerminationStatus"],
+    "dlsched.core.violation": ["Violation"],
+    "dlsched.families": ["FAMILIES", "check", "read", "solve", "verify", "write"],
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = {*__all__, "core", "families"} - {*_HOME, "__version__"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for."""
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"dlsched.{name}")
+    else:
+        raise AttributeError(f"module 'dlsched' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

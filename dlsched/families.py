@@ -2,9 +2,11 @@
 
 import gc
 import os
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
+from dlsched import names
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import Family
 from dlsched.core.files import json_text, read_json, write_text
@@ -21,17 +23,27 @@ if TYPE_CHECKING:
 
 _PLAIN = {str, int, float, bool}
 
-FAMILIES = {
-    family.name: family
-    for family in (
-        ring_allocation.FAMILY,
-        elastic_stream.FAMILY,
-        matching_placement.FAMILY,
-        srpt_mapping.FAMILY,
-        ring_embedding.FAMILY,
-        async_sgd.FAMILY,
-    )
-}
+
+class _Families(Mapping[str, Family]):
+    """The records by name; a family is imported when its record is asked for."""
+
+    def __getitem__(self, name: str) -> Family:
+        if name not in names.FAMILIES:
+            raise KeyError(name)
+        record: Family = import_module(f"dlsched.{name}").FAMILY
+        return record
+
+    def __contains__(self, name: object) -> bool:
+        return name in names.FAMILIES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(names.FAMILIES)
+
+    def __len__(self) -> int:
+        return len(names.FAMILIES)
+
+
+FAMILIES: Mapping[str, Family] = _Families()
 
 
 def family_of(instance: InstanceFile) -> Family:
@@ -78,7 +90,7 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 def instance_from(data: Any, path: str) -> Any:
     """Validate the content of an instance file; ``path`` is for messages."""
-    formats = {f"dlsched/{family.name}/1": family for family in FAMILIES.values()}
+    formats = {f"dlsched/{family}/1": family for family in FAMILIES}
     name = "standard input" if path == "-" else path
     if not isinstance(data, dict):
         raise InstanceError(f"{name}: the file: found no object, allowed: an object with the fields of a format")
@@ -86,10 +98,10 @@ def instance_from(data: Any, path: str) -> Any:
     if not isinstance(found, str) or found not in formats:
         shown = "nothing" if "format" not in data else repr(found)[:60]
         raise InstanceError(f"{name}: format: found {shown}, allowed: {', '.join(formats)}")
-    nullable = formats[found].instance.nullable
-    _refuse_null({key: value for key, value in data.items() if value is not None or key not in nullable}, name, ())
+    kind = FAMILIES[formats[found]].instance
+    _refuse_null({key: value for key, value in data.items() if value is not None or key not in kind.nullable}, name, ())
     try:
-        return formats[found].instance(**{key: value for key, value in data.items() if key != "format"})
+        return kind(**{key: value for key, value in data.items() if key != "format"})
     except InstanceError as error:
         raise InstanceError(f"{name}: {error}") from None
 

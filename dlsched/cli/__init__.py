@@ -6,31 +6,70 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from dlsched.cli import (
-    bound,
-    check,
-    compare,
-    doctor,
-    export,
-    generate,
-    methods,
-    schema,
-    solve,
-    stream,
-    trace_import,
-)
+from dlsched.cli.spreading import spread
 from dlsched.core.errors import DlschedError
 from dlsched.version import VERSION
+
+COMMANDS = {
+    "solve": ("solve", "Solve an instance with one method; `exact` proves the optimum."),
+    "compare": ("compare", "Run methods on instances; table of objective, bound, gap, ratio to the optimum and time."),
+    "bound": ("bound", "Print the best bound that is proven without solving, with its certificate."),
+    "check": ("check", "Check a result: is it feasible, is its objective true, does its certificate verify."),
+    "generate": ("generate", "Draw an instance; the same arguments give the same bytes."),
+    "methods": ("methods", "List exact methods, heuristics and bounds."),
+    "doctor": (
+        "doctor",
+        "Show the solvers, their versions, and whether each solves a small model; exit 1 when one fails.",
+    ),
+    "export": ("export", "Write a formulation of an instance as an LP or MPS file."),
+    "schema": (
+        "schema",
+        "Print the JSON Schema of the format (what one field alone can say; `solve` checks the rest).",
+    ),
+    "import": ("trace_import", "Read a public file as an instance; say what was dropped, repaired or assumed."),
+    "stream": ("stream", "Let the jobs of an instance of async_sgd arrive over time: an instance of elastic_stream."),
+}
+"""Commands by name: their modules, imported when one is called, and what the list of commands says of them."""
 
 # Typer carries a Click of its own since 0.16 or so; whichever it is, its usage errors descend from ClickException
 _USAGE: type[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
+
+class _Command(TyperCommand):
+    """A command whose module is imported when its parameters, its help or its function are asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._module, words = COMMANDS[name]
+        super().__init__(name, short_help=words, rich_markup_mode=None)
+
+    @functools.cached_property
+    def _whole(self) -> Any:
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name=self.name)(_guarded(import_module(f"dlsched.cli.{self._module}").run))
+        return typer.main.get_command(alone)
+
+    # what the base class sets is passed over: it knows neither yet
+    params = property(lambda self: self._whole.params, lambda self, value: None)  # type: ignore[assignment]
+    callback = property(lambda self: self._whole.callback, lambda self, value: None)  # type: ignore[assignment]
+    help = property(lambda self: self._whole.help, lambda self, value: None)  # type: ignore[assignment]
+
+
+class _Commands(TyperGroup):
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name in COMMANDS:
+            self.add_command(_Command(name))
+
+
 app = typer.Typer(
     name="dlsched",
+    cls=_Commands,
     help="Exact optima, bounds and published heuristics for allocating GPUs to deep-learning training jobs.",
     epilog="Exit codes: 0 a solution is held; 1 internal or solver error; 2 wrong usage; 3 bad input file; "
     "4 proven infeasible; 5 no answer; 6 solver not installed; 7 a check failed or two solvers disagree.",
@@ -77,14 +116,10 @@ def _guarded(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-for module in (solve, compare, bound, check, generate, methods, doctor, export, schema, trace_import, stream):
-    app.command(name=module.NAME)(_guarded(module.run))
-
-
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit code; everything to print is printed."""
     try:
-        code = app(args=compare.spread(arguments), prog_name="dlsched", standalone_mode=False)
+        code = app(args=spread(arguments), prog_name="dlsched", standalone_mode=False)
         sys.stdout.flush()
     except _USAGE as error:
         error.show()
@@ -111,6 +146,7 @@ def _silence_output() -> None:
 
 def main() -> None:
     """Entry point of the ``dlsched`` program; output is UTF-8, and standard output may be closed."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it reads the metadata of all that is installed
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  it stays open to the end
     for output in (sys.stdout, sys.stderr):

@@ -72,20 +72,6 @@ def run(
     return 3 if errors else 0
 
 
-def spread(arguments: list[str]) -> list[str]:
-    """Let ``--solutions A B C`` stand for ``--solutions A --solutions B --solutions C``."""
-    spread_out: list[str] = []
-    inside = False
-    for argument in arguments:
-        if argument.startswith("-") and argument != "-":
-            inside = argument == "--solutions"
-            if not inside:
-                spread_out.append(argument)
-        else:
-            spread_out += ["--solutions", argument] if inside else [argument]
-    return spread_out
-
-
 def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[Any], dict[str, Claim], list[str]]:
     """Read instances and answers; an instance that stands behind ``--solutions`` is taken for one."""
     instances: list[Any] = []

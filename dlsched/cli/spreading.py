@@ -1,0 +1,15 @@
+"""Options that take several values: what the parser of options cannot do, done before it."""
+
+
+def spread(arguments: list[str]) -> list[str]:
+    """Let ``--solutions A B C`` stand for ``--solutions A --solutions B --solutions C``."""
+    spread_out: list[str] = []
+    inside = False
+    for argument in arguments:
+        if argument.startswith("-") and argument != "-":
+            inside = argument == "--solutions"
+            if not inside:
+                spread_out.append(argument)
+        else:
+            spread_out += ["--solutions", argument] if inside else [argument]
+    return spread_out
