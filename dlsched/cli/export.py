@@ -1,14 +1,12 @@
 """``dlsched export``: the model of an instance, for any other solver."""
 
 import sys
-import tempfile
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dlsched.cli.options import InstancePath, OutPath
-from dlsched.core.errors import InputError, UsageError
+from dlsched.core.errors import UsageError
 from dlsched.core.files import write_text
 from dlsched.families import family_of, read
 
@@ -37,10 +35,7 @@ def run(
         raise UsageError(f"formulation: found {formulation!r}, allowed: {', '.join(formulations)}")
     if format_ not in ("lp", "mps"):
         raise UsageError(f"format: found {format_!r}, allowed: lp, mps")
-    try:
-        text = model_text(formulations[formulation](instance), format_)
-    except OSError as error:
-        raise InputError(f"{out or 'temporary file'}: cannot be written: {error.strerror or error}") from None
+    text = model_text(formulations[formulation](instance), format_)
     if out is None:
         sys.stdout.write(text)
     else:
@@ -49,14 +44,8 @@ def run(
 
 
 def model_text(problem: Any, format_: str) -> str:
-    """Write a PuLP model with its own names; a maximising one as MPS with its objective negated.
+    """Write a PuLP model with its own names and all digits; a maximising one as MPS with its objective negated."""
+    from dlsched.solvers.linear import from_pulp
+    from dlsched.solvers.model_files import lp_text, mps_text
 
-    Not every reader of MPS knows a section for the sense, and all minimise without it.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"model.{format_}")
-        if format_ == "lp":
-            problem.writeLP(str(path))
-        else:
-            problem.writeMPS(str(path), mpsSense=1)  # PuLP's number for minimising
-        return path.read_text(encoding="utf-8")
+    return (lp_text if format_ == "lp" else mps_text)(from_pulp(problem), problem.name)

@@ -28,14 +28,20 @@ class Solver:
 
     @property
     def available(self) -> bool:
-        """Whether its package is installed (and, for CBC, whether the package holds the program)."""
-        if importlib.util.find_spec(self.package) is None:
-            return False
+        """Whether it can be called for one of its kinds at least."""
+        return any(self.missing(kind) is None for kind in self.kinds)
+
+    def missing(self, kind: str) -> str | None:
+        """Return what to install for a kind of model: the solver's package, or the one the model is written in; or None."""
+        for package in (self.package, MODELLERS[kind]):
+            if importlib.util.find_spec(package) is None:
+                return package
         if self.name == "cbc":
             from dlsched.solvers import cbc
 
-            return cbc.program() is not None
-        return True
+            if cbc.program() is None:
+                return "'pulp<4'"  # the last to carry the program
+        return None
 
     @property
     def needs(self) -> str:
@@ -46,6 +52,9 @@ class Solver:
         """Name and version; imports the solver."""
         return str(importlib.import_module(f"dlsched.solvers.{self.name}").version())
 
+
+MODELLERS = {"milp": "pulp", "minlp": "pyomo"}
+"""The Python package in which models of a kind are written."""
 
 SOLVERS = {
     solver.name: solver
@@ -71,6 +80,7 @@ def require(name: str, kind: str) -> Solver:
     able = [solver.name for solver in SOLVERS.values() if kind in solver.kinds]
     if name not in able:
         raise UsageError(f"solver: found {name!r}, allowed: {', '.join(able)}")
-    if not SOLVERS[name].available:
-        raise SolverMissingError(f"solver {name} is not here; install {SOLVERS[name].needs}")
+    missing = SOLVERS[name].missing(kind)
+    if missing is not None:
+        raise SolverMissingError(f"solver {name} is not here; install {SOLVERS[name].full_name}: pip install {missing}")
     return SOLVERS[name]

@@ -1,14 +1,22 @@
-"""CBC, the program that PuLP 3 carries. Its bound stands in its log, to three decimals: half a unit of them is given away."""
+"""CBC, the program that PuLP 3 carries. Its bound stands in its log, to three decimals: half a unit of them is given away.
 
+It is run here rather than by PuLP, which writes the model with 13 digits: so it gets every number as it is.
+"""
+
+import os
 import re
+import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers.linear import LinearModel, to_pulp
+from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.model_files import mps_text
 from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
 
 _RESULT = re.compile(r"^Result - (.+)$", re.MULTILINE)
@@ -31,64 +39,54 @@ def program() -> str | None:
     """Path of PuLP's CBC, or None where its wheel has none."""
     import pulp
 
-    command = getattr(pulp, "PULP_CBC_CMD", None)
-    if command is None:
-        return None
-    solver = command(msg=False)
-    return str(solver.path) if solver.available() else None
+    path = getattr(getattr(pulp, "PULP_CBC_CMD", None), "pulp_cbc_path", None)
+    return path if path is not None and os.access(path, os.X_OK) else None
 
 
 def version() -> str:
     """Name and version, from the program's own banner."""
-    import subprocess
-
-    path = program()
-    assert path is not None
-    banner = subprocess.run(
-        [path, "-quit"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    ).stdout
-    number = _VERSION.search(banner)
-    return f"CBC {number.group(1)}" if number else "CBC"
+    return _name(_run(["-quit"]))
 
 
 def solve(
     model: LinearModel, limits: Limits, start: Incumbent | None = None, found: IncumbentCallback | None = None
 ) -> Outcome:
-    """Solve to a gap of 0; CBC reports no incumbents on the way."""
-    del found
-    import pulp
+    """Solve to a gap of 0; CBC reports no incumbents on the way.
 
-    problem, variables = to_pulp(model)
-    if start is not None:
-        for name, variable in zip(model.names, variables, strict=True):
-            variable.setInitialValue(start.get(name, 0.0))
+    Raises
+    ------
+    SolverError
+        The program failed.
+    """
+    del found
+    columns = {f"x{place}": name for place, name in enumerate(model.names)}
+    plain = replace(model, names=list(columns), row_names=[f"r{place}" for place in range(len(model.row_names))])
+    options = ["-ratio", "0", "-allow", "0", "-threads", str(limits.threads), "-timeMode", "elapsed"]
+    options += [] if limits.time_s is None else ["-sec", str(limits.time_s)]
+    options += [] if limits.nodes is None else ["-maxNodes", str(limits.nodes)]
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "log")
-        command = pulp.PULP_CBC_CMD(
-            msg=False,
-            gapRel=0.0,
-            gapAbs=0.0,
-            threads=limits.threads,
-            timeLimit=limits.time_s,
-            maxNodes=limits.nodes,
-            logPath=str(log),
-            warmStart=start is not None,
-        )
-        command.tmpDir = folder
-        problem.solve(command)
-        text = log.read_text(encoding="utf-8", errors="replace")
-    status, message = _status(
-        problem, text, bounded=bool(np.isfinite(model.lower).all() and np.isfinite(model.upper).all())
-    )
+        file, started, solution = (Path(folder, f"model.{kind}") for kind in ("mps", "start", "solution"))
+        file.write_text(mps_text(plain, "model"), encoding="ascii")
+        if start is not None:
+            started.write_text(_start(columns, start), encoding="ascii")
+            options = ["-mips", str(started), *options]
+        text = _run([str(file), *options, "-solve", "-solution", str(solution)])
+        if not solution.exists():
+            raise SolverError(f"{_name(text)} wrote no solution: {text.strip()[-200:]}")
+        head, *lines = solution.read_text(encoding="ascii").splitlines()
+    bounded = bool(np.isfinite(model.lower).all() and np.isfinite(model.upper).all())
+    status, message = _status(head, text, bounded=bounded)
     values = objective = None
-    if problem.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):
-        values = {name: float(v.varValue or 0.0) for name, v in zip(model.names, variables, strict=True)}
-        objective = float(pulp.value(problem.objective))
+    if head.startswith("Optimal") or re.match(r"Stopped on \S+ - objective", head):
+        values = dict.fromkeys(model.names, 0.0)  # the file names those that are not 0
+        for line in lines:
+            _, column, value, *_ = line.removeprefix("**").split()
+            values[columns[column]] = float(value)
+        objective = model.objective(np.array([values[name] for name in model.names]))
     nodes = _NODES.search(text)
-    number = _VERSION.search(text)
     return Outcome(
         status=status,
-        solver=f"CBC {number.group(1)}" if number else "CBC",
+        solver=_name(text),
         values=values,
         objective=objective,
         bound=_bound(model, status, objective, text),
@@ -97,20 +95,52 @@ def solve(
     )
 
 
-def _status(problem: "object", text: str, *, bounded: bool) -> tuple[TerminationStatus, str]:
-    """CBC's own words, since PuLP's status calls a time limit optimal; pure linear programs print no ``Result``."""
-    import pulp
+def _run(arguments: list[str]) -> str:
+    """Run the program and return what it prints.
 
+    Raises
+    ------
+    SolverError
+        It cannot be run, or fails.
+    """
+    path = program()
+    if path is None:
+        raise SolverError("CBC is not here")
+    try:
+        ended = subprocess.run(
+            [path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False
+        )
+    except OSError as error:
+        raise SolverError(f"CBC cannot be run: {error}") from None
+    text = ended.stdout.decode(errors="replace")
+    if ended.returncode != 0:
+        raise SolverError(f"CBC ended with code {ended.returncode}: {text.strip()[-200:]}")
+    return text
+
+
+def _name(text: str) -> str:
+    """Name and version, from what it printed."""
+    number = _VERSION.search(text)
+    return f"CBC {number.group(1)}" if number else "CBC"
+
+
+def _start(columns: dict[str, str], start: Incumbent) -> str:
+    """Write a solution the way CBC itself does."""
+    lines = [f"{place} {column} {start.get(name, 0.0)!r} 0" for place, (column, name) in enumerate(columns.items())]
+    return "\n".join(["Stopped on time - objective value 0", *lines, ""])
+
+
+def _status(head: str, text: str, *, bounded: bool) -> tuple[TerminationStatus, str]:
+    """CBC's own words, in its log and at the head of its solution; pure linear programs print no ``Result``."""
     said = _RESULT.search(text)
     if said is not None:
         word = said.group(1).strip()
         return _WORDS.get(word, TerminationStatus.SOLVER_ERROR), "" if word in _WORDS else word
     if "Problem is infeasible" in text or (bounded and "Pre-processing says infeasible or unbounded" in text):
         return TerminationStatus.INFEASIBLE, ""
-    sol_status = getattr(problem, "sol_status", None)
-    if sol_status == pulp.LpSolutionOptimal:
+    if head.startswith("Optimal"):
         return TerminationStatus.OPTIMAL, ""
-    if sol_status == pulp.LpSolutionInfeasible:
+    if head.startswith(("Infeasible", "Integer infeasible")):
         return TerminationStatus.INFEASIBLE, ""
     return TerminationStatus.SOLVER_ERROR, text.strip()[-200:]
 
@@ -122,4 +152,4 @@ def _bound(model: LinearModel, status: TerminationStatus, objective: float | Non
     printed = _BOUND.search(text)
     if printed is None:
         return None
-    return float(printed.group(1)) - model.sign * _PRINTED + model.constant
+    return model.sign * (float(printed.group(1)) - _PRINTED) + model.constant  # it is handed a minimum

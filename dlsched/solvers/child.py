@@ -1,8 +1,8 @@
 """Solvers run in a child process, so that a time limit holds and Ctrl-C answers at once, whatever the solver does.
 
 HiGHS in SciPy, CBC and SCIP do not stop for Ctrl-C in process, and CBC can overrun its limit; all print on standard
-output at times. The child has a process group of its own, no standard output, and is reused by its thread until it has
-to be killed.
+output at times. The child has a process group of its own, no standard output, a folder of its own for temporary files, and
+is reused by its thread until it has to be killed. However this program ends, its guard ends the child (see ``guard``).
 """
 
 import contextlib
@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 from dlsched.core.errors import DlschedError, SolverError
+from dlsched.solvers.guard import Guard
 
 GRACE_S = 1.0
 """Seconds past its limit after which a solver is killed."""
@@ -30,23 +31,29 @@ class OutOfTime(Exception):  # noqa: N818  a signal, not an error
 
 
 class _Child:
-    """A running child and the pipe to it; ended when its thread or the program ends."""
+    """A running child, the pipe to it and its guard; ended when its thread or the program ends."""
 
     def __init__(self) -> None:
         mine, its = Pipe()
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         self.owner = os.getpid()  # after a fork it is another process's child
         self.pipe = mine
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", "from dlsched.solvers import child; child.serve()", str(its.fileno())],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[its.fileno()],
-            start_new_session=True,
-            env=os.environ | {"PYTHONPATH": paths},
-        )
-        its.close()
-        self.farewell = weakref.finalize(self, _farewell, self.process, mine, self.owner)
+        self.guard = Guard()
+        environment = os.environ | {"PYTHONPATH": paths, "TMPDIR": self.guard.folder}
+        environment.pop("PYTHONWARNINGS", None)  # a warning of a solver's package must not keep it from being imported
+        with its:
+            code = "from dlsched.solvers import child; child.serve()"
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", code, str(its.fileno()), str(self.owner)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[its.fileno()],
+                start_new_session=True,
+                env=environment,
+            )
+            self.guard.watch(self.process.pid)  # from here on; until here, it ends by itself when the pipe closes
+        self.farewell = weakref.finalize(self, _end, self.process, mine, self.guard, self.owner)
+        _children.add(self)
 
     @property
     def usable(self) -> bool:
@@ -59,6 +66,18 @@ class _Local(threading.local):
 
 
 _local = _Local()
+_children: weakref.WeakSet[_Child] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Close a parent's pipes in a process that was forked from it, lest they stay open when the parent dies."""
+    for child in list(_children):
+        child.pipe.close()
+        child.guard.forget()
+    _children.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[Any], None] | None = None) -> Any:
@@ -82,7 +101,11 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
         The user stopped it; the child is killed first.
     """
     if _local.child is None or not _local.child.usable:
-        _local.child = _Child()
+        stop()
+        try:
+            _local.child = _Child()
+        except OSError as error:
+            raise SolverError(f"no solver process can be started: {error}") from None
     process, pipe = _local.child.process, _local.child.pipe
     ends = None if time_s is None else time.monotonic() + time_s + GRACE_S
     kind, content = "", None
@@ -110,27 +133,24 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
 def stop() -> None:
     """Kill this thread's child and everything it started; the next call starts another."""
     child, _local.child = _local.child, None
-    if child is None or child.owner != os.getpid():
-        return
-    child.farewell.detach()
-    child.pipe.close()
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.process.pid, signal.SIGKILL)
-    child.process.wait()
+    if child is not None:
+        child.farewell()
 
 
-def _farewell(process: "subprocess.Popen[bytes]", pipe: Connection, owner: int) -> None:
-    """Let an idle child end by itself: it sees the pipe close."""
+def _end(process: "subprocess.Popen[bytes]", pipe: Connection, guard: Guard, owner: int) -> None:
+    """Kill a child and what it started, and have its files removed."""
     if owner != os.getpid():
         return
     pipe.close()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    guard.dismiss()
 
 
 def serve() -> None:
     """Answer calls until the parent goes away; runs in the child."""
-    _die_with_parent()
+    _die_with(parent=int(sys.argv[2]))
     pipe: Connection = Connection(int(sys.argv[1]))
     while True:
         try:
@@ -148,9 +168,11 @@ def serve() -> None:
         pipe.send(answer)
 
 
-def _die_with_parent() -> None:
-    """On Linux, be killed when the parent is; elsewhere a solver's own time limit has to do."""
+def _die_with(parent: int) -> None:
+    """On Linux, be killed when the parent's thread ends: a second string to the guard, which may itself be killed."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended already
+        os._exit(1)

@@ -1,0 +1,147 @@
+"""A linear model as an LP or MPS file whose numbers read back exactly: PuLP writes 12 and 13 digits, here it is what it takes.
+
+The layout is PuLP's. No file holds the objective's constant.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from dlsched.core.status import Sense
+from dlsched.solvers.linear import LinearModel
+
+_WIDTH = 78  # of a line, as LP files have it
+
+
+def lp_text(model: LinearModel, title: str) -> str:
+    """Return a model in the LP format, with its names; rows in alphabetical order."""
+    nothing = [f" 0 {model.names[0] if model.names else 'none'}"]  # where the format wants a term
+    costs = [(float(model.costs[column]), column) for column in _in_objective(model)]
+    sense = "Minimize" if model.sense is Sense.MINIMIZE else "Maximize"
+    lines = [f"\\* {title} *\\", sense, *_wrapped("OBJ:", _terms(model, costs) or nothing), "Subject To"]
+    for label, terms, relation, right in sorted(_rows(model)):
+        lines += _wrapped(f"{label}:", [*(_terms(model, terms) or nothing), f" {relation} {_number(right)}"])
+    ranges, generals, binaries = [], [], []
+    for name, low, high, integer in _variables(model):
+        if integer and (low, high) == (0.0, 1.0):
+            binaries.append(name)
+            continue
+        if integer:
+            generals.append(name)
+        if integer or (low, high) != (0.0, math.inf):
+            ranges.append(_range(name, low, high, integer=integer))
+    for head, entries in (("Bounds", ranges), ("Generals", generals), ("Binaries", binaries)):
+        lines += [head, *entries] if entries else []
+    return "\n".join([*lines, "End", ""])
+
+
+def mps_text(model: LinearModel, title: str) -> str:
+    """Return a model in the MPS format, to be minimised: a maximising one with its costs negated.
+
+    Not every reader of MPS knows a section for the sense, and all minimise without it.
+    """
+    rows = _rows(model)
+    entries: list[list[tuple[str, float]]] = [[] for _ in model.names]
+    for label, terms, _, _ in rows:
+        for value, column in terms:
+            entries[column].append((label, value))
+    for column in _in_objective(model):
+        entries[column].append(("OBJ", model.sign * float(model.costs[column])))
+    letters = {"<=": "L", ">=": "G", "=": "E"}
+    lines = ["*SENSE:Minimize", f"NAME          {title}", "ROWS", " N  OBJ"]
+    lines += [f" {letters[relation]}  {label}" for label, _, relation, _ in rows]
+    lines.append("COLUMNS")
+    among_integers = False
+    for (name, _, _, integer), of_column in zip(_variables(model), entries, strict=True):
+        if integer is not among_integers:
+            lines.append(f"    MARK      'MARKER'                 '{'INTORG' if integer else 'INTEND'}'")
+            among_integers = integer
+        lines += [f"    {name:8s}  {row:8s}  {_number(value)}" for row, value in of_column]
+    lines += ["    MARK      'MARKER'                 'INTEND'"] if among_integers else []
+    lines.append("RHS")
+    lines += [f"    RHS       {label:8s}  {_number(right)}" for label, _, _, right in rows]
+    lines.append("BOUNDS")
+    for name, low, high, integer in _variables(model):
+        lines += _mps_bounds(name, low, high, integer=integer)
+    return "\n".join([*lines, "ENDATA", ""])
+
+
+def _variables(model: LinearModel) -> Iterator[tuple[str, float, float, bool]]:
+    """Name, lower and upper bound of every variable, and whether it is an integer."""
+    return zip(model.names, model.lower.tolist(), model.upper.tolist(), model.integer.tolist(), strict=True)
+
+
+def _in_objective(model: LinearModel) -> list[int]:
+    """Columns to name in the objective: those with a cost, and those that no row names, which would be lost otherwise."""
+    used = np.zeros(len(model.names), dtype=bool)
+    used[model.columns] = True
+    return [int(column) for column in np.flatnonzero((model.costs != 0) | ~used)]
+
+
+def _rows(model: LinearModel) -> list[tuple[str, list[tuple[float, int]], str, float]]:
+    """Name, terms in the order of the columns, relation and right-hand side; a row with two ends is two rows."""
+    rows = []
+    for place, (label, low, high) in enumerate(
+        zip(model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True)
+    ):
+        columns, coefficients = model.row(place)
+        terms = [(value, column) for column, value in sorted(zip(columns, coefficients, strict=True))]
+        if low == high:
+            rows.append((label, terms, "=", low))
+            continue
+        if np.isfinite(high):
+            rows.append((label, terms, "<=", high))
+        if np.isfinite(low):
+            rows.append((f"{label}_low" if np.isfinite(high) else label, terms, ">=", low))
+    return rows
+
+
+def _number(value: float) -> str:
+    """Write the fewest digits that read back as the same number; 3 rather than 3.0, and 0 rather than -0."""
+    return repr(value + 0.0).removesuffix(".0")
+
+
+def _terms(model: LinearModel, terms: Iterable[tuple[float, int]]) -> list[str]:
+    written: list[str] = []
+    for value, column in terms:
+        sign = " -" if value < 0 else " +" if written else ""
+        size = "" if abs(value) == 1 else f" {_number(abs(value))}"
+        written.append(f"{sign}{size} {model.names[column]}")
+    return written
+
+
+def _wrapped(head: str, terms: Iterable[str]) -> list[str]:
+    """Lines of at most ``_WIDTH`` characters, broken between terms."""
+    lines, line, length = [], [head], len(head)
+    for term in terms:
+        if length + len(term) > _WIDTH:
+            lines.append("".join(line))
+            line, length = [], 0
+        line.append(term)
+        length += len(term)
+    return [*lines, "".join(line)]
+
+
+def _range(name: str, low: float, high: float, *, integer: bool) -> str:
+    """Bounds of a variable in the LP format; integers always have both, as some readers take them for binary without."""
+    if (low, high) == (-math.inf, math.inf):
+        return f" {name} free"
+    if low == high:
+        return f" {name} = {_number(low)}"
+    below = "-inf <= " if low == -math.inf else "" if low == 0 and not integer else f"{_number(low)} <= "
+    return f" {below}{name}" + ("" if high == math.inf else f" <= {_number(high)}")
+
+
+def _mps_bounds(name: str, low: float, high: float, *, integer: bool) -> list[str]:
+    """Bounds of a variable in the MPS format; an integer's lower 0 is written, as some readers take it for binary without."""
+    if low == high:
+        return [f" FX BND       {name:8s}  {_number(low)}"]
+    if integer and (low, high) == (0.0, 1.0):
+        return [f" BV BND       {name:8s}"]
+    if low == -math.inf:
+        lines = [f" {'FR' if high == math.inf else 'MI'} BND       {name:8s}"]
+    else:
+        wanted = low != 0 or (integer and high == math.inf)
+        lines = [f" LO BND       {name:8s}  {_number(low)}"] if wanted else []
+    return lines if high == math.inf else [*lines, f" UP BND       {name:8s}  {_number(high)}"]
