@@ -1,6 +1,127 @@
-"""``python -m dlsched``: the command line."""
+"""The program ``dlsched``, also ``python -m dlsched``: ready for every end before it imports what takes time.
 
-from dlsched.cli import main
+Nothing but the standard library is imported until signals are handled: Ctrl-C while NumPy is being imported would end
+in a traceback of NumPy's.
+"""
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import time
+import warnings
+from types import FrameType
+from typing import Any, NoReturn
+
+_LATER_S = 0.05  # after which a Ctrl-C is delivered again that came where it could not be used
+_ONE_PRESS_S = 0.3  # a terminal and a parent process may both hand on one Ctrl-C
+_UNUSED = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)  # that Python hides by itself
+
+_raised = -_ONE_PRESS_S  # when Ctrl-C last went to a method
+
+
+def main() -> NoReturn:
+    """Run the command line: handle signals, make the three standard files usable, import, run, exit.
+
+    Ctrl-C ends a method with what it holds, and everything else at once with exit code 130. SIGTERM and SIGHUP end it with
+    143 and 129. Solver processes and their files then go by their guards (``dlsched.solvers.guard``).
+    """
+    handle_signals()
+    _open_standard_files()
+    _forget_errors_of_warnings()
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it reads the metadata of all that is installed
+    from dlsched.cli import run
+
+    code = run(sys.argv[1:])
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said and done
+    sys.exit(code)
+
+
+def handle_signals() -> None:
+    """Handle signals, but leave alone those that are ignored: by ``nohup``, or in a shell's background."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+        signal.signal(signal.SIGALRM, _interrupt)
+        sys.unraisablehook = _unraisable
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C: raise KeyboardInterrupt in a method, which keeps what it holds; elsewhere nothing is held, and this is the end.
+
+    Not while a module is being imported: extensions make other errors of it.
+    """
+    global _raised
+    core = sys.modules.get("dlsched.core.run")
+    method = getattr(getattr(core, "run_method", None), "__code__", None)
+    importing = False
+    while frame is not None and frame.f_code is not method:
+        importing = importing or frame.f_code.co_filename == "<frozen importlib._bootstrap>"
+        frame = frame.f_back
+    if frame is None:
+        _end(signal.SIGINT, None)
+    if importing:
+        _again()
+    elif time.monotonic() - _raised >= _ONE_PRESS_S:
+        _raised = time.monotonic()
+        raise KeyboardInterrupt
+
+
+def _unraisable(what: Any) -> None:
+    """Deliver a Ctrl-C again that came where Python cannot raise it, in a finalizer; print everything else as ever."""
+    global _raised
+    if issubclass(what.exc_type, KeyboardInterrupt):
+        _raised = -_ONE_PRESS_S
+        _again()
+    else:
+        sys.__unraisablehook__(what)
+
+
+def _again() -> None:
+    signal.setitimer(signal.ITIMER_REAL, _LATER_S)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """End at once, without a word: remove half-written files, give a terminal its cursor back."""
+    del frame
+    files = sys.modules.get("dlsched.core.files")
+    for path in tuple(getattr(files, "UNFINISHED", ())):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    with contextlib.suppress(OSError):
+        if os.isatty(2):
+            os.write(2, b"\r\x1b[K\x1b[?25h")
+    os._exit(128 + number)
+
+
+def _open_standard_files() -> None:
+    """Open on the null device those of 0, 1 and 2 that are closed, lest the next file opened be one of them; speak UTF-8.
+
+    Python has None for them then; what is printed to a standard error that is None appears on standard output.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  they stay open to the end
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _forget_errors_of_warnings() -> None:
+    """Undo ``PYTHONWARNINGS=error``, which is meant for the user's own programs: packages used here warn of their future."""
+    if any(action == "error" for action, *_ in warnings.filters):
+        warnings.resetwarnings()
+        for category in _UNUSED:
+            warnings.simplefilter("ignore", category)
+
 
 if __name__ == "__main__":
     main()

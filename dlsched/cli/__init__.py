@@ -1,7 +1,7 @@
 """The command line: one module a command; every error that is no defect becomes one line and an exit code."""
 
+import contextlib
 import functools
-import io
 import os
 import sys
 import traceback
@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dlsched.cli.spreading import spread
-from dlsched.core.errors import DlschedError
+from dlsched.core.errors import DlschedError, not_installed
 from dlsched.version import VERSION
 
 COMMANDS = {
@@ -39,6 +39,10 @@ COMMANDS = {
 
 # Typer carries a Click of its own since 0.16 or so; whichever it is, its usage errors descend from ClickException
 _USAGE: type[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+INTERRUPTED = 130
+"""Exit code of Ctrl-C while nothing is held that could be shown: 128 and the signal's number."""
 
 
 class _Command(TyperCommand):
@@ -72,7 +76,8 @@ app = typer.Typer(
     cls=_Commands,
     help="Exact optima, bounds and published heuristics for allocating GPUs to deep-learning training jobs.",
     epilog="Exit codes: 0 a solution is held; 1 internal or solver error; 2 wrong usage; 3 bad input file; "
-    "4 proven infeasible; 5 no answer; 6 solver not installed; 7 a check failed or two solvers disagree.",
+    "4 proven infeasible; 5 no answer; 6 solver not installed; 7 a check failed or two solvers disagree; 130, 143, 129 "
+    "ended by Ctrl-C before a method ran, by SIGTERM, by SIGHUP.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -91,26 +96,17 @@ def _top(
 
 
 def _guarded(command: Callable[..., int]) -> Callable[..., int]:
-    """Turn what a command raises on purpose into one line and its exit code, before Typer has ways of its own."""
+    """Turn what a command raises into its exit code, before Typer has ways of its own."""
 
     @functools.wraps(command)
     def call(*arguments: Any, **named: Any) -> int:
         try:
             code = command(*arguments, **named)
             sys.stdout.flush()
-        except DlschedError as error:
-            print(f"dlsched: {error}", file=sys.stderr)
-            return error.exit_code
-        except KeyboardInterrupt:
-            print("dlsched: interrupted before there was an answer", file=sys.stderr)
-            return 5
-        except BrokenPipeError:
-            _silence_output()
-            return 0
-        except OSError as error:
-            _silence_output()
-            print(f"dlsched: {error}", file=sys.stderr)
-            return 1
+        except (_USAGE, typer.Exit, typer.Abort):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            return _ended_by(error)
         return code
 
     return call
@@ -122,34 +118,49 @@ def run(arguments: list[str]) -> int:
         code = app(args=spread(arguments), prog_name="dlsched", standalone_mode=False)
         sys.stdout.flush()
     except _USAGE as error:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return 2
-    except (KeyboardInterrupt, typer.Abort):
-        print("dlsched: interrupted before there was an answer", file=sys.stderr)
-        return 5
+    except typer.Abort:
+        return INTERRUPTED
     except typer.Exit as stop:
         return int(stop.exit_code)
-    except (BrokenPipeError, SystemExit):  # help into a closed pipe: Typer makes it an exit
-        _silence_output()
+    except SystemExit:  # help into a closed pipe: Typer makes it an exit
+        _settle()
         return 0
-    except Exception:
-        traceback.print_exc()
-        print("dlsched: this is a defect of dlsched; please report it with the lines above", file=sys.stderr)
-        return 1
+    except (Exception, KeyboardInterrupt) as error:
+        return _ended_by(error)
     return code if isinstance(code, int) else 0
 
 
-def _silence_output() -> None:
-    """Nobody reads standard output any more: let what is still buffered go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _ended_by(error: BaseException) -> int:
+    """Say in a line what ended a command, a defect with its traceback, and return the exit code."""
+    if isinstance(error, ImportError):
+        error = not_installed(error)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        _settle()
+        return 0
+    if isinstance(error, DlschedError | OSError | MemoryError):
+        _say(f"dlsched: {error}" if str(error) else "dlsched: out of memory")
+        return error.exit_code if isinstance(error, DlschedError) else 1
+    _say("".join(traceback.format_exception(error)).rstrip())
+    _say("dlsched: this is a defect of dlsched; please report it with the lines above")
+    return 1
 
 
-def main() -> None:
-    """Entry point of the ``dlsched`` program; output is UTF-8, and standard output may be closed."""
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it reads the metadata of all that is installed
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  it stays open to the end
+def _say(line: str) -> None:
+    """Print on standard error, which nobody may read any more."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr)
+    _settle()
+
+
+def _settle() -> None:
+    """Write what is buffered, and let it go nowhere where nobody reads any more or there is no room."""
     for output in (sys.stdout, sys.stderr):
-        if isinstance(output, io.TextIOWrapper):
-            output.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+        try:
+            output.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())

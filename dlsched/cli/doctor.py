@@ -7,6 +7,7 @@ from dlsched.cli.output import print_json, print_table, progress_line
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.availability import SOLVERS, Solver
+from dlsched.solvers.outcome import Outcome
 
 NAME = "doctor"
 _LIMITS = Limits(time_s=20.0)
@@ -38,6 +39,26 @@ def _examine(solver: Solver) -> dict[str, Any]:
 
 
 def _smoke(solver: Solver) -> tuple[bool, str]:
+    """Solve a small model of every kind that can be written here; say what to install for the others."""
+    right, said = True, []
+    for kind in solver.kinds:
+        missing = solver.missing(kind)
+        if missing is not None:
+            said.append(f"{kind}: pip install {missing}")
+            continue
+        outcome, optimum = _pack(solver.name) if kind == "milp" else _divide()
+        solved = (
+            outcome.status is TerminationStatus.OPTIMAL
+            and outcome.objective is not None
+            and round(outcome.objective, 6) == optimum
+        )
+        right = right and solved
+        what = "linear" if kind == "milp" else "non-linear"
+        said.append(f"{what}: {f'{optimum}, proven' if solved else f'{outcome.status} {outcome.objective}'}")
+    return right, "; ".join(said)
+
+
+def _pack(solver: str) -> tuple[Outcome, int]:
     """Pack weights 5, 4, 3 of values 10, 7, 4 into 8: the best is 14 (5 and 3), by hand."""
     import pulp
 
@@ -48,20 +69,10 @@ def _smoke(solver: Solver) -> tuple[bool, str]:
     take = {weight: pulp.LpVariable(f"take_{weight}", cat="Binary") for weight in items}
     problem += pulp.lpSum(value * take[weight] for weight, value in items.items())
     problem += pulp.lpSum(weight * take[weight] for weight in items) <= 8, "capacity"
-    outcome = solve_milp(problem, solver=solver.name, limits=_LIMITS)
-    right = (
-        outcome.status is TerminationStatus.OPTIMAL
-        and outcome.objective is not None
-        and round(outcome.objective, 6) == 14
-    )
-    parts = [f"linear: {'14, proven' if right else f'{outcome.status} {outcome.objective}'}"]
-    if "minlp" in solver.kinds:
-        right_too, said = _smoke_minlp()
-        right, parts = right and right_too, [*parts, said]
-    return right, "; ".join(parts)
+    return solve_milp(problem, solver=solver, limits=_LIMITS), 14
 
 
-def _smoke_minlp() -> tuple[bool, str]:
+def _divide() -> tuple[Outcome, int]:
     """Minimise 12 / w + w over integers 1 .. 10: 7 at w = 3 or 4, by hand."""
     import pyomo.environ as pyo
 
@@ -70,10 +81,4 @@ def _smoke_minlp() -> tuple[bool, str]:
     model = pyo.ConcreteModel()
     model.w = pyo.Var(domain=pyo.Integers, bounds=(1, 10))
     model.time = pyo.Objective(expr=12 / model.w + model.w)
-    outcome = solve_minlp(model, limits=_LIMITS)
-    right = (
-        outcome.status is TerminationStatus.OPTIMAL
-        and outcome.objective is not None
-        and round(outcome.objective, 6) == 7
-    )
-    return right, f"non-linear: {'7, proven' if right else f'{outcome.status} {outcome.objective}'}"
+    return solve_minlp(model, limits=_LIMITS), 7

@@ -57,3 +57,11 @@ class PolicyError(DlschedError, ValueError):
     """A scheduling policy answered what cannot be done; the message says when, for which job, and what is allowed."""
 
     exit_code = 7
+
+
+def not_installed(error: ImportError) -> ImportError:
+    """Make of a failed import of another package an error that says what to install; one of dlsched's own is a defect."""
+    package = (error.name or "").split(".")[0]
+    if isinstance(error, SolverMissingError) or package == "dlsched" or not package:
+        return error
+    return SolverMissingError(f"package {package} is not here or not whole ({error}): pip install {package}")

@@ -1,10 +1,11 @@
 """Reading and writing JSON: strict, with located messages, canonical bytes for the hash, files that appear whole or not."""
 
+import contextlib
 import hashlib
 import json
 import os
+import secrets
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 
 from dlsched.core.errors import InputError
 from dlsched.core.messages import field_path
+
+UNFINISHED: set[str] = set()
+"""Temporary files that may be there now: what ends the program at once removes them first."""
 
 
 class _RepeatedKey(dict[str, Any]):
@@ -41,6 +45,8 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         repeated.append(marked.key)
         return marked
 
+    if os.fspath(path) == "-" and sys.stdin is None:
+        raise InputError("standard input: cannot be read: it is closed")
     try:
         raw = sys.stdin.buffer.read() if os.fspath(path) == "-" else Path(path).read_bytes()
         data = json.loads(raw.decode("utf-8"), object_pairs_hook=unique)
@@ -132,21 +138,18 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         sys.stdout.write(text)
         return
     target = Path(os.path.realpath(path))
-    temporary: str | None = None
+    temporary = os.path.join(target.parent, f".{target.name}.{secrets.token_hex(4)}")
+    UNFINISHED.add(temporary)
     try:
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        with open(temporary, "x", encoding="utf-8") as stream:
             stream.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, target)
-        temporary = None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
     finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        UNFINISHED.discard(temporary)

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.errors import SolverError, UsageError, not_installed
 from dlsched.core.family import Family, Method
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
@@ -71,6 +71,8 @@ def run_method(
         status, search.message = TerminationStatus.INTERRUPTED, str(interrupt) or search.message
     except SolverError as error:
         status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
+    except ImportError as error:
+        raise not_installed(error) from None
     except MemoryError:
         status = TerminationStatus.MEMORY_LIMIT
         search.say("out of memory")

@@ -46,7 +46,7 @@ class Solver:
     @property
     def needs(self) -> str:
         """What to install."""
-        return f"{self.full_name}: pip install {self.package}"
+        return f"{self.full_name}: pip install {self.missing(self.kinds[0]) or self.package}"
 
     def version(self) -> str:
         """Name and version; imports the solver."""

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
-from dlsched.core.errors import DlschedError, SolverError
+from dlsched.core.errors import DlschedError, SolverError, not_installed
 from dlsched.solvers.guard import Guard
 
 GRACE_S = 1.0
@@ -163,6 +163,8 @@ def serve() -> None:
             answer = ("done", getattr(importlib.import_module(module), name)(*arguments, *extra))
         except DlschedError as error:
             answer = ("failed", error)
+        except ImportError as error:
+            answer = ("failed", not_installed(error))
         except Exception:
             answer = ("failed", traceback.format_exc(limit=-3).strip())
         pipe.send(answer)
