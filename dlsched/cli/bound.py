@@ -2,7 +2,7 @@
 
 from dlsched.cli.options import AsJson, InstancePath
 from dlsched.cli.output import print_json
-from dlsched.cli.solve import print_summary
+from dlsched.cli.solve import exit_code, print_summary
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve
 
@@ -18,6 +18,6 @@ def run(file: InstancePath, as_json: AsJson = False) -> int:
         print_json(result.as_data())
     else:
         print_summary(result, family.unit)
-    if result.status is TerminationStatus.INFEASIBLE:
-        return 4
+    if result.status in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR):
+        return exit_code(result)
     return 0 if result.bound is not None else 5

@@ -69,6 +69,8 @@ def run(
         print(f"dlsched: {error}", file=sys.stderr)
     if interrupted:
         print("dlsched: interrupted; the rows above are what was done", file=sys.stderr)
+    if any(row.contradicted for row in rows):
+        return 7
     return 3 if errors else 0
 
 

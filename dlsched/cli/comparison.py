@@ -12,6 +12,7 @@ from dlsched.core.gap import gap, meets, ratio
 from dlsched.core.limits import Limits
 from dlsched.core.result_file import Claim
 from dlsched.core.run import find_method
+from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.core.verification import read_solution, verify_claim
 from dlsched.families import family_of, solve
@@ -33,6 +34,11 @@ class Row:
     runtime_s: float | None = None
     figures: Mapping[str, float] = field(default_factory=dict)
     solution: Any = None
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether two proofs, or a proof and a checked answer, exclude each other."""
+        return self.status.startswith(f"solver_error: {CONTRADICTION}") or ", contradicts the proven " in self.status
 
 
 def compare_one(

@@ -41,8 +41,8 @@ class _Child:
         self.guard = Guard()
         environment = os.environ | {"PYTHONPATH": paths, "TMPDIR": self.guard.folder}
         environment.pop("PYTHONWARNINGS", None)  # a warning of a solver's package must not keep it from being imported
-        with its:
-            code = "from dlsched.solvers import child; child.serve()"
+        code = "from dlsched.solvers import child; child.serve()"
+        try:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", code, str(its.fileno()), str(self.owner)],
                 stdin=subprocess.DEVNULL,
@@ -52,6 +52,12 @@ class _Child:
                 env=environment,
             )
             self.guard.watch(self.process.pid)  # from here on; until here, it ends by itself when the pipe closes
+        except BaseException:
+            mine.close()
+            self.guard.dismiss()
+            raise
+        finally:
+            its.close()
         self.farewell = weakref.finalize(self, _end, self.process, mine, self.guard, self.owner)
         _children.add(self)
 

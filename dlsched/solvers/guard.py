@@ -46,7 +46,11 @@ class Guard:
             )
         finally:
             os.close(reading)
-        os.mkdir(self.folder, 0o700)  # not before the guard that removes it
+        try:
+            os.mkdir(self.folder, 0o700)  # not before the guard that removes it
+        except OSError:
+            self.dismiss()
+            raise
 
     def watch(self, group: int) -> None:
         """Have a process group killed when this program ends."""

@@ -13,12 +13,18 @@ from typing import Any
 
 import pytest
 
+from dlsched.cli import run
 from dlsched.elastic_stream import View
 from dlsched.elastic_stream.policies import Myopic
 
 from .conftest import PROGRAM
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals and process groups")
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+INSTANCES = Path(__file__).parents[2] / "instances"
+JOBS = INSTANCES / "ring_allocation" / "two-jobs.json"
+RACKS = INSTANCES / "ring_embedding" / "two-racks.json"  # takes every solver seconds
 
 PATIENCE_S = 60.0  # for what takes a second; only a hang reaches it
 PROMPT_S = 10.0  # Ctrl-C answers in a fraction of it, on a busy machine too
@@ -57,13 +63,11 @@ def wait_until(holds: Callable[[], Any]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def hard(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Instances on which ``minlp`` takes minutes, and HiGHS seconds."""
-    folder = tmp_path_factory.mktemp("hard")
-    for jobs, gpus in ((60, 400), (2000, 13107)):
-        arguments = ["--jobs", jobs, "--gpus", gpus, "-o", folder / f"{jobs}.json"]
-        subprocess.run([*PROGRAM, "generate", "ring_allocation", *map(str, arguments)], check=True)
-    return {"minlp": folder / "60.json", "milp": folder / "2000.json"}
+def hard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An instance on which ``minlp`` takes minutes."""
+    file = tmp_path_factory.mktemp("hard") / "60.json"
+    assert run(["generate", "ring_allocation", "--jobs", "60", "--gpus", "400", "-o", str(file)]) == 0
+    return file
 
 
 @pytest.fixture
@@ -95,24 +99,22 @@ def interrupted(process: subprocess.Popen[str]) -> tuple[Any, str]:
     return json.loads(out), err
 
 
-@pytest.mark.parametrize("method", ["minlp", "milp"])
-def test_ctrl_c_ends_a_solve_with_what_is_held(
-    method: str, hard: dict[str, Path], start: Any, cli: Any, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("method", ["minlp", "arc"])
+def test_ctrl_c_ends_a_solve_with_what_is_held(method: str, hard: Path, start: Any, cli: Any, tmp_path: Path) -> None:
     """Exit 0, status interrupted, a solution that passes the checker, in the file and on standard output."""
-    out = tmp_path / "result.json"
-    process = start("solve", hard[method], "--method", method, "--json", "-o", out)
+    file, out = hard if method == "minlp" else RACKS, tmp_path / "result.json"
+    process = start("solve", file, "--method", method, "--json", "-o", out)
     result, err = interrupted(process)
     assert (process.returncode, err) == (0, "")
-    assert result["status"] == "interrupted"
-    assert len(result["solution"]["gpus"]) == (60 if method == "minlp" else 2000)
+    assert (result["status"], result["method"]) == ("interrupted", method)
+    assert result["solution"] is not None
     assert json.loads(out.read_text()) == result
-    assert cli("check", hard[method], out).code == 0
+    assert cli("check", file, out).code == 0
 
 
-def test_ctrl_c_ends_a_comparison_with_the_rows_so_far(hard: dict[str, Path], start: Any) -> None:
+def test_ctrl_c_ends_a_comparison_with_the_rows_so_far(hard: Path, start: Any) -> None:
     """The rows before and the interrupted one are printed, not the methods and files after."""
-    process = start("compare", hard["minlp"], hard["milp"], "--methods", "exact,minlp,doubling", "--json")
+    process = start("compare", hard, JOBS, "--methods", "exact,minlp,doubling", "--json")
     rows, err = interrupted(process)
     assert process.returncode in (0, 5)
     assert [(row["method"], row["status"]) for row in rows] == [("exact", "optimal"), ("minlp", "interrupted")]
@@ -146,10 +148,10 @@ def test_ctrl_c_in_a_long_simulation_says_how_far_it_came(
     assert re.fullmatch(said, ended.json["message"])
 
 
-def test_a_time_limit_holds(hard: dict[str, Path], start: Any, cli: Any, tmp_path: Path) -> None:
+def test_a_time_limit_holds(hard: Path, start: Any, cli: Any, tmp_path: Path) -> None:
     """Of minutes of search, little more than the limit is spent; the answer is checked, no solver is left behind."""
     out = tmp_path / "result.json"
-    process = start("solve", hard["minlp"], "--method", "minlp", "--time-limit", "2", "--json", "-o", out)
+    process = start("solve", hard, "--method", "minlp", "--time-limit", "2", "--json", "-o", out)
     solvers: set[int] = set()  # none, where the machine is so busy that building the model takes longer
 
     def ended() -> bool:
@@ -161,23 +163,54 @@ def test_a_time_limit_holds(hard: dict[str, Path], start: Any, cli: Any, tmp_pat
     result = json.loads(text)
     assert (process.returncode, err, result["status"]) == (0, "", "time_limit")
     assert 2 <= result["runtime_s"] < 2 + PROMPT_S
-    assert cli("check", hard["minlp"], out).code == 0
+    assert cli("check", hard, out).code == 0
     wait_until(lambda: not any(map(alive, solvers)))
 
 
-def runs_scip(process: int) -> bool:
-    """Whether a process has loaded SCIP; one that has ended in the meantime has not."""
-    try:
-        return "pyscipopt" in Path(f"/proc/{process}/maps").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+def handles_signals(process: int) -> bool:
+    """Whether a program has come as far as its first line."""
+    caught = next(
+        line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("SigCgt")
+    )
+    return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_killing_the_program_ends_its_solver(hard: dict[str, Path], start: Any) -> None:
-    """Even a kill that no program can answer leaves no SCIP behind."""
-    process = start("solve", hard["minlp"], "--method", "minlp")
-    (solver,) = wait_until(lambda: list(filter(runs_scip, children(process.pid))))
-    process.kill()
-    process.wait()
-    wait_until(lambda: not alive(solver))
+def running_cbc(process: int) -> list[int]:
+    """Return CBC and the child that runs it, or nothing yet."""
+    solvers = children(process)
+    programs = [program for solver in solvers for program in children(solver) if alive(program)]
+    return solvers + programs if programs else []
+
+
+@linux
+def test_ctrl_c_while_modules_are_imported_is_the_end(start: Any) -> None:
+    """From its first line on the program answers without a word, and with 130."""
+    process = start("solve", RACKS)
+    wait_until(lambda: handles_signals(process.pid))
+    process.send_signal(signal.SIGINT)
+    assert (*process.communicate(), process.returncode) == ("", "", 130)
+
+
+@linux
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -signal.SIGKILL)]
+)
+def test_signals_end_the_program_and_its_solvers(number: signal.Signals, code: int, start: Any) -> None:
+    """Without a word; the child and CBC below it go too, even where the program was killed and could not answer."""
+    process = start("solve", RACKS, "--method", "arc", "--solver", "cbc")
+    solvers = wait_until(lambda: running_cbc(process.pid))
+    process.send_signal(number)
+    assert (*process.communicate(), process.returncode) == ("", "", code)
+    wait_until(lambda: not any(map(alive, solvers)))
+
+
+@linux
+def test_one_ctrl_c_that_arrives_twice_loses_nothing(start: Any) -> None:
+    """A terminal and a parent may both hand it on; what is held is printed all the same."""
+    process = start("solve", RACKS, "--method", "arc", "--solver", "cbc", "--json")
+    wait_until(lambda: running_cbc(process.pid))
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (err, process.returncode, json.loads(out)["status"]) == ("", 0, "interrupted")
