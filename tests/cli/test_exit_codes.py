@@ -2,15 +2,17 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import dlsched
 from dlsched.core.errors import SolverError
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers.availability import Solver
+from dlsched.solvers.availability import SOLVERS, Solver
 from dlsched.solvers.outcome import Outcome
 
 from .conftest import PROGRAM
@@ -174,6 +176,42 @@ def test_6_for_a_solver_that_is_not_installed(cli: Command, example: Path, monke
     assert not any(row["available"] or row["works"] for row in examined.json)
 
 
+@pytest.mark.parametrize(
+    ("missing", "line"),
+    [
+        ("pulp", "solve FILE --method milp"),
+        ("pulp", "export FILE"),
+        ("pyomo.environ", "solve FILE --method minlp"),
+        ("pyscipopt", "solve FILE --method milp --solver scip"),
+        ("ortools", "solve FILE --method milp --solver cpsat"),
+        ("scipy", "solve FILE --method milp --solver highs"),
+    ],
+)
+def test_6_for_a_package_that_is_missing(
+    missing: str, line: str, cli: Command, example: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever package a model or a solver needs: it is named, with how to install it."""
+    monkeypatch.setitem(sys.modules, missing, None)
+    ended = cli(*({"FILE": example}.get(word, word) for word in line.split()))
+    assert (ended.code, ended.out) == (6, "")
+    assert f"pip install {missing.split('.')[0]}" in ended.line
+
+
+def test_a_missing_package_is_a_row_and_no_failure_of_the_doctor(
+    cli: Command, example: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``compare`` goes on; SCIP without Pyomo still solves linear models."""
+    monkeypatch.setitem(sys.modules, "pyomo.environ", None)
+    monkeypatch.setitem(sys.modules, "pyomo", None)
+    compared = cli("compare", example, "--methods", "minlp,doubling", "--json")
+    assert compared.code == 0
+    assert "pip install pyomo" in compared.json[0]["status"]
+    assert compared.json[1]["status"] == "feasible"
+    monkeypatch.setattr("dlsched.cli.doctor.SOLVERS", {"scip": SOLVERS["scip"]})
+    examined = cli("doctor", "--json")
+    assert (examined.code, examined.json[0]["smoke"]) == (0, "linear: 14, proven; minlp: pip install pyomo")
+
+
 def liar(**facts: Any) -> Command:
     """Return a solver that states what it is told to."""
     return lambda *arguments, **named: Outcome(**facts)
@@ -207,8 +245,8 @@ def test_7_when_two_solvers_disagree(
 
 
 @pytest.mark.parametrize("failure", ["status", "error", "infeasible", "impossible answer", "wrong bound"])
-def test_1_when_a_solver_fails(failure: str, cli: Command, example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A solver that breaks down or its promises: exit 1, what it said, no made-up answer, and no traceback."""
+def test_1_or_7_when_a_solver_fails(failure: str, cli: Command, example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that breaks down or its promises: what it said, no made-up answer, no traceback; exit 7 for a contradiction."""
     facts: dict[str, Any] = {"status": TerminationStatus.SOLVER_ERROR, "solver": "liar 1", "message": "it broke"}
     if failure == "infeasible":
         facts["status"] = TerminationStatus.INFEASIBLE
@@ -223,10 +261,31 @@ def test_1_when_a_solver_fails(failure: str, cli: Command, example: Path, monkey
 
     monkeypatch.setattr("dlsched.solvers.milp.solve_milp", broken if failure == "error" else liar(**facts))
     ended = cli("solve", example, "--method", "milp", "--time-limit", "60", "--json")
-    assert (ended.code, ended.err) == (1, "")
+    contradiction = failure in ("infeasible", "wrong bound")
+    assert (ended.code, ended.err) == (7 if contradiction else 1, "")
     assert ended.json["status"] == "solver_error"
-    assert ended.json["message"]
+    assert ended.json["message"].startswith("contradiction") is contradiction
     assert ended.json["objective"] is None or ended.json["objective"] >= 927118.96 * (1 - 1e-9)
+
+
+def test_7_for_a_contradiction_in_every_command(
+    cli: Command, example: Path, two_jobs: dict[str, Any], save: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``compare`` prints its rows first, also where a file's known optimum is beaten; ``bound`` what it holds."""
+    known = {"optimum": 1e6, "proof": "wrong: 927118.96 is the optimum"}
+    compared = cli("compare", save(two_jobs | {"known": known}), "--methods", "doubling", "--json")
+    assert (compared.code, len(compared.json)) == (0, 1), "1144391.6 beats nothing"
+    compared = cli("compare", save(two_jobs | {"known": known}), "--methods", "hull,exact", "--json")
+    assert (compared.code, len(compared.json)) == (7, 2)
+    monkeypatch.setattr(
+        "dlsched.solvers.milp.solve_milp",
+        liar(status=TerminationStatus.TIME_LIMIT, solver="liar 1", bound=1e6),
+    )
+    compared = cli("compare", example, "--methods", "doubling,milp", "--time-limit", "60", "--json")
+    assert (compared.code, [row["status"].split(":")[0] for row in compared.json]) == (7, ["feasible", "solver_error"])
+    contradiction = dlsched.solve(dlsched.read(example), method="milp")
+    monkeypatch.setattr("dlsched.cli.bound.solve", lambda instance, method: contradiction)
+    assert cli("bound", example, "--json").code == 7
 
 
 def test_1_when_a_solver_that_is_here_fails_the_doctor(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,3 +344,47 @@ def test_no_standard_output_at_all_is_no_defect() -> None:
     """``>&-`` closes it; whatever the exit code, there is no traceback."""
     ended = subprocess.run(["sh", "-c", f"{' '.join(PROGRAM)} methods >&-"], capture_output=True, timeout=60)
     assert b"Traceback" not in ended.stderr
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell, in which ``dlsched`` is the program."""
+    line = line.replace("dlsched", " ".join(PROGRAM), 1)
+    return subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60, env=os.environ | environment)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize(
+    ("line", "code", "out", "err"),
+    [
+        ("dlsched solve - <&-", 3, "", "dlsched: standard input: cannot be read: it is closed\n"),
+        ("dlsched solve nosuch.json 2>&-", 3, "", ""),
+        ("dlsched --nosuch 2>&-", 2, "", ""),
+        (
+            "dlsched solve nosuch.json <&- >&-",
+            3,
+            "",
+            "dlsched: nosuch.json: cannot be read: No such file or directory\n",
+        ),
+        ("dlsched --version 2>&-", 0, f"dlsched {dlsched.__version__}\n", ""),
+    ],
+)
+def test_standard_files_that_are_closed(line: str, code: int, out: str, err: str) -> None:
+    """Each counts as empty: nothing of one appears on another, and no exit code is another."""
+    ended = shell(line)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, out, err)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_1_for_a_full_disk() -> None:
+    """One line, no traceback, wherever the text was to go."""
+    for command in ("methods", "schema ring_allocation"):
+        ended = shell(f"dlsched {command} > /dev/full")
+        assert (ended.returncode, ended.stderr.count("\n")) == (1, 1), ended
+        assert "No space left" in ended.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_warnings_as_errors_are_for_the_users_programs(example: Path) -> None:
+    """``PYTHONWARNINGS=error`` changes nothing, though PuLP warns of its next version."""
+    ended = shell(f"dlsched solve {example} --method milp --solver cbc", PYTHONWARNINGS="error")
+    assert (ended.returncode, ended.stderr) == (0, "")
