@@ -65,7 +65,7 @@ def run(
     _print(rows, as_json, as_csv)
     if plot is not None and rows:
         _draw(rows, instances, plot)
-    for error in errors:
+    for error in [*errors, *dict.fromkeys(row.disproof for row in rows if row.disproof is not None)]:
         print(f"dlsched: {error}", file=sys.stderr)
     if interrupted:
         print("dlsched: interrupted; the rows above are what was done", file=sys.stderr)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dlsched.cli.output import progress_line
+from dlsched.cli.solve import disproof
 from dlsched.core.errors import DlschedError
 from dlsched.core.family import Family
 from dlsched.core.gap import gap, meets, ratio
@@ -34,11 +35,13 @@ class Row:
     runtime_s: float | None = None
     figures: Mapping[str, float] = field(default_factory=dict)
     solution: Any = None
+    disproof: str | None = None  # of what the instance's file calls known
 
     @property
     def contradicted(self) -> bool:
         """Whether two proofs, or a proof and a checked answer, exclude each other."""
-        return self.status.startswith(f"solver_error: {CONTRADICTION}") or ", contradicts the proven " in self.status
+        said = self.status.startswith(f"solver_error: {CONTRADICTION}") or ", contradicts the proven " in self.status
+        return said or self.disproof is not None
 
 
 def compare_one(
@@ -83,6 +86,7 @@ def _method_row(family: Family, instance: Any, name: str, limits: Limits) -> Row
         runtime_s=result.runtime_s,
         figures=result.figures,
         solution=result.solution,
+        disproof=disproof(instance, result),
     )
 
 

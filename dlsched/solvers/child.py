@@ -126,10 +126,8 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
     except (EOFError, BrokenPipeError, ConnectionResetError):
         stop()
         raise SolverError(f"the solver process ended with code {process.returncode}") from None
-    except (
-        BaseException
-    ):  # out of time, Ctrl-C, or an error of the listener: the child's answer would go to the next call
-        stop()
+    except BaseException:
+        stop()  # out of time, Ctrl-C, or an error of the listener: the child's answer would go to the next call
         raise
     if kind == "failed":
         raise content if isinstance(content, DlschedError) else SolverError(content)

@@ -71,7 +71,7 @@ def test_at_most_is_printed(cli: Any, stall: Path) -> None:
     assert "<=" not in cli("compare", stall, "--methods", "doubling,exact").out
 
 
-def test_what_the_file_knows_is_used(compare: Compare, stall: Path, save: Any) -> None:
+def test_what_the_file_knows_is_used(compare: Compare, cli: Any, stall: Path, save: Any) -> None:
     """A known optimum makes ratios exact, a stronger lower bound smaller; one that is beaten is contradicted.
 
     By hand: on 2 GPUs ``equal`` costs 90; the price bound lies on the line from 100 (1 GPU) to 10 (3 GPUs): 55.
@@ -83,8 +83,11 @@ def test_what_the_file_knows_is_used(compare: Compare, stall: Path, save: Any) -
         path = save(data | {"gpus": 2, "known": {"lower": lower, "upper": 90.0, "proof": "by hand"}})
         row = compare(path, "--methods", "equal")["equal"]
         assert (row["ratio"], row["ratio_is_at_most"]) == (pytest.approx(ratio), True)
-    row = compare(save(data | {"known": {"optimum": 95.0, "proof": "wrong"}}), "--methods", "doubling")["doubling"]
-    assert "contradicts the proven 95.0" in row["status"]
+    ended = cli(
+        "compare", save(data | {"known": {"optimum": 95.0, "proof": "wrong"}}), "--methods", "doubling", "--json"
+    )
+    assert "contradicts the proven 95.0" in ended.json[0]["status"]
+    assert (ended.code, ended.line) == (7, "dlsched: stall: the file calls 95.0 known, but a solution of 90.0 is held")
 
 
 def test_every_method_but_bounds_is_the_default(compare: Compare, stall: Path) -> None:
