@@ -16,13 +16,15 @@ import time
 import traceback
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 from dlsched.core.errors import DlschedError, SolverError, not_installed
+from dlsched.core.limits import Limits
 from dlsched.solvers.guard import Guard
 
-GRACE_S = 1.0
+GRACE_S = 0.4
 """Seconds past its limit after which a solver is killed."""
 
 
@@ -132,6 +134,15 @@ def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[
     if kind == "failed":
         raise content if isinstance(content, DlschedError) else SolverError(content)
     return content
+
+
+def prepared(solver: str, limits: Limits) -> Limits:
+    """Have the child import a solver before its time begins to run, and take the seconds of that off its limit."""
+    if limits.time_s is None:
+        return limits
+    began = time.monotonic()
+    call(f"dlsched.solvers.{solver}:version", time_s=None)
+    return replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
 
 
 def stop() -> None:

@@ -60,6 +60,7 @@ def solve_milp(
     if not isolated:
         outcome = importlib.import_module(f"dlsched.solvers.{solver}").solve(model, limits, start, found)
     else:
+        limits = child.prepared(solver, limits)
         try:
             outcome = child.call(
                 f"dlsched.solvers.{solver}:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore
