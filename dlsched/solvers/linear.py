@@ -130,31 +130,3 @@ def from_pulp(problem: "pulp.LpProblem") -> LinearModel:
         row_lower=np.array(row_lower, dtype=np.float64),
         row_upper=np.array(row_upper, dtype=np.float64),
     )
-
-
-def to_pulp(model: LinearModel) -> tuple["pulp.LpProblem", "list[pulp.LpVariable]"]:
-    """Write arrays as a PuLP model, and its variables in the arrays' order; names are dropped for x0, x1, ..."""
-    import pulp
-
-    def bound(value: float) -> float | None:
-        return None if np.isinf(value) else float(value)
-
-    problem = pulp.LpProblem("model", pulp.LpMinimize if model.sense is Sense.MINIMIZE else pulp.LpMaximize)
-    variables = [
-        pulp.LpVariable(f"x{place}", bound(low), bound(high), pulp.LpInteger if integer else pulp.LpContinuous)
-        for place, (low, high, integer) in enumerate(zip(model.lower, model.upper, model.integer, strict=True))
-    ]
-    problem.addVariables(variables)
-    problem.setObjective(
-        pulp.LpAffineExpression(list(zip(variables, model.costs.tolist(), strict=True)), model.constant)
-    )
-    for place, (low, high) in enumerate(zip(model.row_lower.tolist(), model.row_upper.tolist(), strict=True)):
-        columns, coefficients = model.row(place)
-        terms = pulp.LpAffineExpression([(variables[c], a) for c, a in zip(columns, coefficients, strict=True)])
-        if low == high:
-            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintEQ, f"r{place}", low))
-        elif np.isfinite(high):
-            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintLE, f"r{place}", high))
-        if low != high and np.isfinite(low):
-            problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintGE, f"g{place}", low))
-    return problem, variables
