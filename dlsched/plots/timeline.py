@@ -1,0 +1,307 @@
+"""One panel a method over time, who arrived when above them, and how long the jobs took beside them.
+
+Methods whose panels would be equal share one, headed ``a = b``. Panels stand in order of their mean flow time. The jobs
+that hold the most have a colour each, the same in every panel; all others are grey. Whatever is left out is said.
+"""
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.plots.figure import NARROW_IN, canvas, text_size
+from dlsched.plots.palette import FAINT, HUES, OTHERS, ink_on
+from dlsched.plots.words import equal_names, figure_text, labels, plain, ticks, time_unit
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+Vector = NDArray[np.float64]
+SAME = 1e-6  # of the time that is shown: panels that differ by less are equal
+LOG_BEYOND = 20  # largest over least flow time from which their axis is logarithmic
+STEPS = 2000  # of a step function that is drawn, at most
+LINED = 12  # jobs up to which a dotted line marks every arrival in every panel too
+
+
+class Row(Protocol):
+    """What one method made of an instance, to be drawn over time."""
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+
+    @property
+    def flow_times_s(self) -> Sequence[float]:
+        """Seconds from arrival to end of each job."""
+
+    def held(self) -> dict[str, Vector]:
+        """(start in s, end in s, amount held, ...) by job, one line a period."""
+
+
+class Box(NamedTuple):
+    """A rectangle of one job in a panel, in the units of its axes."""
+
+    job: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What all panels share: colours and labels of jobs, and how seconds become positions."""
+
+    colours: Mapping[str, str]
+    labels: Mapping[str, str]
+    first_s: float
+    last_s: float
+    unit: str
+    unit_s: float
+
+    def colour(self, job: str) -> str:
+        """Colour of the job: its own, or that of the others."""
+        return self.colours.get(job, OTHERS)
+
+    def x(self, time_s: Any) -> Any:
+        """Position of a time, or of an array of times."""
+        return (time_s - self.first_s) / self.unit_s
+
+
+AnyRow = TypeVar("AnyRow", bound=Row)
+
+
+def require_flows(method: str, flow_times_s: Sequence[float]) -> None:
+    """Refuse flow times that are none, negative or no numbers (ValueError)."""
+    if not len(flow_times_s):
+        raise ValueError(f"flow_times_s: found none for {method}, allowed: one a job, at least one")
+    for flow_s in flow_times_s:
+        if not 0 <= flow_s < math.inf:
+            raise ValueError(f"flow_times_s: found {flow_s} for {method}, allowed: finite, >= 0")
+
+
+def require_rows(methods: Sequence[str]) -> None:
+    """Refuse no rows, and two for one method (ValueError)."""
+    if not methods:
+        raise ValueError("rows: found none, allowed: at least one")
+    if len(set(methods)) < len(methods):
+        twice = Counter(methods).most_common(1)[0][0]
+        raise ValueError(f"rows: found two for method {twice!r}, allowed: one")
+
+
+def mean_flow_s(row: Row) -> float:
+    """Mean flow time in seconds."""
+    return math.fsum(row.flow_times_s) / len(row.flow_times_s)
+
+
+def largest_jobs(rows: Sequence[Row], most: int = len(HUES)) -> list[str]:
+    """Return the `most` jobs that hold the most unit-seconds over all rows, in the order in which they first appear."""
+    unit_seconds: dict[str, float] = {}
+    for row in rows:
+        for job, table in row.held().items():
+            unit_seconds[job] = unit_seconds.get(job, 0.0) + float(((table[:, 1] - table[:, 0]) * table[:, 2]).sum())
+    largest = {*sorted(unit_seconds, key=lambda job: -unit_seconds[job])[:most]}
+    return [job for job in unit_seconds if job in largest]
+
+
+def equal_rows(rows: Sequence[AnyRow], span_s: float) -> list[list[AnyRow]]:
+    """Put together the rows that hold the same at the same times; the groups in order of mean flow time."""
+    groups: list[tuple[dict[str, Vector], list[AnyRow]]] = []
+    for row in rows:
+        held = row.held()
+        for other, group in groups:
+            if held.keys() == other.keys() and all(_equal(held[job], other[job], SAME * span_s) for job in held):
+                group.append(row)
+                break
+        else:
+            groups.append((held, [row]))
+    return sorted((group for _, group in groups), key=lambda group: mean_flow_s(group[0]))
+
+
+def _equal(first: Vector, second: Vector, slack_s: float) -> bool:
+    """Whether two tables of periods hold the same amounts at times that differ by no more than the slack."""
+    return (
+        first.shape == second.shape
+        and bool((np.abs(first[:, :2] - second[:, :2]) <= slack_s).all())
+        and np.array_equal(first[:, 2:], second[:, 2:])
+    )
+
+
+def draw_timelines(
+    rows: Sequence[AnyRow],
+    path: Path | str,
+    *,
+    arrivals_s: Mapping[str, float],
+    arrival: str,
+    paint: Callable[["Axes", AnyRow, Scene], Iterable[Box]],
+    key: Callable[[Scene], "Iterable[Artist]"],
+    panel_in: float,
+    most: int,
+    title: str | None,
+    width_in: float,
+) -> Path:
+    """Draw the rows to `path` and return it.
+
+    `paint` draws one row and returns where the names of jobs may stand; `key` explains what it drew; an `arrival` is
+    what the family calls it. At most `most` panels of `panel_in` inches are drawn, those of least mean flow time.
+    """
+    require_rows([row.method for row in rows])
+    held = [table for row in rows for table in row.held().values() if len(table)]
+    moments = [*arrivals_s.values(), *(float(table[:, 0].min()) for table in held)]
+    first_s = min(moments, default=0.0)
+    last_s = max([*arrivals_s.values(), *(float(table[:, 1].max()) for table in held)], default=first_s)
+    last_s = last_s if last_s > first_s else first_s + 1.0
+    groups = equal_rows(rows, last_s - first_s)
+    drawn = [group[0] for group in groups[:most]]
+    jobs = list(dict.fromkeys([*arrivals_s, *(job for row in drawn for job in row.held())]))
+    scene = Scene(
+        dict(zip(largest_jobs(drawn), HUES, strict=False)), labels(jobs), first_s, last_s, *time_unit(last_s - first_s)
+    )
+    narrow = width_in < NARROW_IN
+    names = [
+        equal_names([row.method for row in group], int(width_in * (7 if narrow else 9))) for group in groups[:most]
+    ]
+    heights = [panel_in + 0.13 * (name.count("\n") + 1) for name in names]
+    strip = 0.16 if arrivals_s else 0.0
+    notes = f"{len(rows) - sum(map(len, groups[:most]))} methods of longer mean flow time are not drawn"
+    with canvas(path, width_in, sum(heights) + strip + (1.5 if narrow else 1.15)) as figure:
+        grid = figure.add_gridspec(len(drawn) + 1, 2, width_ratios=(1.7, 1), height_ratios=[strip + 0.08, *heights])
+        panels = _panels(figure, [grid[place + 1, 0] for place in range(len(drawn))])
+        boxes = [[*paint(axes, row, scene)] for axes, row in zip(panels, drawn, strict=True)]
+        for axes, name in zip(panels, names, strict=True):
+            axes.set_title(name)
+        panels[-1].set_xlim(0, scene.x(last_s))
+        panels[-1].ticklabel_format(axis="x", useOffset=False, style="plain")
+        panels[-1].set_xlabel(
+            f"time since the first {arrival} ({scene.unit})" if arrivals_s else f"time ({scene.unit})"
+        )
+        if arrivals_s:
+            _mark_arrivals(figure.add_subplot(grid[0, 0], sharex=panels[-1]), panels, scene, arrivals_s, arrival)
+        _draw_flows(_panels(figure, [grid[place + 1, 1] for place in range(len(drawn))]), drawn)
+        _explain(figure, [*_job_key(scene, jobs, drawn), *key(scene)], notes if len(groups) > most else None, narrow)
+        if title is not None:
+            figure.suptitle(plain(title) if len(title) <= 80 else f"{plain(title[:79])}…")
+        figure.draw_without_rendering()  # puts everything in its place, so that what fits is known
+        for axes, of_panel in zip(panels, boxes, strict=True):
+            _name_jobs(axes, of_panel, scene, text_size(width_in) - 1)
+    return Path(path)
+
+
+def _panels(figure: "Figure", cells: "Sequence[SubplotSpec]") -> "list[Axes]":
+    """Axes below one another that share their x axis, whose numbers stand at the last."""
+    last = figure.add_subplot(cells[-1])
+    above = [figure.add_subplot(cell, sharex=last) for cell in cells[:-1]]
+    for axes in above:
+        axes.tick_params(axis="x", labelbottom=False)
+    return [*above, last]
+
+
+def _mark_arrivals(
+    axes: "Axes", panels: "Sequence[Axes]", scene: Scene, arrivals_s: Mapping[str, float], word: str
+) -> None:
+    """A triangle for every job with a colour, a tick for every other one; of few jobs a line through all panels too."""
+    axes.axis("off")
+    axes.set_ylim(0, 1)
+    others = np.array([when_s for job, when_s in arrivals_s.items() if job not in scene.colours])
+    if len(others):
+        places = np.unique(np.round((others - scene.first_s) / (scene.last_s - scene.first_s) * STEPS) / STEPS)
+        axes.vlines(places * scene.x(scene.last_s), 0.0, 0.55, color=FAINT, lw=0.6, clip_on=False)
+    for job, colour in scene.colours.items():
+        if job in arrivals_s:
+            x = scene.x(arrivals_s[job])
+            axes.plot(x, 0.3, "v", ms=4.5, mfc=colour, mec="black", mew=0.4, clip_on=False, zorder=4)
+    axes.set_title(f"{word}s", y=0.5)
+    for panel in panels if len(arrivals_s) <= LINED else ():
+        for when_s in arrivals_s.values():
+            panel.axvline(scene.x(when_s), color="0.35", lw=0.6, ls=(0, (1, 2)), zorder=3)
+
+
+def _draw_flows(panels: "Sequence[Axes]", rows: Sequence[Row]) -> None:
+    """In each panel the fraction of jobs within each flow time: its own method black, the others grey."""
+    flows = [np.sort(np.asarray(row.flow_times_s, float)) for row in rows]
+    unit, unit_s = time_unit(max(map(mean_flow_s, rows)))
+    largest = max(float(times[-1]) for times in flows) / unit_s
+    least = min((float(times[times > 0][0]) / unit_s for times in flows if times[-1] > 0), default=0.0)
+    start, end = 0.0, 1.05 * largest or 1.0
+    if logarithmic := largest > LOG_BEYOND * least > 0:
+        # A flow time of 0 or of nothing but rounding counts at the left end.
+        start, end = max(least / 1.1, largest / 1e6), 1.1 * largest
+        panels[-1].set_xscale("log")
+        marks = ticks(start, end)
+        panels[-1].set_xticks(marks, [f"{mark:g}" for mark in marks])
+        panels[-1].set_xticks([], minor=True)
+    curves = []
+    for times in flows:
+        ranks = np.unique(np.linspace(0, len(times) - 1, STEPS + 1).round().astype(int))
+        x = np.concatenate(([start], np.maximum(times[ranks] / unit_s, start), [end]))
+        curves.append((x, np.concatenate(([0.0], (ranks + 1) / len(times), [1.0]))))
+    for axes, row, own in zip(panels, rows, curves, strict=True):
+        for curve in curves:
+            if curve is not own:
+                axes.step(*curve, where="post", color=FAINT, lw=0.6, alpha=0.6)
+        axes.step(*own, where="post", color="black", lw=1.1)
+        axes.set_ylim(0, 1.04)
+        axes.set_yticks([0, 1])
+        axes.set_title(f"mean {figure_text(mean_flow_s(row) / unit_s)} {unit}")
+    panels[-1].set_xlim(start, end)
+    panels[-1].set_xlabel(f"flow time ({unit}{', log scale' if logarithmic else ''})")
+    panels[len(panels) // 2].set_ylabel("fraction of jobs")
+
+
+def _job_key(scene: Scene, jobs: Sequence[str], rows: Sequence[Row]) -> "Iterable[Artist]":
+    """Explain the colours of the jobs, and the black curve."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    for job, colour in scene.colours.items():
+        yield Patch(fc=colour, ec="none", label=scene.labels[job])
+    if len(jobs) > len(scene.colours):
+        yield Patch(fc=OTHERS, ec="none", label=f"{len(jobs) - len(scene.colours):,} other jobs, of less held")
+    if len(rows) > 1:
+        yield Line2D([], [], color="black", lw=1.1, label="this method")
+        yield Line2D([], [], color=FAINT, lw=0.6, label="the others")
+
+
+def _explain(figure: "Figure", handles: "Sequence[Artist]", note: str | None, narrow: bool) -> None:
+    title = None if note is None else textwrap.fill(note, 50 if narrow else 110)
+    columns = 2 if narrow else 4
+    figure.legend(
+        handles=handles,
+        loc="outside lower left",
+        ncols=columns,
+        title=title,
+        alignment="left",
+        title_fontsize="small",
+        handlelength=1.4,
+        columnspacing=1.2,
+    )
+
+
+def _name_jobs(axes: "Axes", boxes: Sequence[Box], scene: Scene, size: float) -> None:
+    """Write the name of each job into its widest box that it fits in."""
+    named: set[str] = set()
+    scale = 72 / axes.figure.dpi
+    for box in sorted(boxes, key=lambda box: box.left - box.right):
+        if box.job in named:
+            continue
+        (left, bottom), (right, top) = scale * axes.transData.transform([(box.left, box.bottom), (box.right, box.top)])
+        if abs(top - bottom) < 1.15 * size or right - left < 3:
+            continue
+        text = scene.labels[box.job]
+        if right - left < (0.62 * len(text) + 0.5) * size:
+            continue
+        named.add(box.job)
+        middle = (box.left + box.right) / 2, (box.bottom + box.top) / 2
+        ink = ink_on(scene.colour(box.job))
+        axes.text(
+            *middle, text, color=ink, size=size, ha="center", va="center", clip_on=True, zorder=5, in_layout=False
+        )
