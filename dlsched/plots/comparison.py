@@ -21,6 +21,7 @@ __all__ = ["COLOURS", "Point", "draw_comparison"]
 Kind = Literal["exact", "heuristic", "foreign"]
 MARKERS: dict[Kind, str] = {"exact": "o", "heuristic": "s", "foreign": "D"}
 ROUNDING = 1e-6  # a ratio this far under 1 is a solver's rounding; further under it is an error
+COLUMNS = (38, 72)  # points from the axes to the right ends of the figures beside them
 QUARTILES_FROM = 4  # answers from which the middle half of them is marked
 
 
@@ -103,7 +104,7 @@ def draw_comparison(
 
 
 def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Mapping[str, str]) -> None:
-    """One row a method, one mark an instance; behind them from the least to the largest, and the middle half."""
+    """One row a method, one mark an instance; below them from the least to the largest, and the middle half."""
     ratios = {
         method: [max(point.ratio, 1.0) for point in row.values() if point.ratio is not None]
         for method, row in rows.items()
@@ -113,23 +114,26 @@ def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Ma
     )
     # The usual order is by the median; a method that often has no answer would look good by those that it has.
     axis_from_one(
-        axes, max((ratio for row in ratios.values() for ratio in row), default=1.0), "ratio to the optimum", 0.03
+        axes,
+        max((ratio for row in ratios.values() for ratio in row), default=1.0),
+        "ratio to the optimum",
+        0.03,
     )
     shown = labels(order, 22)
     for y, method in enumerate(order):
         answered, colour = ratios[method], colours[method]
         if len(answered) > 1:
-            axes.hlines(y, min(answered), max(answered), color="black", lw=0.7, zorder=2)
+            axes.hlines(y + 0.27, min(answered), max(answered), color="black", lw=0.7, zorder=2)
         if len(answered) >= QUARTILES_FROM:
             low, _, high = quantiles(answered, n=4, method="inclusive")
-            axes.hlines(y, low, high, color="black", lw=3.0, zorder=2)
+            axes.hlines(y + 0.27, low, high, color="black", lw=2.4, zorder=2)
         if len(answered) > 1:
-            axes.vlines(median(answered), y - 0.42, y + 0.42, color="black", lw=1.2, zorder=4)
+            axes.vlines(median(answered), y + 0.1, y + 0.44, color="black", lw=1.2, zorder=4)
         for place, name in enumerate(instances):
             point = rows[method].get(name)
             if point is not None and point.ratio is not None:
                 # Multiples of the golden ratio spread any number of instances evenly over the height of the row.
-                spread = 0.6 * ((0.5 + place * 0.618034) % 1 - 0.5) if len(instances) > 1 else 0.0
+                spread = 0.4 * ((0.5 + place * 0.618034) % 1 - 0.8) if len(instances) > 1 else 0.0
                 face = "white" if point.ratio_is_upper_bound else colour
                 axes.plot(
                     max(point.ratio, 1.0),
@@ -142,8 +146,9 @@ def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Ma
                     zorder=3,
                 )
         _write(axes, y, answered, len(instances))
-    for x, text in ((1.02, "median\ngap"), (1.36, "no\nanswer")):
-        axes.text(x, 1.0, text, transform=axes.transAxes, va="bottom", fontsize="small")
+    for right, text in zip(COLUMNS, ("median\ngap", "no\nanswer"), strict=True):
+        where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": "small"}
+        axes.annotate(text, (1.0, 1.0), (right, 2), va="bottom", ha="right", **where)
     axes.set_yticks(range(len(order)), [shown[method] for method in order])
     axes.set_ylim(max(len(order), 4) - 0.4, -0.6)  # the first method on top, rows never taller than a quarter
     axes.grid(axis="x")
@@ -156,9 +161,20 @@ def _write(axes: "Axes", y: int, answered: Sequence[float], instances: int) -> N
     """Median gap and missing answers, in figures, beside the row."""
     missing = instances - len(answered)
     gap = f"{100 * (1 - 1 / median(answered)):.2g} %" if answered else "–"
-    where: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": "small"}
-    axes.text(1.02, y, gap, **where)
-    axes.text(1.36, y, f"{missing} of {instances}" if missing else "0", color="black" if missing else "0.6", **where)
+    for right, text, known in zip(
+        COLUMNS, (gap, f"{missing} of {instances}" if missing else "0"), (True, missing), strict=True
+    ):
+        axes.annotate(
+            text,
+            (1.0, y),
+            (right, 0),
+            xycoords=axes.get_yaxis_transform(),
+            textcoords="offset points",
+            fontsize="small",
+            color="black" if known else "0.6",
+            ha="right",
+            va="center",
+        )
 
 
 def _over(point: Point | None, best: float) -> float | None:
@@ -204,5 +220,5 @@ def _key(points: Sequence[Point], most: int) -> "list[Artist]":
             Line2D([], [], marker="|", ls="-", color="black", lw=0.7, ms=7, mew=1.2, label="median, least to largest")
         )
     if most >= QUARTILES_FROM:
-        key.append(Line2D([], [], color="black", lw=3.0, label="middle half of the instances"))
+        key.append(Line2D([], [], color="black", lw=2.4, label="middle half of the instances"))
     return key

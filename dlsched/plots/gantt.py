@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 PANELS = 4  # drawn, at most
 MOST_GPUS = 100_000  # more are no picture
-OUTLINED = 1500  # rectangles up to which each has an outline
 
 
 class Gang(NamedTuple):
@@ -52,7 +51,7 @@ class GangRow:
 
 
 def seats(gangs: Mapping[str, Gang], servers: Sequence[int]) -> dict[str, list[tuple[int, int]]]:
-    """Give each job runs (first GPU, how many) of all GPUs in a row; `servers` says how many each server has.
+    """Give each job runs (first GPU, how many) within servers; GPUs are counted over `servers`, which says how many each has.
 
     Two jobs share a GPU at no time, unless a server has too few: then those that are free the earliest are taken.
 
@@ -66,13 +65,14 @@ def seats(gangs: Mapping[str, Gang], servers: Sequence[int]) -> dict[str, list[t
     for job in sorted(gangs, key=lambda job: gangs[job].start_s):
         gang, runs = gangs[job], taken.setdefault(job, [])
         for server, count in sorted(gang.gpus.items()):
+            last = -2
             for place in _places(free_s[server], gang.start_s + slack_s, count):
                 free_s[server][place] = gang.end_s
-                first = firsts[server] + place
-                if runs and sum(runs[-1]) == first:
+                if place == last + 1:
                     runs[-1] = runs[-1][0], runs[-1][1] + 1
                 else:
-                    runs.append((first, 1))
+                    runs.append((firsts[server] + place, 1))
+                last = place
     return taken
 
 
@@ -115,12 +115,12 @@ def draw_gangs(
 
     def paint(axes: "Axes", row: GangRow, scene: Scene) -> Iterable[Box]:
         _draw_servers(axes, servers, panel_in)
-        return _draw_gangs(axes, row, servers, scene)
+        return _draw_gangs(axes, row, servers, scene, line=0.4 if 72 * panel_in / total >= 1.2 else 0.0)
 
     def key(scene: Scene) -> "Iterable[Artist]":
         from matplotlib.lines import Line2D
 
-        yield Line2D([], [], color="black", lw=0.5, label="between servers")
+        yield Line2D([], [], color="0.4", lw=0.5, label="between servers")
 
     return draw_timelines(
         rows,
@@ -128,7 +128,7 @@ def draw_gangs(
         arrivals_s=releases_s,
         arrival="release",
         paint=paint,
-        key=key if len(servers) > 1 else lambda scene: (),
+        key=key if 1 < len(servers) <= 72 * panel_in / 4 else lambda scene: (),
         panel_in=panel_in,
         most=PANELS,
         title=title,
@@ -141,8 +141,8 @@ def _draw_servers(axes: "Axes", servers: Mapping[str, int], panel_in: float) -> 
     bounds = np.concatenate(([0], np.cumsum(list(servers.values()))))
     total = int(bounds[-1])
     width = 0.5 if len(servers) <= 20 else 0.2
-    if len(servers) > 1:
-        axes.hlines(bounds[1:-1], 0, 1, transform=axes.get_yaxis_transform(), color="black", lw=width)
+    if 1 < len(servers) <= 72 * panel_in / 4:
+        axes.hlines(bounds[1:-1], 0, 1, transform=axes.get_yaxis_transform(), color="0.4", lw=width, zorder=0.5)
     axes.set_ylim(total, 0)
     if panel_in / len(servers) >= 0.11:
         shown = labels(servers, 10)
@@ -154,7 +154,7 @@ def _draw_servers(axes: "Axes", servers: Mapping[str, int], panel_in: float) -> 
         axes.set_ylabel(f"GPUs of\n{len(servers):,} servers")
 
 
-def _draw_gangs(axes: "Axes", row: GangRow, servers: Mapping[str, int], scene: Scene) -> list[Box]:
+def _draw_gangs(axes: "Axes", row: GangRow, servers: Mapping[str, int], scene: Scene, *, line: float) -> list[Box]:
     """One rectangle a job and run of adjacent GPUs."""
     from matplotlib.collections import PolyCollection
 
@@ -164,7 +164,6 @@ def _draw_gangs(axes: "Axes", row: GangRow, servers: Mapping[str, int], scene: S
         left, right = scene.x(gang.start_s), scene.x(gang.end_s)
         boxes += [Box(job, left, right, first, first + count) for first, count in runs]
     corners = [((b.left, b.bottom), (b.right, b.bottom), (b.right, b.top), (b.left, b.top)) for b in boxes]
-    few = len(boxes) <= OUTLINED
     colours = [scene.colour(box.job) for box in boxes]
-    axes.add_collection(PolyCollection(corners, facecolors=colours, edgecolors="white", linewidths=0.4 if few else 0.1))
+    axes.add_collection(PolyCollection(corners, facecolors=colours, edgecolors="white", linewidths=line))
     return boxes

@@ -66,20 +66,22 @@ def hues(groups: Sequence[Sequence[str]]) -> dict[str, str]:
 
 
 def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]]) -> None:
-    """Draw one step curve a group, the best on top."""
+    """Draw one step curve a group; where they lie on one another the better ones are wider."""
     profiles = [performance_profile(_rounded(ratios[group[0]])) for group in groups]
-    end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known objective")
+    end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known")
     colours = hues(groups)
-    for place, (group, (taus, fractions)) in reversed([*enumerate(zip(groups, profiles, strict=True))]):
-        own = place < len(HUES)
+    of = min(len(groups), len(HUES))
+    for place, (group, (taus, fractions)) in enumerate(zip(groups, profiles, strict=True)):
+        own = place < of
         axes.step(
             [*taus, end],
             [*fractions, fractions[-1]],
             linestyle=DASHES[place] if own else "-",
             where="post",
             color=colours[group[0]],
-            lw=1.5 if own else 0.7,
+            lw=1.2 + 0.6 * (of - 1 - place) if own else 0.7,
             clip_on=False,
+            solid_capstyle="butt",
             zorder=3 if own else 2,
         )
     axes.set_ylim(0, 1.03)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, text_size
-from dlsched.plots.palette import SEQUENCE, ink_on
+from dlsched.plots.palette import SEQUENCE, VERMILLION, ink_on
 from dlsched.plots.timeline import require_rows
 from dlsched.plots.words import equal_names, figure_text, labels, plain
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 PANELS = 4  # drawn, at most
 MOST_JOBS = 200  # drawn, at most
 MOST_COLUMNS = 500  # more slots are averaged
-ARRIVAL = "#D55E00"
+DOT_IN_POINTS = 4.0  # least size of a cell with a dot
+ARRIVAL = VERMILLION
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,11 @@ def draw_slots(
     narrow = width_in < NARROW_IN
     across = 1 if narrow or len(groups) == 1 else 2
     down = math.ceil(len(groups) / across)
-    panel_in = min(max(0.13 * len(jobs), 0.5), 2.6)
+    panel_in = min(max(0.13 * len(jobs), 0.5), 2.6 if down > 1 else 5.2)
+    # A cell's size in points, roughly: too small for a dot is too small for it to be in the key.
+    dotted = min(60 * width_in / across / slots, 72 * panel_in / len(jobs)) >= DOT_IN_POINTS and any(
+        servers > 1 for group in groups for held in group[0].rings.values() for _, servers in held.values()
+    )
     with canvas(path, width_in, down * (panel_in + 0.42) + 0.75) as figure:
         panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel().tolist()
         for axes in panels[len(groups) :]:
@@ -107,7 +112,7 @@ def draw_slots(
                 interpolation="nearest",
                 extent=(0.5, slots + 0.5, len(jobs) - 0.5, -0.5),
             )
-            name = equal_names([row.method for row in group], int(width_in * (10 if narrow else 9) / across) - 14)
+            name = equal_names([row.method for row in group], int(width_in / across / (0.058 if narrow else 0.07)) - 16)
             axes.set_title(f"{name}: utility {figure_text(group[0].utility)}")
             _mark_arrivals(axes, jobs, arrivals)
         _label(figure, panels[: len(groups)], jobs, slots, len(arrivals), panel_in, across)
@@ -115,12 +120,12 @@ def draw_slots(
         bar.set_label("workers" if columns == slots else f"workers, means over {slots / columns:g} slots")
         bar.locator = _whole()
         bar.update_ticks()
-        _explain(figure, rows, groups, slots == columns)
+        _explain(figure, rows, groups, dotted)
         if title is not None:
             figure.suptitle(plain(title) if len(title) <= 80 else f"{plain(title[:79])}…")
         figure.draw_without_rendering()
         for axes, group in zip(panels, groups, strict=False):
-            _write(axes, jobs, group[0], most, text_size(width_in) - 1.5)
+            _write(axes, jobs, group[0], most, text_size(width_in) - 1.5, dotted)
     return Path(path)
 
 
@@ -167,14 +172,14 @@ def _label(
         axes.set_xlabel("slot")
 
 
-def _explain(figure: "Figure", rows: Sequence[SlotRow], groups: Sequence[Sequence[SlotRow]], single: bool) -> None:
+def _explain(figure: "Figure", rows: Sequence[SlotRow], groups: Sequence[Sequence[SlotRow]], dotted: bool) -> None:
     from matplotlib.lines import Line2D
 
     key = [Line2D([], [], ls="none", marker="|", ms=8, mew=1.4, color=ARRIVAL, label="arrival")]
-    if single:
+    if dotted:
         key.append(Line2D([], [], ls="none", marker="o", ms=2.5, color="black", label="ring on several servers"))
     left_out = len(rows) - sum(map(len, groups))
-    note = f"{left_out} methods of less utility are not drawn" if left_out else None
+    note = f"Of less utility and not drawn: {left_out} of {len(rows)} methods." if left_out else None
     figure.legend(
         handles=key,
         loc="outside lower left",
@@ -186,7 +191,7 @@ def _explain(figure: "Figure", rows: Sequence[SlotRow], groups: Sequence[Sequenc
     )
 
 
-def _write(axes: "Axes", jobs: Sequence[str], row: SlotRow, most: float, size: float) -> None:
+def _write(axes: "Axes", jobs: Sequence[str], row: SlotRow, most: float, size: float, dotted: bool) -> None:
     """The number of workers in every cell with room for it, and a dot where the ring is on several servers."""
     import matplotlib
     from matplotlib.colors import to_hex
@@ -195,13 +200,17 @@ def _write(axes: "Axes", jobs: Sequence[str], row: SlotRow, most: float, size: f
     (left, top), (right, bottom) = scale * axes.transData.transform([(0, 0), (1, 1)])
     wide, high = abs(right - left), abs(bottom - top)
     written = wide >= 1.5 * size and high >= 1.1 * size
-    dotted = wide >= 3 and high >= 3
+    if written:
+        axes.hlines(np.arange(len(jobs) - 1) + 0.5, *axes.get_xlim(), color="white", lw=0.6)
+        axes.vlines(np.arange(1, axes.get_xlim()[1] - 0.5) + 0.5, len(jobs) - 0.5, -0.5, color="white", lw=0.6)
     colours = matplotlib.colormaps[SEQUENCE]
     for place, job in enumerate(jobs):
         for slot, (workers, servers) in row.rings.get(job, {}).items():
             ink = ink_on(to_hex(colours(workers / most)))
             if written:
-                axes.text(slot, place, f"{workers}", color=ink, size=size, ha="center", va="center", in_layout=False)
+                axes.text(
+                    slot, place, f"{workers}", color=ink, size=size, ha="center", va="center_baseline", in_layout=False
+                )
             if dotted and servers > 1:
                 x = slot + (0.5 - 2.2 / wide if written else 0.0)
                 axes.plot(x, place - (0.5 - 2.2 / high if written else 0.0), "o", ms=1.5, color=ink, mew=0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PANELS = 6  # drawn, at most
 OUTLINED = 400  # moments under which the areas of the jobs are told apart by a line too
-HATCHED = 300  # pauses up to which each is hatched where it is; more are ticks at the bottom
+HATCHED = 40  # pauses up to which each is hatched where it is; more are ticks at the bottom
 
 
 @dataclass(frozen=True)
@@ -95,21 +95,20 @@ def draw_streams(
     """
     if units < 1:
         raise ValueError(f"units: found {units}, allowed: at least 1")
-    pauses = [pause for row in rows for pause in row.pauses().values()]
-    restarts, paused = any(map(len, pauses)), any((pause[:, 1] > pause[:, 0]).any() for pause in pauses)
+    marks: set[str] = set()  # what the panels turn out to show
     averaged = any(len(_moments(row)) > STEPS + 1 for row in rows)
 
     def paint(axes: "Axes", row: StreamRow, scene: Scene) -> Iterable[Box]:
-        boxes = _draw_units(axes, row, scene)
+        boxes = _draw_units(axes, row, scene, marks)
         axes.axhline(units, color="black", lw=0.8, clip_on=False)
         axes.set_ylim(0, units)
-        marks = [0, units] if units % 2 else [0, units // 2, units]
-        axes.set_yticks(marks, [f"{mark:,}" for mark in marks])
+        levels = [0, units] if units % 2 else [0, units // 2, units]
+        axes.set_yticks(levels, [f"{level:,}" for level in levels])
         axes.set_ylabel("units held")
         return boxes
 
     def key(scene: Scene) -> "Iterable[Artist]":
-        return _key(units, restarts, paused, averaged)
+        return _key(units, marks, averaged)
 
     return draw_timelines(
         rows,
@@ -131,7 +130,7 @@ def _moments(row: StreamRow) -> Vector:
     return np.unique(np.concatenate(times)) if times else np.zeros(0)
 
 
-def _draw_units(axes: "Axes", row: StreamRow, scene: Scene) -> list[Box]:
+def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> list[Box]:
     """The jobs on one another, the grey ones lowest; return where they lie."""
     edges = step_edges(_moments(row))
     if len(edges) < 2:
@@ -154,12 +153,15 @@ def _draw_units(axes: "Axes", row: StreamRow, scene: Scene) -> list[Box]:
         axes.stairs(above, x, baseline=below, fill=True, fc=colour, ec="white", lw=0.4 if few else 0.0)
         if hatched and len(pauses[job]):
             idle = np.where(held_units(pauses[job], edges) > 0, above, np.nan)
+            marks |= {"pause"} if not np.isnan(idle).all() else set()
             axes.stairs(idle, x, baseline=below, fill=True, fc="none", ec="black", hatch="//////", lw=0.0)
             at = np.searchsorted(edges, pauses[job][:, 0])
-            axes.vlines(x[at], below[at], above[at], color="black", lw=0.8, zorder=3)
+            axes.vlines(x[at], below[at], above[at], color="black", lw=0.6, zorder=3)
         if few:
             boxes += _boxes(job, x, below, above)
         below = below + units
+    if any(map(len, pauses.values())):
+        marks.add("restart")
     if not hatched:
         starts = np.concatenate([table[:, 0] for table in pauses.values()])
         span = scene.last_s - scene.first_s
@@ -182,14 +184,14 @@ def _boxes(job: str, x: Vector, below: Vector, above: Vector) -> list[Box]:
     return found
 
 
-def _key(units: int, restarts: bool, paused: bool, averaged: bool) -> "Iterable[Artist]":
+def _key(units: int, marks: set[str], averaged: bool) -> "Iterable[Artist]":
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     yield Line2D([], [], color="black", lw=0.8, label=f"capacity: {units:,}")
-    if restarts:
+    if "restart" in marks:
         yield Line2D([], [], ls="none", marker="|", ms=7, color="black", label="restart")
-    if paused:
+    if "pause" in marks:
         yield Patch(fc="white", ec="black", hatch="//////", lw=0.0, label="pause of a restart")
     if averaged:
         yield Line2D([], [], ls="none", label=f"means over {STEPS:,} steps")

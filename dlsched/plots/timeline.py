@@ -29,6 +29,7 @@ Vector = NDArray[np.float64]
 SAME = 1e-6  # of the time that is shown: panels that differ by less are equal
 LOG_BEYOND = 20  # largest over least flow time from which their axis is logarithmic
 STEPS = 2000  # of a step function that is drawn, at most
+MOST_NARROW = 4  # panels in a narrow figure
 LINED = 12  # jobs up to which a dotted line marks every arrival in every panel too
 
 
@@ -155,26 +156,35 @@ def draw_timelines(
     what the family calls it. At most `most` panels of `panel_in` inches are drawn, those of least mean flow time.
     """
     require_rows([row.method for row in rows])
-    held = [table for row in rows for table in row.held().values() if len(table)]
-    moments = [*arrivals_s.values(), *(float(table[:, 0].min()) for table in held)]
-    first_s = min(moments, default=0.0)
-    last_s = max([*arrivals_s.values(), *(float(table[:, 1].max()) for table in held)], default=first_s)
-    last_s = last_s if last_s > first_s else first_s + 1.0
+    narrow = width_in < NARROW_IN
+    most = min(most, MOST_NARROW) if narrow else most
+    first_s, last_s = _span(rows, arrivals_s)
     groups = equal_rows(rows, last_s - first_s)
     drawn = [group[0] for group in groups[:most]]
+    first_s, last_s = _span(drawn, arrivals_s)
     jobs = list(dict.fromkeys([*arrivals_s, *(job for row in drawn for job in row.held())]))
     scene = Scene(
         dict(zip(largest_jobs(drawn), HUES, strict=False)), labels(jobs), first_s, last_s, *time_unit(last_s - first_s)
     )
-    narrow = width_in < NARROW_IN
     names = [
         equal_names([row.method for row in group], int(width_in * (7 if narrow else 9))) for group in groups[:most]
     ]
-    heights = [panel_in + 0.13 * (name.count("\n") + 1) for name in names]
-    strip = 0.16 if arrivals_s else 0.0
-    notes = f"{len(rows) - sum(map(len, groups[:most]))} methods of longer mean flow time are not drawn"
-    with canvas(path, width_in, sum(heights) + strip + (1.5 if narrow else 1.15)) as figure:
-        grid = figure.add_gridspec(len(drawn) + 1, 2, width_ratios=(1.7, 1), height_ratios=[strip + 0.08, *heights])
+    headings_in = sum(0.06 + 0.125 * (name.count("\n") + 1) for name in names)
+    levels = _levels(scene, arrivals_s, width_in)
+    strip = 0.02 + 0.08 * max(levels.values(), default=0) + (0.14 if arrivals_s else 0.0)
+    notes = []
+    if len(jobs) > len(scene.colours):
+        notes.append(f"The {len(scene.colours)} jobs that hold the most have colours; all others are grey.")
+    if len(groups) > most:
+        notes.append(
+            f"Of longer mean flow time and not drawn: {len(rows) - sum(map(len, groups[:most]))} of {len(rows)} methods."
+        )
+    with canvas(
+        path, width_in, len(drawn) * (panel_in + 0.1) + headings_in + strip + (1.7 if narrow else 1.3)
+    ) as figure:
+        grid = figure.add_gridspec(
+            len(drawn) + 1, 2, width_ratios=(1.7, 1), height_ratios=[strip, *[panel_in] * len(drawn)]
+        )
         panels = _panels(figure, [grid[place + 1, 0] for place in range(len(drawn))])
         boxes = [[*paint(axes, row, scene)] for axes, row in zip(panels, drawn, strict=True)]
         for axes, name in zip(panels, names, strict=True):
@@ -185,9 +195,13 @@ def draw_timelines(
             f"time since the first {arrival} ({scene.unit})" if arrivals_s else f"time ({scene.unit})"
         )
         if arrivals_s:
-            _mark_arrivals(figure.add_subplot(grid[0, 0], sharex=panels[-1]), panels, scene, arrivals_s, arrival)
-        _draw_flows(_panels(figure, [grid[place + 1, 1] for place in range(len(drawn))]), drawn)
-        _explain(figure, [*_job_key(scene, jobs, drawn), *key(scene)], notes if len(groups) > most else None, narrow)
+            _mark_arrivals(
+                figure.add_subplot(grid[0, 0], sharex=panels[-1]), panels, scene, arrivals_s, levels, arrival
+            )
+        _draw_flows(
+            _panels(figure, [grid[place + 1, 1] for place in range(len(drawn))]), drawn, "\n" if narrow else " "
+        )
+        _explain(figure, [*_job_key(scene, jobs, drawn), *key(scene)], notes, narrow)
         if title is not None:
             figure.suptitle(plain(title) if len(title) <= 80 else f"{plain(title[:79])}…")
         figure.draw_without_rendering()  # puts everything in its place, so that what fits is known
@@ -205,27 +219,50 @@ def _panels(figure: "Figure", cells: "Sequence[SubplotSpec]") -> "list[Axes]":
     return [*above, last]
 
 
+def _span(rows: Sequence[Row], arrivals_s: Mapping[str, float]) -> tuple[float, float]:
+    """First and last moment of the arrivals and of what the rows hold; a second apart where they are equal."""
+    held = [table for row in rows for table in row.held().values() if len(table)]
+    first_s = min([*arrivals_s.values(), *(float(table[:, 0].min()) for table in held)], default=0.0)
+    last_s = max([*arrivals_s.values(), *(float(table[:, 1].max()) for table in held)], default=first_s)
+    return first_s, last_s if last_s > first_s else first_s + 1.0
+
+
+def _levels(scene: Scene, arrivals_s: Mapping[str, float], width_in: float) -> dict[str, int]:
+    """How high the triangle of each job with a colour lies, so that none hides another that arrives at about its time."""
+    apart_s = (scene.last_s - scene.first_s) * 0.11 / width_in
+    levels: dict[str, int] = {}
+    for job in sorted((job for job in scene.colours if job in arrivals_s), key=lambda job: arrivals_s[job]):
+        near = {levels[other] for other in levels if arrivals_s[job] - arrivals_s[other] < apart_s}
+        levels[job] = next(level for level in range(len(near) + 1) if level not in near)
+    return levels
+
+
 def _mark_arrivals(
-    axes: "Axes", panels: "Sequence[Axes]", scene: Scene, arrivals_s: Mapping[str, float], word: str
+    axes: "Axes",
+    panels: "Sequence[Axes]",
+    scene: Scene,
+    arrivals_s: Mapping[str, float],
+    levels: Mapping[str, int],
+    word: str,
 ) -> None:
     """A triangle for every job with a colour, a tick for every other one; of few jobs a line through all panels too."""
     axes.axis("off")
-    axes.set_ylim(0, 1)
+    top = max(levels.values(), default=0) + 1.0
+    axes.set_ylim(0, top)
     others = np.array([when_s for job, when_s in arrivals_s.items() if job not in scene.colours])
     if len(others):
         places = np.unique(np.round((others - scene.first_s) / (scene.last_s - scene.first_s) * STEPS) / STEPS)
-        axes.vlines(places * scene.x(scene.last_s), 0.0, 0.55, color=FAINT, lw=0.6, clip_on=False)
-    for job, colour in scene.colours.items():
-        if job in arrivals_s:
-            x = scene.x(arrivals_s[job])
-            axes.plot(x, 0.3, "v", ms=4.5, mfc=colour, mec="black", mew=0.4, clip_on=False, zorder=4)
-    axes.set_title(f"{word}s", y=0.5)
+        axes.vlines(places * scene.x(scene.last_s), 0.0, 0.7, color=FAINT, lw=0.6, clip_on=False)
+    for job, level in levels.items():
+        x, colour = scene.x(arrivals_s[job]), scene.colours[job]
+        axes.plot(x, level + 0.4, "v", ms=4.5, mfc=colour, mec="black", mew=0.4, clip_on=False, zorder=4)
+    axes.set_title(f"{word}s")
     for panel in panels if len(arrivals_s) <= LINED else ():
         for when_s in arrivals_s.values():
             panel.axvline(scene.x(when_s), color="0.35", lw=0.6, ls=(0, (1, 2)), zorder=3)
 
 
-def _draw_flows(panels: "Sequence[Axes]", rows: Sequence[Row]) -> None:
+def _draw_flows(panels: "Sequence[Axes]", rows: Sequence[Row], break_: str) -> None:
     """In each panel the fraction of jobs within each flow time: its own method black, the others grey."""
     flows = [np.sort(np.asarray(row.flow_times_s, float)) for row in rows]
     unit, unit_s = time_unit(max(map(mean_flow_s, rows)))
@@ -251,10 +288,10 @@ def _draw_flows(panels: "Sequence[Axes]", rows: Sequence[Row]) -> None:
         axes.step(*own, where="post", color="black", lw=1.1)
         axes.set_ylim(0, 1.04)
         axes.set_yticks([0, 1])
+        axes.set_ylabel("fraction\nof jobs")
         axes.set_title(f"mean {figure_text(mean_flow_s(row) / unit_s)} {unit}")
     panels[-1].set_xlim(start, end)
-    panels[-1].set_xlabel(f"flow time ({unit}{', log scale' if logarithmic else ''})")
-    panels[len(panels) // 2].set_ylabel("fraction of jobs")
+    panels[-1].set_xlabel(f"flow time{break_}({unit}, log scale)" if logarithmic else f"flow time ({unit})")
 
 
 def _job_key(scene: Scene, jobs: Sequence[str], rows: Sequence[Row]) -> "Iterable[Artist]":
@@ -265,14 +302,14 @@ def _job_key(scene: Scene, jobs: Sequence[str], rows: Sequence[Row]) -> "Iterabl
     for job, colour in scene.colours.items():
         yield Patch(fc=colour, ec="none", label=scene.labels[job])
     if len(jobs) > len(scene.colours):
-        yield Patch(fc=OTHERS, ec="none", label=f"{len(jobs) - len(scene.colours):,} other jobs, of less held")
+        yield Patch(fc=OTHERS, ec="none", label=f"other jobs: {len(jobs) - len(scene.colours):,}")
     if len(rows) > 1:
         yield Line2D([], [], color="black", lw=1.1, label="this method")
         yield Line2D([], [], color=FAINT, lw=0.6, label="the others")
 
 
-def _explain(figure: "Figure", handles: "Sequence[Artist]", note: str | None, narrow: bool) -> None:
-    title = None if note is None else textwrap.fill(note, 50 if narrow else 110)
+def _explain(figure: "Figure", handles: "Sequence[Artist]", notes: Sequence[str], narrow: bool) -> None:
+    title = "\n".join(textwrap.fill(note, 52 if narrow else 110) for note in notes) or None
     columns = 2 if narrow else 4
     figure.legend(
         handles=handles,

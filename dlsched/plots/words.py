@@ -73,7 +73,7 @@ def equal_names(names: Sequence[str], letters: int, lines: int = 2) -> str:
     for count in range(len(shown), 0, -1):
         rest = len(shown) - count
         text = " = ".join([*shown[:count], *([f"{rest} more"] if rest else [])])
-        wrapped = textwrap.wrap(text, letters, break_long_words=False)
+        wrapped = textwrap.wrap(text, letters, break_long_words=False, break_on_hyphens=False)
         if len(wrapped) <= lines:
             return "\n".join(wrapped)
     return f"{short(shown[0], letters)}" + (f"\n= {len(shown) - 1} more" if len(shown) > 1 else "")
@@ -99,9 +99,9 @@ def ticks(least: float, largest: float) -> list[float]:
 
 
 def figure_text(number: float) -> str:
-    """Three digits, or all digits before the point where these are more.
+    """Four digits, or all digits before the point where these are more.
 
-    >>> figure_text(1234.5), figure_text(0.12345)
-    ('1,234', '0.123')
+    >>> figure_text(12345.6), figure_text(0.123456)
+    ('12,346', '0.1235')
     """
-    return f"{number:,.0f}" if 100 <= number < 1e15 else f"{number:.3g}"
+    return f"{number:,.0f}" if 1000 <= number < 1e15 else f"{number:.4g}"
