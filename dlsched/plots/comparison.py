@@ -7,10 +7,10 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, text_size
+from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, text_size
 from dlsched.plots.palette import COLOURS, DASHES, FAINT, HUES
 from dlsched.plots.profile import axis_from_one, draw_profiles, equal_curves, hues
-from dlsched.plots.words import equal_names, labels, plain
+from dlsched.plots.words import equal_names, labels
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -98,8 +98,7 @@ def draw_comparison(
             loc="outside lower left",
             ncols=1 if narrow else 2,
         )
-        if title is not None:
-            figure.suptitle(plain(title) if len(title) <= 80 else f"{plain(title[:79])}…")
+        headline(figure, title)
     return Path(path)
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dlsched.plots.words import short
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -38,6 +40,18 @@ def require_width(width_in: float) -> None:
 def text_size(width_in: float) -> float:
     """Size of the text in points; a paper's own is 9 or 10."""
     return 7.0 if width_in < NARROW_IN else 8.0
+
+
+def headline(figure: "Figure", title: str | None) -> None:
+    """Write the title, as much of it as the figure is wide."""
+    if title is not None:
+        figure.suptitle(short(title, int(9 * figure.get_figwidth())))
+
+
+def settle(figure: "Figure") -> None:
+    """Put everything in its place for good, so that what fits into a panel is known and holds when it is written."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
 
 
 @contextmanager

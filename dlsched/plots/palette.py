@@ -9,7 +9,7 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", 
 HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 COLOURS = (*HUES, "#000000")
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1, 1, 1)))
-OTHERS = "#D9D9D9"  # areas of the jobs without a hue
+OTHERS = "#C8C8C8"  # areas of the jobs without a hue
 FAINT = "#9A9A9A"  # curves and marks without a hue
 SEQUENCE = "Blues"  # of amounts: light is little, dark is much
 

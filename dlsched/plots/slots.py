@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, text_size
+from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, settle, text_size
 from dlsched.plots.palette import SEQUENCE, VERMILLION, ink_on
 from dlsched.plots.timeline import require_rows
-from dlsched.plots.words import equal_names, figure_text, labels, plain
+from dlsched.plots.words import equal_names, figure_text, labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,9 +121,8 @@ def draw_slots(
         bar.locator = _whole()
         bar.update_ticks()
         _explain(figure, rows, groups, dotted)
-        if title is not None:
-            figure.suptitle(plain(title) if len(title) <= 80 else f"{plain(title[:79])}…")
-        figure.draw_without_rendering()
+        headline(figure, title)
+        settle(figure)
         for axes, group in zip(panels, groups, strict=False):
             _write(axes, jobs, group[0], most, text_size(width_in) - 1.5, dotted)
     return Path(path)

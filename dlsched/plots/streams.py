@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PANELS = 6  # drawn, at most
-OUTLINED = 400  # moments under which the areas of the jobs are told apart by a line too
+APART = 400  # moments under which each job without a colour has its own place
+OUTLINED = 120  # moments under which the areas of the jobs are told apart by a line too
 HATCHED = 40  # pauses up to which each is hatched where it is; more are ticks at the bottom
 
 
@@ -136,7 +137,7 @@ def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> 
     if len(edges) < 2:
         return []
     held, pauses = row.held(), row.pauses()
-    few = len(edges) < OUTLINED
+    few = len(edges) < APART
     rest = [job for job in held if job not in scene.colours]
     layers = (
         [(job, held[job]) for job in rest] if few else [("", np.concatenate([held[job] for job in rest]))] * bool(rest)
@@ -150,7 +151,9 @@ def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> 
         units = held_units(table, edges)
         above = np.where(units > 0, below + units, np.nan)  # nothing is drawn where it is not a number
         colour = scene.colour(job)
-        axes.stairs(above, x, baseline=below, fill=True, fc=colour, ec="white", lw=0.4 if few else 0.0)
+        axes.stairs(
+            above, x, baseline=below, fill=True, fc=colour, ec="white", lw=0.4 if len(edges) < OUTLINED else 0.0
+        )
         if hatched and len(pauses[job]):
             idle = np.where(held_units(pauses[job], edges) > 0, above, np.nan)
             marks |= {"pause"} if not np.isnan(idle).all() else set()

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.plots.figure import NARROW_IN, canvas, text_size
+from dlsched.plots.figure import NARROW_IN, canvas, headline, settle, text_size
 from dlsched.plots.palette import FAINT, HUES, OTHERS, ink_on
-from dlsched.plots.words import equal_names, figure_text, labels, plain, ticks, time_unit
+from dlsched.plots.words import equal_names, figure_text, labels, ticks, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -202,9 +202,8 @@ def draw_timelines(
             _panels(figure, [grid[place + 1, 1] for place in range(len(drawn))]), drawn, "\n" if narrow else " "
         )
         _explain(figure, [*_job_key(scene, jobs, drawn), *key(scene)], notes, narrow)
-        if title is not None:
-            figure.suptitle(plain(title) if len(title) <= 80 else f"{plain(title[:79])}…")
-        figure.draw_without_rendering()  # puts everything in its place, so that what fits is known
+        headline(figure, title)
+        settle(figure)
         for axes, of_panel in zip(panels, boxes, strict=True):
             _name_jobs(axes, of_panel, scene, text_size(width_in) - 1)
     return Path(path)
@@ -212,11 +211,11 @@ def draw_timelines(
 
 def _panels(figure: "Figure", cells: "Sequence[SubplotSpec]") -> "list[Axes]":
     """Axes below one another that share their x axis, whose numbers stand at the last."""
-    last = figure.add_subplot(cells[-1])
-    above = [figure.add_subplot(cell, sharex=last) for cell in cells[:-1]]
-    for axes in above:
+    first = figure.add_subplot(cells[0])
+    panels = [first, *(figure.add_subplot(cell, sharex=first) for cell in cells[1:])]
+    for axes in panels[:-1]:
         axes.tick_params(axis="x", labelbottom=False)
-    return [*above, last]
+    return panels
 
 
 def _span(rows: Sequence[Row], arrivals_s: Mapping[str, float]) -> tuple[float, float]:

@@ -74,7 +74,7 @@ def equal_names(names: Sequence[str], letters: int, lines: int = 2) -> str:
         rest = len(shown) - count
         text = " = ".join([*shown[:count], *([f"{rest} more"] if rest else [])])
         wrapped = textwrap.wrap(text, letters, break_long_words=False, break_on_hyphens=False)
-        if len(wrapped) <= lines:
+        if len(wrapped) <= lines and max(map(len, wrapped)) <= letters:
             return "\n".join(wrapped)
     return f"{short(shown[0], letters)}" + (f"\n= {len(shown) - 1} more" if len(shown) > 1 else "")
 
