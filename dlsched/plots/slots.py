@@ -88,6 +88,7 @@ def draw_slots(
     narrow = width_in < NARROW_IN
     across = 1 if narrow or len(groups) == 1 else 2
     down = math.ceil(len(groups) / across)
+    letters = int(0.8 * width_in / across / (0.058 if narrow else 0.07)) - 14  # what a panel is wide, less the utility
     panel_in = min(max(0.13 * len(jobs), 0.5), 2.6 if down > 1 else 5.2)
     # A cell's size in points, roughly: too small for a dot is too small for it to be in the key.
     dotted = min(60 * width_in / across / slots, 72 * panel_in / len(jobs)) >= DOT_IN_POINTS and any(
@@ -112,7 +113,7 @@ def draw_slots(
                 interpolation="nearest",
                 extent=(0.5, slots + 0.5, len(jobs) - 0.5, -0.5),
             )
-            name = equal_names([row.method for row in group], int(width_in / across / (0.058 if narrow else 0.07)) - 16)
+            name = equal_names([row.method for row in group], letters)
             axes.set_title(f"{name}: utility {figure_text(group[0].utility)}")
             _mark_arrivals(axes, jobs, arrivals)
         _label(figure, panels[: len(groups)], jobs, slots, len(arrivals), panel_in, across)
