@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, text_size
 from dlsched.plots.palette import COLOURS, DASHES, FAINT, HUES
 from dlsched.plots.profile import axis_from_one, draw_profiles, equal_curves, hues
-from dlsched.plots.words import equal_names, labels
+from dlsched.plots.words import equal_names, labels, short
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -153,7 +153,7 @@ def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Ma
     axes.grid(axis="x")
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
-    axes.set_title(f"{len(instances)} instance{'s' * (len(instances) > 1)}")
+    axes.set_title(f"{len(instances)} instances" if len(instances) > 1 else short(instances[0]))
 
 
 def _write(axes: "Axes", y: int, answered: Sequence[float], instances: int) -> None:

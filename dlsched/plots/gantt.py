@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dlsched.plots.figure import PAGE_IN
-from dlsched.plots.timeline import SAME, Box, Scene, Vector, draw_timelines, require_flows
+from dlsched.plots.flows import Vector, require_flows
+from dlsched.plots.timeline import SAME, Box, Scene, draw_timelines
 from dlsched.plots.words import labels
 
 if TYPE_CHECKING:

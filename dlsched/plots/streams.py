@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.plots.figure import PAGE_IN
-from dlsched.plots.timeline import STEPS, Box, Scene, Vector, draw_timelines, require_flows
+from dlsched.plots.flows import STEPS, Vector, require_flows
+from dlsched.plots.timeline import Box, Scene, draw_timelines
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -4,20 +4,19 @@ Methods whose panels would be equal share one, headed ``a = b``. Panels stand in
 that hold the most have a colour each, the same in every panel; all others are grey. Whatever is left out is said.
 """
 
-import math
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dlsched.plots.figure import NARROW_IN, canvas, headline, settle, text_size
+from dlsched.plots.flows import STEPS, Row, Vector, draw_flows, mean_flow_s
 from dlsched.plots.palette import FAINT, HUES, OTHERS, ink_on
-from dlsched.plots.words import equal_names, figure_text, labels, ticks, time_unit
+from dlsched.plots.words import equal_names, labels, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -25,27 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
-Vector = NDArray[np.float64]
 SAME = 1e-6  # of the time that is shown: panels that differ by less are equal
-LOG_BEYOND = 20  # largest over least flow time from which their axis is logarithmic
-STEPS = 2000  # of a step function that is drawn, at most
 MOST_NARROW = 4  # panels in a narrow figure
 LINED = 12  # jobs up to which a dotted line marks every arrival in every panel too
-
-
-class Row(Protocol):
-    """What one method made of an instance, to be drawn over time."""
-
-    @property
-    def method(self) -> str:
-        """Name of the method."""
-
-    @property
-    def flow_times_s(self) -> Sequence[float]:
-        """Seconds from arrival to end of each job."""
-
-    def held(self) -> dict[str, Vector]:
-        """(start in s, end in s, amount held, ...) by job, one line a period."""
 
 
 class Box(NamedTuple):
@@ -81,15 +62,6 @@ class Scene:
 AnyRow = TypeVar("AnyRow", bound=Row)
 
 
-def require_flows(method: str, flow_times_s: Sequence[float]) -> None:
-    """Refuse flow times that are none, negative or no numbers (ValueError)."""
-    if not len(flow_times_s):
-        raise ValueError(f"flow_times_s: found none for {method}, allowed: one a job, at least one")
-    for flow_s in flow_times_s:
-        if not 0 <= flow_s < math.inf:
-            raise ValueError(f"flow_times_s: found {flow_s} for {method}, allowed: finite, >= 0")
-
-
 def require_rows(methods: Sequence[str]) -> None:
     """Refuse no rows, and two for one method (ValueError)."""
     if not methods:
@@ -97,11 +69,6 @@ def require_rows(methods: Sequence[str]) -> None:
     if len(set(methods)) < len(methods):
         twice = Counter(methods).most_common(1)[0][0]
         raise ValueError(f"rows: found two for method {twice!r}, allowed: one")
-
-
-def mean_flow_s(row: Row) -> float:
-    """Mean flow time in seconds."""
-    return math.fsum(row.flow_times_s) / len(row.flow_times_s)
 
 
 def largest_jobs(rows: Sequence[Row], most: int = len(HUES)) -> list[str]:
@@ -198,9 +165,7 @@ def draw_timelines(
             _mark_arrivals(
                 figure.add_subplot(grid[0, 0], sharex=panels[-1]), panels, scene, arrivals_s, levels, arrival
             )
-        _draw_flows(
-            _panels(figure, [grid[place + 1, 1] for place in range(len(drawn))]), drawn, "\n" if narrow else " "
-        )
+        draw_flows(_panels(figure, [grid[place + 1, 1] for place in range(len(drawn))]), drawn, "\n" if narrow else " ")
         _explain(figure, [*_job_key(scene, jobs, drawn), *key(scene)], notes, narrow)
         headline(figure, title)
         settle(figure)
@@ -259,38 +224,6 @@ def _mark_arrivals(
     for panel in panels if len(arrivals_s) <= LINED else ():
         for when_s in arrivals_s.values():
             panel.axvline(scene.x(when_s), color="0.35", lw=0.6, ls=(0, (1, 2)), zorder=3)
-
-
-def _draw_flows(panels: "Sequence[Axes]", rows: Sequence[Row], break_: str) -> None:
-    """In each panel the fraction of jobs within each flow time: its own method black, the others grey."""
-    flows = [np.sort(np.asarray(row.flow_times_s, float)) for row in rows]
-    unit, unit_s = time_unit(max(map(mean_flow_s, rows)))
-    largest = max(float(times[-1]) for times in flows) / unit_s
-    least = min((float(times[times > 0][0]) / unit_s for times in flows if times[-1] > 0), default=0.0)
-    start, end = 0.0, 1.05 * largest or 1.0
-    if logarithmic := largest > LOG_BEYOND * least > 0:
-        # A flow time of 0 or of nothing but rounding counts at the left end.
-        start, end = max(least / 1.1, largest / 1e6), 1.1 * largest
-        panels[-1].set_xscale("log")
-        marks = ticks(start, end)
-        panels[-1].set_xticks(marks, [f"{mark:g}" for mark in marks])
-        panels[-1].set_xticks([], minor=True)
-    curves = []
-    for times in flows:
-        ranks = np.unique(np.linspace(0, len(times) - 1, STEPS + 1).round().astype(int))
-        x = np.concatenate(([start], np.maximum(times[ranks] / unit_s, start), [end]))
-        curves.append((x, np.concatenate(([0.0], (ranks + 1) / len(times), [1.0]))))
-    for axes, row, own in zip(panels, rows, curves, strict=True):
-        for curve in curves:
-            if curve is not own:
-                axes.step(*curve, where="post", color=FAINT, lw=0.6, alpha=0.6)
-        axes.step(*own, where="post", color="black", lw=1.1)
-        axes.set_ylim(0, 1.04)
-        axes.set_yticks([0, 1])
-        axes.set_ylabel("fraction\nof jobs")
-        axes.set_title(f"mean {figure_text(mean_flow_s(row) / unit_s)} {unit}")
-    panels[-1].set_xlim(start, end)
-    panels[-1].set_xlabel(f"flow time{break_}({unit}, log scale)" if logarithmic else f"flow time ({unit})")
 
 
 def _job_key(scene: Scene, jobs: Sequence[str], rows: Sequence[Row]) -> "Iterable[Artist]":
