@@ -60,7 +60,7 @@ def test_profile_of_nothing_is_refused():
         [point(ratio=1.2, at_most=True), point(method="hull", ratio=1.5, at_most=True, kind="heuristic")],
         [point(ratio=1e6), point("b", ratio=1 + 1e-9, kind="foreign")],
         [point(method="_$x$_\x1b\n$\\frac{", ratio=1 - 1e-9), point("\ud800\u4e2d" * 40, method="m" * 300)],
-        grid(12, 60, uneven),
+        grid(8, 20, uneven),
     ],
     ids=["single", "no answers", "all optimal", "disjoint", "bounds only", "wide", "odd name", "large"],
 )
@@ -184,7 +184,7 @@ def test_width_of_a_paper(suffix, width_in, tmp_path):
 @pytest.mark.parametrize("width_in", [3.3, 7.0])
 def test_all_text_is_within_and_readable(width_in, tmp_path, drawn):
     """At both widths no text leaves the figure, and none is smaller than 5.5 points."""
-    draw_comparison(grid(12, 6, uneven), tmp_path / "figure.png", width_in=width_in, title="twelve methods")
+    draw_comparison(grid(12, 3, uneven), tmp_path / "figure.png", width_in=width_in, title="twelve methods")
     outside, small = strays(drawn[0])
     assert (outside, small) == ([], [])
 
