@@ -161,7 +161,7 @@ def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> 
             axes.stairs(idle, x, baseline=below, fill=True, fc="none", ec="black", hatch="//////", lw=0.0)
             at = np.searchsorted(edges, pauses[job][:, 0])
             axes.vlines(x[at], below[at], above[at], color="black", lw=0.6, zorder=3)
-        if few:
+        if few and (job in scene.colours or len(edges) < OUTLINED):
             boxes += _boxes(job, x, below, above)
         below = below + units
     if any(map(len, pauses.values())):
