@@ -1,5 +1,10 @@
 """How Sphinx builds these pages: ``sphinx-build -W -b html docs docs/_build/html``."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # where mathml.py is
+
 import dlsched
 
 project = "dlsched"
@@ -10,7 +15,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
+    "mathml",
     "sphinx.ext.viewcode",
 ]
 exclude_patterns = ["_build"]
@@ -28,6 +33,9 @@ autodoc_default_options = {
 python_maximum_signature_line_length = 100
 toc_object_entries_show_parents = "hide"
 
+html_math_renderer = "mathml"
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["mathml.css"]
 html_show_copyright = False
 html_title = f"dlsched {release}"

@@ -1,6 +1,24 @@
 """The few figures that people look at, drawn with Matplotlib, which is imported only when one is drawn."""
 
-from dlsched.plots.comparison import Point, draw_comparison, performance_profile, require_format
+from dlsched.plots.comparison import Point, draw_comparison
+from dlsched.plots.figure import COLUMN_IN, PAGE_IN, require_format
+from dlsched.plots.gantt import Gang, GangRow, draw_gangs
+from dlsched.plots.profile import performance_profile
+from dlsched.plots.slots import SlotRow, draw_slots
 from dlsched.plots.streams import StreamRow, draw_streams
 
-__all__ = ["Point", "StreamRow", "draw_comparison", "draw_streams", "performance_profile", "require_format"]
+__all__ = [
+    "COLUMN_IN",
+    "PAGE_IN",
+    "Gang",
+    "GangRow",
+    "Point",
+    "SlotRow",
+    "StreamRow",
+    "draw_comparison",
+    "draw_gangs",
+    "draw_slots",
+    "draw_streams",
+    "performance_profile",
+    "require_format",
+]

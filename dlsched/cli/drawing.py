@@ -1,0 +1,153 @@
+"""What ``dlsched compare --plot`` draws: gaps and profiles of all instances, and the answers to those with a chart."""
+
+import importlib.util
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dlsched import elastic_stream, ring_embedding, srpt_mapping
+from dlsched.cli.comparison import Row
+from dlsched.core.errors import UsageError
+from dlsched.core.files import require_writable
+from dlsched.core.messages import printable
+
+NAME_LENGTH = 80  # characters of an instance's name in the name of a file
+LARGEST_RATIO = 1e100  # no axis holds more
+
+
+def require_plot(path: str) -> None:
+    """Refuse a plot that could not be drawn in the end."""
+    from dlsched.plots import require_format
+
+    try:
+        require_format(path)
+        require_writable(path)
+    except ValueError as error:
+        raise UsageError(f"plot: {error}") from None
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
+
+
+def draw(rows: Sequence[Row], instances: Sequence[Any], path: str) -> None:
+    """Draw the answers where the family has a chart, in a file an instance if there are several; and all the gaps."""
+    times = Counter(instance.name for instance in instances)
+    for name in [name for name, count in times.items() if count > 1]:
+        print(f"plot: left out {printable(name)}: {times[name]} instances have that name", file=sys.stderr)
+    alone = [instance for instance in instances if times[instance.name] == 1]
+    charted = [instance for instance in alone if instance.family in CHARTS]
+    targets = [Path(path)] if len(instances) == 1 else _targets([instance.name for instance in charted], Path(path))
+    for instance, target in zip(charted, targets, strict=False):
+        _draw_answers(
+            [row for row in rows if row.instance == instance.name and row.solution is not None], instance, target
+        )
+    if alone and not (len(instances) == 1 and charted):
+        named = {instance.name for instance in alone}
+        _draw_gaps([row for row in rows if row.kind != "bound" and row.instance in named], path)
+
+
+def _targets(names: Sequence[str], path: Path) -> list[Path]:
+    """A file beside `path` for each instance, by its name as far as a file's name can hold it; no two equal."""
+    chosen: list[str] = []
+    for name in names:
+        safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)[:NAME_LENGTH]
+        number = 2
+        unique = safe
+        while unique in chosen:
+            unique, number = f"{safe}-{number}", number + 1
+        chosen.append(unique)
+    return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in chosen]
+
+
+def _labels(rows: Sequence[Row]) -> list[str]:
+    """Name of each row's method, starred where the answer is from elsewhere, numbered where an instance has it twice."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for row in rows:
+        label = row.method if row.kind != "foreign" else f"{row.method} *"
+        seen[row.instance, label] += 1
+        number = seen[row.instance, label]
+        found.append(label if number == 1 else f"{label} ({number})")
+    return found
+
+
+def _draw_gaps(rows: Sequence[Row], path: str) -> None:
+    from dlsched.plots import Point, draw_comparison
+
+    points = [
+        Point(
+            instance=row.instance,
+            method=label,
+            kind="exact" if row.kind == "exact" else "foreign" if row.kind == "foreign" else "heuristic",
+            ratio=None if row.ratio is None else min(row.ratio, LARGEST_RATIO),
+            ratio_is_upper_bound=row.ratio_is_at_most,
+            runtime_s=row.runtime_s,
+        )
+        for row, label in zip(rows, _labels(rows), strict=True)
+    ]
+    print(f"plot: {draw_comparison(points, path)}", file=sys.stderr)
+
+
+def _draw_answers(rows: Sequence[Row], instance: Any, path: Path) -> None:
+    if not rows:
+        print(f"plot: no method found an answer to {printable(instance.name)}", file=sys.stderr)
+        return
+    try:
+        written = CHARTS[instance.family](rows, instance, path)
+    except ValueError as error:
+        print(f"plot: {printable(instance.name)} is not drawn: {error}", file=sys.stderr)
+        return
+    print(f"plot: {written}", file=sys.stderr)
+
+
+def _draw_streams(rows: Sequence[Row], instance: elastic_stream.Instance, path: Path) -> Path:
+    from dlsched.plots import StreamRow, draw_streams
+
+    restart_s = {job.id: job.restart_s for job in instance.jobs}
+    drawn = [
+        StreamRow(label, row.solution.periods, elastic_stream.flow_times(instance, row.solution), restart_s)
+        for row, label in zip(rows, _labels(rows), strict=True)
+    ]
+    arrivals_s = {job.id: job.arrival_s for job in instance.jobs}
+    return draw_streams(drawn, path, units=instance.units, arrivals_s=arrivals_s, title=instance.name)
+
+
+def _draw_gangs(rows: Sequence[Row], instance: srpt_mapping.Instance, path: Path) -> Path:
+    from dlsched.plots import Gang, GangRow, draw_gangs
+
+    releases_s = {job.id: job.release_s for job in instance.jobs}
+    drawn = []
+    for row, label in zip(rows, _labels(rows), strict=True):
+        ends_s = srpt_mapping.completion_times(instance, row.solution)
+        gangs = {}
+        for job, start in row.solution.jobs.items():
+            gpus: Counter[int] = Counter()
+            for share in start.placement:
+                gpus[instance.server_index[share.server]] += share.replicas
+            gangs[job] = Gang(start.start_s, ends_s[job], gpus)
+        flows_s = [max(ends_s[job] - release_s, 0.0) for job, release_s in releases_s.items()]
+        drawn.append(GangRow(label, gangs, flows_s))
+    servers = {server.id: server.gpus for server in instance.servers}
+    return draw_gangs(drawn, path, servers=servers, releases_s=releases_s, title=instance.name)
+
+
+def _draw_rings(rows: Sequence[Row], instance: ring_embedding.Instance, path: Path) -> Path:
+    from dlsched.plots import SlotRow, draw_slots
+
+    drawn = []
+    for row, label in zip(rows, _labels(rows), strict=True):
+        rings: dict[str, dict[int, tuple[int, int]]] = {}
+        for slot, held in row.solution.slots.items():
+            for job, ring in held.items():
+                rings.setdefault(job, {})[slot] = sum(ring.workers.values()), len(ring.order)
+        drawn.append(SlotRow(label, rings, row.objective or 0.0))
+    arrivals = {job.id: job.arrival_slot for job in instance.jobs}
+    return draw_slots(drawn, path, slots=instance.slots, arrivals=arrivals, title=instance.name)
+
+
+CHARTS: dict[str, Callable[[Sequence[Row], Any, Path], Path]] = {
+    "elastic_stream": _draw_streams,
+    "srpt_mapping": _draw_gangs,
+    "ring_embedding": _draw_rings,
+}

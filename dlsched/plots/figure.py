@@ -1,0 +1,114 @@
+"""A figure at the width of a page or of a column, written so that equal figures are equal files.
+
+Matplotlib is imported only when a figure is drawn; no setting of the user's or of the process counts or is changed.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dlsched.plots.words import short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE_IN, COLUMN_IN = 7.0, 3.3  # widths of a paper's page and of one of its two columns
+NARROW_IN = 5.0  # below it what else stands side by side is drawn below one another
+WIDTHS_IN = (2.5, 40.0)
+DPI = 220
+# For each file format the metadata that would make two equal figures differ.
+UNDATED: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+
+
+def require_format(path: Path | str) -> None:
+    """Refuse a file name whose suffix is no format of figures (ValueError)."""
+    if Path(path).suffix.lower() not in UNDATED:
+        raise ValueError(f"plot file: found {Path(path).name!r}, allowed suffixes: {', '.join(UNDATED)}")
+
+
+def require_width(width_in: float) -> None:
+    """Refuse a width in inches at which nothing could be read (ValueError)."""
+    if not WIDTHS_IN[0] <= width_in <= WIDTHS_IN[1]:
+        raise ValueError(f"plot width: found {width_in}, allowed: inches from {WIDTHS_IN[0]} to {WIDTHS_IN[1]}")
+
+
+def text_size(width_in: float) -> float:
+    """Size of the text in points; a paper's own is 9 or 10."""
+    return 7.0 if width_in < NARROW_IN else 8.0
+
+
+def headline(figure: "Figure", title: str | None) -> None:
+    """Write the title, as much of it as the figure is wide."""
+    if title is not None:
+        figure.suptitle(short(title, int(9 * figure.get_figwidth())))
+
+
+def settle(figure: "Figure") -> None:
+    """Put everything in its place for good, so that what fits into a panel is known and holds when it is written."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
+@contextmanager
+def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Figure]":
+    """Yield an empty figure; on leaving, write it to `path`, whose suffix chooses the format: .png, .svg or .pdf.
+
+    Raises
+    ------
+    ValueError
+        Another suffix, or a width at which nothing could be read.
+    ImportError
+        Matplotlib is not installed.
+    """
+    require_format(path)
+    require_width(width_in)
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("plots need Matplotlib: pip install 'dlsched[plots]'") from None
+
+    size = text_size(width_in)
+    # All from Matplotlib's own defaults, so that no matplotlibrc counts; undone on leaving.
+    settings = {name: value for name, value in matplotlib.rcParamsDefault.items() if name not in _KEPT} | {
+        "axes.linewidth": 0.6,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.labelsize": size,
+        "axes.titlesize": size,
+        "axes.titlelocation": "left",
+        "axes.titlepad": 3.0,
+        "figure.constrained_layout.h_pad": 0.03,
+        "figure.constrained_layout.w_pad": 0.03,
+        "figure.titlesize": size + 1,
+        "font.family": ["DejaVu Sans"],
+        "font.size": size,
+        "grid.color": "0.9",
+        "grid.linewidth": 0.6,
+        "hatch.linewidth": 0.5,
+        "legend.fontsize": size - 0.5,
+        "legend.frameon": False,
+        "pdf.fonttype": 42,  # journals refuse Matplotlib's default, Type 3
+        "svg.hashsalt": "dlsched",  # equal files have equal element names
+        "text.parse_math": False,  # names may hold dollars
+        "xtick.labelsize": size - 0.5,
+        "ytick.labelsize": size - 0.5,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+    }
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=(width_in, height_in), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
+        suffix = Path(path).suffix.lower()
+        figure.savefig(path, format=suffix[1:], dpi=DPI, metadata=UNDATED[suffix])
+
+
+# Settings of the process rather than of a figure: what draws on a screen is none of a file's business.
+_KEPT = frozenset({"backend", "backend_fallback", "interactive", "toolbar", "timezone", "date.epoch"})

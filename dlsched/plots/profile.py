@@ -1,0 +1,113 @@
+"""The performance profile of Dolan and More: on how many instances a method is within a factor of the best.
+
+======= ======================================================================
+symbol  here
+======= ======================================================================
+tau     `performance_profile(...)[0]`, a factor of the best known objective
+rho     `performance_profile(...)[1]`, the fraction of instances within tau
+======= ======================================================================
+
+Dolan and More, "Benchmarking optimization software with performance profiles", Mathematical Programming 91 (2002).
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dlsched.plots.palette import DASHES, FAINT, HUES
+from dlsched.plots.words import ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Ratios = Mapping[str, Sequence[float | None]]  # by method, one an instance
+LOG_BEYOND = 4.0  # a largest factor from which the axis is logarithmic
+DIGITS = 6  # of a factor: less apart is equal, as an objective that meets a bound equals it
+
+
+def performance_profile(ratios: Sequence[float | None]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the steps of one method's profile: factors tau, and the fraction of instances within each.
+
+    `ratios` has one entry an instance, None where the method has no answer. The first tau is always 1.
+
+    >>> performance_profile([1.0, 1.5, None, 1.5])
+    ((1.0, 1.5), (0.25, 0.75))
+    """
+    if not ratios:
+        raise ValueError("ratios: found none, allowed: one entry an instance, at least one")
+    answered = sorted(max(ratio, 1.0) for ratio in ratios if ratio is not None)
+    taus = tuple(sorted({1.0, *answered}))
+    return taus, tuple(bisect_right(answered, tau) / len(ratios) for tau in taus)
+
+
+def equal_curves(ratios: Ratios) -> list[list[str]]:
+    """Put together the methods of equal profile; the groups from the best, which leaves the least area above its curve.
+
+    >>> equal_curves({"far": [2.0, None], "one": [1.0, 1.5], "other": [1.5, 1.0000000001]})
+    [['one', 'other'], ['far']]
+    """
+    groups: dict[object, list[str]] = {}
+    for method, of_method in ratios.items():
+        groups.setdefault(performance_profile(_rounded(of_method)), []).append(method)
+    end = 2.0 * max((ratio for row in ratios.values() for ratio in row if ratio is not None), default=1.0)
+
+    def above(group: list[str]) -> float:
+        return math.fsum(math.log(end if ratio is None else max(ratio, 1.0)) for ratio in ratios[group[0]])
+
+    return sorted(groups.values(), key=above)
+
+
+def hues(groups: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Return the colour of every method: one for each group of equal curves, grey beyond as many as there are hues."""
+    return {
+        method: HUES[place] if place < len(HUES) else FAINT for place, group in enumerate(groups) for method in group
+    }
+
+
+def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]]) -> None:
+    """Draw one step curve a group; where they lie on one another the better ones are wider."""
+    profiles = [performance_profile(_rounded(ratios[group[0]])) for group in groups]
+    end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known")
+    colours = hues(groups)
+    of = min(len(groups), len(HUES))
+    for place, (group, (taus, fractions)) in enumerate(zip(groups, profiles, strict=True)):
+        own = place < of
+        axes.step(
+            [*taus, end],
+            [*fractions, fractions[-1]],
+            linestyle=DASHES[place] if own else "-",
+            where="post",
+            color=colours[group[0]],
+            lw=1.2 + 0.6 * (of - 1 - place) if own else 0.7,
+            clip_on=False,
+            solid_capstyle="butt",
+            zorder=3 if own else 2,
+        )
+    axes.set_ylim(0, 1.03)
+    axes.set_ylabel("fraction of instances within τ")
+    axes.set_title("Performance profile")
+    axes.grid()
+    axes.set_axisbelow(True)
+
+
+def axis_from_one(axes: "Axes", largest: float, name: str, margin: float = 0.0) -> float:
+    """Let the x axis of factors begin at 1, logarithmic, and said to be, where it is long; return its end."""
+    end = max(1 + 1.05 * (largest - 1), 1.05)
+    if end > LOG_BEYOND:
+        end = 1.05 * largest
+        axes.set_xscale("log")
+        marks = ticks(1, end)
+        axes.set_xticks(marks, [f"{mark:g}" for mark in marks])
+        axes.set_xticks([], minor=True)
+        axes.set_xlim(end**-margin, end)
+        name += " (log scale)"
+    else:
+        axes.ticklabel_format(axis="x", useOffset=False, style="plain")
+        axes.set_xlim(1 - margin * (end - 1), end)
+    axes.set_xlabel(name)
+    return end
+
+
+def _rounded(ratios: Sequence[float | None]) -> list[float | None]:
+    return [None if ratio is None else round(ratio, DIGITS) for ratio in ratios]

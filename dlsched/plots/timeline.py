@@ -1,0 +1,276 @@
+"""One panel a method over time, who arrived when above them, and how long the jobs took beside them.
+
+Methods whose panels would be equal share one, headed ``a = b``. Panels stand in order of their mean flow time. The jobs
+that hold the most have a colour each, the same in every panel; all others are grey. Whatever is left out is said.
+"""
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from dlsched.plots.figure import NARROW_IN, canvas, headline, settle, text_size
+from dlsched.plots.flows import STEPS, Row, Vector, draw_flows, mean_flow_s
+from dlsched.plots.palette import FAINT, HUES, OTHERS, ink_on
+from dlsched.plots.words import equal_names, labels, time_unit
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+SAME = 1e-6  # of the time that is shown: panels that differ by less are equal
+MOST_NARROW = 4  # panels in a narrow figure
+LINED = 12  # jobs up to which a dotted line marks every arrival in every panel too
+
+
+class Box(NamedTuple):
+    """A rectangle of one job in a panel, in the units of its axes."""
+
+    job: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What all panels share: colours and labels of jobs, and how seconds become positions."""
+
+    colours: Mapping[str, str]
+    labels: Mapping[str, str]
+    first_s: float
+    last_s: float
+    unit: str
+    unit_s: float
+
+    def colour(self, job: str) -> str:
+        """Colour of the job: its own, or that of the others."""
+        return self.colours.get(job, OTHERS)
+
+    def x(self, time_s: Any) -> Any:
+        """Position of a time, or of an array of times."""
+        return (time_s - self.first_s) / self.unit_s
+
+
+AnyRow = TypeVar("AnyRow", bound=Row)
+
+
+def require_rows(methods: Sequence[str]) -> None:
+    """Refuse no rows, and two for one method (ValueError)."""
+    if not methods:
+        raise ValueError("rows: found none, allowed: at least one")
+    if len(set(methods)) < len(methods):
+        twice = Counter(methods).most_common(1)[0][0]
+        raise ValueError(f"rows: found two for method {twice!r}, allowed: one")
+
+
+def largest_jobs(rows: Sequence[Row], most: int = len(HUES)) -> list[str]:
+    """Return the `most` jobs that hold the most unit-seconds over all rows, in the order in which they first appear."""
+    unit_seconds: dict[str, float] = {}
+    for row in rows:
+        for job, table in row.held().items():
+            unit_seconds[job] = unit_seconds.get(job, 0.0) + float(((table[:, 1] - table[:, 0]) * table[:, 2]).sum())
+    largest = {*sorted(unit_seconds, key=lambda job: -unit_seconds[job])[:most]}
+    return [job for job in unit_seconds if job in largest]
+
+
+def equal_rows(rows: Sequence[AnyRow], span_s: float) -> list[list[AnyRow]]:
+    """Put together the rows that hold the same at the same times; the groups in order of mean flow time."""
+    groups: list[tuple[dict[str, Vector], list[AnyRow]]] = []
+    for row in rows:
+        held = row.held()
+        for other, group in groups:
+            if held.keys() == other.keys() and all(_equal(held[job], other[job], SAME * span_s) for job in held):
+                group.append(row)
+                break
+        else:
+            groups.append((held, [row]))
+    return sorted((group for _, group in groups), key=lambda group: mean_flow_s(group[0]))
+
+
+def _equal(first: Vector, second: Vector, slack_s: float) -> bool:
+    """Whether two tables of periods hold the same amounts at times that differ by no more than the slack."""
+    return (
+        first.shape == second.shape
+        and bool((np.abs(first[:, :2] - second[:, :2]) <= slack_s).all())
+        and np.array_equal(first[:, 2:], second[:, 2:])
+    )
+
+
+def draw_timelines(
+    rows: Sequence[AnyRow],
+    path: Path | str,
+    *,
+    arrivals_s: Mapping[str, float],
+    arrival: str,
+    paint: Callable[["Axes", AnyRow, Scene], Iterable[Box]],
+    key: Callable[[Scene], "Iterable[Artist]"],
+    panel_in: float,
+    most: int,
+    title: str | None,
+    width_in: float,
+) -> Path:
+    """Draw the rows to `path` and return it.
+
+    `paint` draws one row and returns where the names of jobs may stand; `key` explains what it drew; an `arrival` is
+    what the family calls it. At most `most` panels of `panel_in` inches are drawn, those of least mean flow time.
+    """
+    require_rows([row.method for row in rows])
+    narrow = width_in < NARROW_IN
+    most = min(most, MOST_NARROW) if narrow else most
+    first_s, last_s = _span(rows, arrivals_s)
+    groups = equal_rows(rows, last_s - first_s)
+    drawn = [group[0] for group in groups[:most]]
+    first_s, last_s = _span(drawn, arrivals_s)
+    jobs = list(dict.fromkeys([*arrivals_s, *(job for row in drawn for job in row.held())]))
+    scene = Scene(
+        dict(zip(largest_jobs(drawn), HUES, strict=False)), labels(jobs), first_s, last_s, *time_unit(last_s - first_s)
+    )
+    names = [
+        equal_names([row.method for row in group], int(width_in * (7 if narrow else 9))) for group in groups[:most]
+    ]
+    headings_in = sum(0.06 + 0.125 * (name.count("\n") + 1) for name in names)
+    levels = _levels(scene, arrivals_s, width_in)
+    strip = 0.02 + 0.08 * max(levels.values(), default=0) + (0.14 if arrivals_s else 0.0)
+    notes = []
+    if len(jobs) > len(scene.colours):
+        notes.append(f"The {len(scene.colours)} jobs that hold the most have colours; all others are grey.")
+    if len(groups) > most:
+        notes.append(
+            f"Of longer mean flow time and not drawn: {len(rows) - sum(map(len, groups[:most]))} of {len(rows)} methods."
+        )
+    with canvas(
+        path, width_in, len(drawn) * (panel_in + 0.1) + headings_in + strip + (1.7 if narrow else 1.3)
+    ) as figure:
+        grid = figure.add_gridspec(
+            len(drawn) + 1, 2, width_ratios=(1.7, 1), height_ratios=[strip, *[panel_in] * len(drawn)]
+        )
+        panels = _panels(figure, [grid[place + 1, 0] for place in range(len(drawn))])
+        boxes = [[*paint(axes, row, scene)] for axes, row in zip(panels, drawn, strict=True)]
+        for axes, name in zip(panels, names, strict=True):
+            axes.set_title(name)
+        panels[-1].set_xlim(0, scene.x(last_s))
+        panels[-1].ticklabel_format(axis="x", useOffset=False, style="plain")
+        panels[-1].set_xlabel(
+            f"time since the first {arrival} ({scene.unit})" if arrivals_s else f"time ({scene.unit})"
+        )
+        if arrivals_s:
+            _mark_arrivals(
+                figure.add_subplot(grid[0, 0], sharex=panels[-1]), panels, scene, arrivals_s, levels, arrival
+            )
+        draw_flows(_panels(figure, [grid[place + 1, 1] for place in range(len(drawn))]), drawn, "\n" if narrow else " ")
+        _explain(figure, [*_job_key(scene, jobs, drawn), *key(scene)], notes, narrow)
+        headline(figure, title)
+        settle(figure)
+        for axes, of_panel in zip(panels, boxes, strict=True):
+            _name_jobs(axes, of_panel, scene, text_size(width_in) - 1)
+    return Path(path)
+
+
+def _panels(figure: "Figure", cells: "Sequence[SubplotSpec]") -> "list[Axes]":
+    """Axes below one another that share their x axis, whose numbers stand at the last."""
+    first = figure.add_subplot(cells[0])
+    panels = [first, *(figure.add_subplot(cell, sharex=first) for cell in cells[1:])]
+    for axes in panels[:-1]:
+        axes.tick_params(axis="x", labelbottom=False)
+    return panels
+
+
+def _span(rows: Sequence[Row], arrivals_s: Mapping[str, float]) -> tuple[float, float]:
+    """First and last moment of the arrivals and of what the rows hold; a second apart where they are equal."""
+    held = [table for row in rows for table in row.held().values() if len(table)]
+    first_s = min([*arrivals_s.values(), *(float(table[:, 0].min()) for table in held)], default=0.0)
+    last_s = max([*arrivals_s.values(), *(float(table[:, 1].max()) for table in held)], default=first_s)
+    return first_s, last_s if last_s > first_s else first_s + 1.0
+
+
+def _levels(scene: Scene, arrivals_s: Mapping[str, float], width_in: float) -> dict[str, int]:
+    """How high the triangle of each job with a colour lies, so that none hides another that arrives at about its time."""
+    apart_s = (scene.last_s - scene.first_s) * 0.11 / width_in
+    levels: dict[str, int] = {}
+    for job in sorted((job for job in scene.colours if job in arrivals_s), key=lambda job: arrivals_s[job]):
+        near = {levels[other] for other in levels if arrivals_s[job] - arrivals_s[other] < apart_s}
+        levels[job] = next(level for level in range(len(near) + 1) if level not in near)
+    return levels
+
+
+def _mark_arrivals(
+    axes: "Axes",
+    panels: "Sequence[Axes]",
+    scene: Scene,
+    arrivals_s: Mapping[str, float],
+    levels: Mapping[str, int],
+    word: str,
+) -> None:
+    """A triangle for every job with a colour, a tick for every other one; of few jobs a line through all panels too."""
+    axes.axis("off")
+    top = max(levels.values(), default=0) + 1.0
+    axes.set_ylim(0, top)
+    others = np.array([when_s for job, when_s in arrivals_s.items() if job not in scene.colours])
+    if len(others):
+        places = np.unique(np.round((others - scene.first_s) / (scene.last_s - scene.first_s) * STEPS) / STEPS)
+        axes.vlines(places * scene.x(scene.last_s), 0.0, 0.7, color=FAINT, lw=0.6, clip_on=False)
+    for job, level in levels.items():
+        x, colour = scene.x(arrivals_s[job]), scene.colours[job]
+        axes.plot(x, level + 0.4, "v", ms=4.5, mfc=colour, mec="black", mew=0.4, clip_on=False, zorder=4)
+    axes.set_title(f"{word}s")
+    for panel in panels if len(arrivals_s) <= LINED else ():
+        for when_s in arrivals_s.values():
+            panel.axvline(scene.x(when_s), color="0.35", lw=0.6, ls=(0, (1, 2)), zorder=3)
+
+
+def _job_key(scene: Scene, jobs: Sequence[str], rows: Sequence[Row]) -> "Iterable[Artist]":
+    """Explain the colours of the jobs, and the black curve."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    for job, colour in scene.colours.items():
+        yield Patch(fc=colour, ec="none", label=scene.labels[job])
+    if len(jobs) > len(scene.colours):
+        yield Patch(fc=OTHERS, ec="none", label=f"other jobs: {len(jobs) - len(scene.colours):,}")
+    if len(rows) > 1:
+        yield Line2D([], [], color="black", lw=1.1, label="this method")
+        yield Line2D([], [], color=FAINT, lw=0.6, label="the others")
+
+
+def _explain(figure: "Figure", handles: "Sequence[Artist]", notes: Sequence[str], narrow: bool) -> None:
+    title = "\n".join(textwrap.fill(note, 52 if narrow else 110) for note in notes) or None
+    columns = 2 if narrow else 4
+    figure.legend(
+        handles=handles,
+        loc="outside lower left",
+        ncols=columns,
+        title=title,
+        alignment="left",
+        title_fontsize="small",
+        handlelength=1.4,
+        columnspacing=1.2,
+    )
+
+
+def _name_jobs(axes: "Axes", boxes: Sequence[Box], scene: Scene, size: float) -> None:
+    """Write the name of each job into its widest box that it fits in."""
+    named: set[str] = set()
+    scale = 72 / axes.figure.dpi
+    for box in sorted(boxes, key=lambda box: box.left - box.right):
+        if box.job in named:
+            continue
+        (left, bottom), (right, top) = scale * axes.transData.transform([(box.left, box.bottom), (box.right, box.top)])
+        if abs(top - bottom) < 1.15 * size or right - left < 3:
+            continue
+        text = scene.labels[box.job]
+        if right - left < (0.62 * len(text) + 0.5) * size:
+            continue
+        named.add(box.job)
+        middle = (box.left + box.right) / 2, (box.bottom + box.top) / 2
+        ink = ink_on(scene.colour(box.job))
+        axes.text(
+            *middle, text, color=ink, size=size, ha="center", va="center", clip_on=True, zorder=5, in_layout=False
+        )
