@@ -144,7 +144,9 @@ def exact_multipliers(multipliers: Mapping[str, float], rows: Mapping[str, Row])
     return exact
 
 
-def srpt_value(releases: Sequence[float], sizes: Sequence[float], lengths: Sequence[float] | None = None) -> Fraction:
+def srpt_value(
+    releases: Sequence[float | Fraction], sizes: Sequence[float], lengths: Sequence[float] | None = None
+) -> Fraction:
     """Sum of the completion times of preemptive SRPT on one machine of speed 1, exactly; or more, with lengths.
 
     No schedule of the jobs on that machine has ended more of them at any time (Schrage 1968: in the first moment in which
@@ -186,7 +188,7 @@ def srpt_value(releases: Sequence[float], sizes: Sequence[float], lengths: Seque
     return Fraction(sum(ends), unit)
 
 
-def _times(number: float, unit: int) -> int:
+def _times(number: float | Fraction, unit: int) -> int:
     numerator, denominator = number.as_integer_ratio()
     return numerator * (unit // denominator)
 

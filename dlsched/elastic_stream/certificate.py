@@ -8,15 +8,18 @@ completion times, and with smaller sizes too.
 *Length.* No job takes less than work_j min over w <= C of tau_j(w) from when it can first hold units.
 
 With ticks that is the first tick at or after its arrival, which is also the release in SRPT; flow times count from the
-arrival all the same. Work is the float stops_at x epochs, which simulator and checker use.
+arrival all the same. Slot t begins at t tick_s, exactly. Work is the float stops_at x epochs, which simulator and checker
+use.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
 from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
 from dlsched.elastic_stream.instance import Instance
+
+_ERROR = 1e-12  # of a product of floats, generously; the smaller ones are compared exactly
 
 
 def exact_size_s(instance: Instance, place: int) -> Fraction:
@@ -24,9 +27,10 @@ def exact_size_s(instance: Instance, place: int) -> Fraction:
     job = instance.jobs[place]
     if job.work == 0:
         return Fraction(0)
-    counts = instance.counts(place)
+    counts: Iterable[int] = instance.counts(place)
     if job.speed_law is not None:
-        counts = job.speed_law.least_area_counts(counts[-1])
+        counts = job.speed_law.least_area_counts(instance.counts(place)[-1])
+    counts = _least(counts, {n: n * job.speed.epoch_time_s(n) for n in counts})
     return Fraction(job.work) * min(n * job.speed.exact_epoch_time_s(n) for n in counts) / instance.units
 
 
@@ -35,18 +39,40 @@ def exact_length_s(instance: Instance, place: int) -> Fraction:
     job = instance.jobs[place]
     if job.work == 0:
         return Fraction(0)
-    counts = instance.useful_counts(place)
     if job.speed_law is not None:
-        counts = counts[-1:]
-    waited = Fraction(instance.ready_s(place)) - Fraction(job.arrival_s)
-    return waited + Fraction(job.work) * min(job.speed.exact_epoch_time_s(n) for n in counts)
+        time_s = job.speed.exact_epoch_time_s(instance.useful_counts(place)[-1])
+    else:
+        time_s = Fraction(min(job.speed.epoch_time_s(n) for n in instance.counts(place)))
+    return exact_wait_s(instance, place) + Fraction(job.work) * time_s
+
+
+def exact_wait_s(instance: Instance, place: int) -> Fraction:
+    """Seconds from the job's arrival to its release; an arrival that is a tick but for rounding is one."""
+    if instance.tick_s is None or instance.jobs[place].work == 0:
+        return Fraction(0)
+    waited = instance.first_slot(place) * Fraction(instance.tick_s) - Fraction(instance.jobs[place].arrival_s)
+    return max(Fraction(0), waited)
+
+
+def exact_release_s(instance: Instance, place: int) -> Fraction:
+    """When the job can first hold units: its arrival, with ticks its first slot unless it has no work."""
+    if instance.tick_s is None or instance.jobs[place].work == 0:
+        return Fraction(instance.jobs[place].arrival_s)
+    return instance.first_slot(place) * Fraction(instance.tick_s)
+
+
+def _least(counts: Iterable[int], values: Mapping[int, float]) -> list[int]:
+    """Counts whose value may be the least one: the others are larger by more than floats err."""
+    most = min(values.values()) * (1 + _ERROR)
+    return [count for count in counts if values[count] <= most]
 
 
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
     """Mean flow time that sizes prove, one a job, none larger than ``exact_size_s``."""
-    released = [instance.ready_s(place) for place in range(len(sizes))]
-    arrived = exact_sum(Fraction(job.arrival_s) for job in instance.jobs)
-    return (srpt_value(released, sizes) - arrived) / len(sizes)
+    places = range(len(sizes))
+    released = [exact_release_s(instance, place) for place in places]
+    waited = exact_sum(exact_wait_s(instance, place) for place in places)
+    return (srpt_value(released, sizes) - exact_sum(released) + waited) / len(sizes)
 
 
 def length_value(lengths: Sequence[float]) -> Fraction:

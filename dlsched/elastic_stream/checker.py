@@ -6,11 +6,15 @@ second, after the first restart_j seconds of every period but the job's first; a
 ``arrival``    no period of a job begins before r_j
 ``choice``     the units of a period are in W_j, and the job is one of the instance
 ``order``      periods of a job last longer than 0, do not overlap, do not touch with equal units
-``work``       the periods of a job do its work, and none begins when it is done
+``work``       the periods of a job do its work, none begins when it is done, and the last ends then
 ``capacity``   at any time the units add up to at most C; units of a tick are held to its end
 ``tick``       periods begin and end at multiples of tick_s, or end with the job
 
-Times are compared with a tolerance of 1e-9 max(1, |value|); what a period lacks of a job's work, with that of its length.
+With ticks a job's last period may also end with the tick in which its work is done.
+
+Tolerances are relative to durations: a period may miss a time, or its job's end, by 1e-9 of what it lasts and the
+rounding of the clock (8 units in the last place of the time), but by no more than a quarter of itself. ``clock`` says how
+times are subtracted.
 """
 
 import math
@@ -19,17 +23,26 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dlsched.core.errors import UsageError
+from dlsched.core.tolerance import FEASIBLE, rounding, tolerance
 from dlsched.core.violation import Violation
-from dlsched.elastic_stream.instance import Instance, Job
+from dlsched.elastic_stream.clock import HAIR, left_after, slots_for
+from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Period, Stream
 
-_TOLERANCE = 1e-9
+_LATEST_S = 1e110
+"""No instance leads there; sums of such times are finite."""
 
 
 class Finished(NamedTuple):
-    """When a job ends, how many pauses it took, and how many unit-seconds it held; ``end_s`` is None if it never ends."""
+    """How a job fared.
 
-    end_s: float | None
+    ``flow_s``: seconds from its arrival to its end, None if it never ends; ``place``, ``needed_s``: the period in which it
+    ends, and how far into it; ``restarts``, ``unit_seconds``: pauses, and unit-seconds held.
+    """
+
+    flow_s: float | None
+    place: int
+    needed_s: float
     restarts: int
     unit_seconds: float
 
@@ -48,32 +61,64 @@ def objective(instance: Instance, stream: Stream) -> float:
 def flow_times(instance: Instance, stream: Stream) -> list[float]:
     """Seconds from arrival to end of every job, in the order of the file; UsageError for a job that never ends."""
     flows = []
-    for job in instance.jobs:
-        end_s = follow(job, stream.periods.get(job.id, ())).end_s
-        if end_s is None:
+    for place, job in enumerate(instance.jobs):
+        flow_s = follow(instance, place, stream.periods.get(job.id, ())).flow_s
+        if flow_s is None:
             raise UsageError(f"no objective: job {job.id!r} does not do its work")
-        flows.append(end_s - job.arrival_s)
+        flows.append(flow_s)
     return flows
 
 
-def follow(job: Job, periods: Sequence[Period]) -> Finished:
-    """Follow one job through its periods, whose units it must allow."""
-    left, end_s, restarts, unit_seconds = job.work, None, 0, 0.0
+def follow(instance: Instance, place: int, periods: Sequence[Period]) -> Finished:
+    """Follow one job through its periods, whose units it must allow.
+
+    The last period may lack of the work what it may miss the end by; the job takes the time all the same.
+    """
+    job, tick_s = instance.jobs[place], instance.tick_s
+    left, unit_seconds, last = job.work, 0.0, len(periods) - 1
     if left == 0.0:
-        end_s = job.arrival_s
-    for place, period in enumerate(periods):
-        pause_s = job.restart_s if place else 0.0
-        restarts += place > 0
-        unit_seconds += period.units * (period.end_s - period.start_s)
+        return Finished(0.0, -1, 0.0, max(0, last), math.fsum(p.units * (p.end_s - p.start_s) for p in periods))
+    for number, period in enumerate(periods):
+        pause_s = job.restart_s if number else 0.0
         time_s = job.speed.epoch_time_s(period.units)
-        running_s = max(0.0, period.end_s - period.start_s - pause_s)
-        needed_s = left * time_s
-        if end_s is None and needed_s <= running_s:
-            end_s = period.start_s + pause_s + needed_s
-        elif end_s is None and place == len(periods) - 1 and needed_s <= running_s + _slack(period):
-            end_s = period.end_s
-        left -= running_s / time_s
-    return Finished(end_s, restarts, unit_seconds)
+        needed_s = pause_s + left * time_s
+        lasts_s = period.end_s - period.start_s if tick_s is None else _lasts_s(period, tick_s)
+        hair_s = 0.0 if tick_s is None else HAIR * (pause_s + job.work * time_s)
+        if lasts_s >= needed_s - hair_s or (number == last and needed_s - lasts_s <= _slack_s(period)):
+            if tick_s is None:
+                waited_s = period.start_s - job.arrival_s
+            else:
+                waited_s = (
+                    instance.wait_s(place) + (round(period.start_s / tick_s) - instance.first_slot(place)) * tick_s
+                )
+            held_s = needed_s if abs(lasts_s - needed_s) <= _slack_s(period) else lasts_s
+            return Finished(waited_s + needed_s, number, needed_s, last, unit_seconds + period.units * held_s)
+        unit_seconds += period.units * lasts_s
+        if lasts_s > pause_s:
+            left = left_after(left, lasts_s - pause_s, time_s)
+    return Finished(None, last, 0.0, max(0, last), unit_seconds)
+
+
+def _lasts_s(period: Period, tick_s: float) -> float:
+    """Seconds of a period that begins at a tick: whole ticks if it ends at a later one."""
+    first, end = _tick_at(period.start_s, tick_s), _tick_at(period.end_s, tick_s)
+    return (
+        (end - first) * tick_s
+        if first is not None and end is not None and end > first
+        else period.end_s - period.start_s
+    )
+
+
+def _tick_at(time_s: float, tick_s: float) -> int | None:
+    """Return the number of the tick at that time, None between ticks."""
+    number = round(time_s / tick_s)
+    return number if abs(time_s - number * tick_s) <= tolerance(tick_s) + rounding(time_s) else None
+
+
+def _slack_s(period: Period) -> float:
+    """Seconds by which a period may miss a time: of what it lasts and of the clock's last digits, never much of it."""
+    lasts_s = period.end_s - period.start_s
+    return min(FEASIBLE * lasts_s + rounding(period.end_s), lasts_s / 4)
 
 
 def check(instance: Instance, stream: Stream) -> list[Violation]:
@@ -82,13 +127,20 @@ def check(instance: Instance, stream: Stream) -> list[Violation]:
     for name in stream.periods:
         if name not in instance.index:
             violations.append(Violation("choice", name, message="there is no such job"))
+    for periods in stream.periods.values():
+        for period in periods:
+            for time_s in (period.start_s, period.end_s):
+                if not abs(time_s) <= _LATEST_S:
+                    message = f"found a period from {period.start_s!r} s to {period.end_s!r} s, allowed: up to 1e110 s"
+                    return [Violation("order", message=message)]
     for place, job in enumerate(instance.jobs):
-        violations += _check_job(instance, place, job, stream.periods.get(job.id, ()))
+        violations += _check_job(instance, place, stream.periods.get(job.id, ()))
     return violations + _check_capacity(instance, stream)
 
 
-def _check_job(instance: Instance, place: int, job: Job, periods: Sequence[Period]) -> list[Violation]:
+def _check_job(instance: Instance, place: int, periods: Sequence[Period]) -> list[Violation]:
     """Rules of one job on its own."""
+    job, tick_s = instance.jobs[place], instance.tick_s
     found: list[Violation] = []
 
     def broken(rule: str, message: str, amount: float | None = None) -> None:
@@ -100,66 +152,95 @@ def _check_job(instance: Instance, place: int, job: Job, periods: Sequence[Perio
             broken("choice", f"{period.units} units is no allowed count")
         if not period.start_s < period.end_s:
             broken("order", f"the period that begins at {period.start_s!r} s does not last")
-        early = job.arrival_s - period.start_s
-        if early > _tolerance(job.arrival_s):
-            broken("arrival", f"a period begins at {period.start_s!r} s, it arrives at {job.arrival_s!r} s", early)
+        early_s = job.arrival_s - period.start_s
+        slot = None if tick_s is None else _tick_at(period.start_s, tick_s)
+        if early_s > _slack_s(period) if slot is None else slot < instance.first_slot(place):
+            broken("arrival", f"a period begins at {period.start_s!r} s, it arrives at {job.arrival_s!r} s", early_s)
     for first, second in pairwise(periods):
-        overlap = first.end_s - second.start_s
-        if overlap > _tolerance(first.end_s):
-            broken("order", f"the period that begins at {second.start_s!r} s overlaps the one before", overlap)
-        elif overlap >= 0 and first.units == second.units:
+        overlap_s = first.end_s - second.start_s
+        if overlap_s > 0 and overlap_s > min(_slack_s(first), _slack_s(second)):
+            broken("order", f"the period that begins at {second.start_s!r} s overlaps the one before", overlap_s)
+        elif overlap_s >= 0 and first.units == second.units:
             broken("order", f"the periods that touch at {second.start_s!r} s have equal units")
     if found:
         return found
-    end_s = follow(job, periods).end_s
-    if end_s is None:
+    ran = follow(instance, place, periods)
+    if ran.flow_s is None:
         broken("work", f"its {len(periods)} periods do not do its {job.work!r} epochs")
-    elif any(period.start_s > end_s + _tolerance(end_s) for period in periods) or (periods and job.work == 0):
-        broken("work", f"a period begins when its work is done, at {end_s!r} s")
-    for period in periods if instance.tick_s is not None else ():
-        if not _on_tick(instance, period.start_s):
-            broken("tick", f"a period begins at {period.start_s!r} s, no multiple of {instance.tick_s!r} s")
-        done = end_s is not None and abs(period.end_s - end_s) <= _tolerance(end_s)
-        if not done and not _on_tick(instance, period.end_s):
-            broken("tick", f"a period ends at {period.end_s!r} s, no multiple of {instance.tick_s!r} s")
+    elif ran.place < len(periods) - 1:
+        broken("work", f"a period begins when its work is done, at {job.arrival_s + ran.flow_s!r} s")
+    elif periods:
+        excess_s = _excess_s(instance, place, ran, periods[-1])
+        if excess_s > 0:
+            ends_s = job.arrival_s + ran.flow_s
+            broken("work", f"its units are held to {periods[-1].end_s!r} s, it is done at {ends_s!r} s", excess_s)
+    done = ran.flow_s is not None and not found
+    for number, period in enumerate(periods if tick_s is not None else ()):
+        assert tick_s is not None
+        if _tick_at(period.start_s, tick_s) is None:
+            broken("tick", f"a period begins at {period.start_s!r} s, no multiple of {tick_s!r} s")
+        if not (done and number == ran.place) and _tick_at(period.end_s, tick_s) is None:
+            broken("tick", f"a period ends at {period.end_s!r} s, no multiple of {tick_s!r} s")
     return found
 
 
-def _on_tick(instance: Instance, time_s: float) -> bool:
-    assert instance.tick_s is not None
-    slots = time_s / instance.tick_s
-    return math.isfinite(slots) and abs(time_s - round(slots) * instance.tick_s) <= _tolerance(time_s)
+def _excess_s(instance: Instance, place: int, ran: Finished, period: Period) -> float:
+    """Seconds that the last period of a job lasts beyond its work (with ticks: beyond their tick), 0 within tolerance."""
+    excess_s = period.end_s - period.start_s - ran.needed_s
+    if excess_s <= tolerance(ran.needed_s) + rounding(period.start_s):
+        return 0.0
+    tick_s = instance.tick_s
+    if tick_s is None:
+        return excess_s
+    first, end = _tick_at(period.start_s, tick_s), _tick_at(period.end_s, tick_s)
+    if first is None or end is None:
+        return excess_s
+    job = instance.jobs[place]
+    hair_s = HAIR * ((job.restart_s if ran.place else 0.0) + job.work * job.speed.epoch_time_s(period.units))
+    return max(0, end - first - slots_for(ran.needed_s, hair_s, tick_s)) * tick_s
 
 
 def _check_capacity(instance: Instance, stream: Stream) -> list[Violation]:
     """Sweep over the moments at which units change; an excess too short to be more than rounding is passed over."""
-    changes: dict[float, int] = {}
+    if _most_held(instance, _changes(instance, stream, exactly=True)) is None:
+        return []
+    excess = _most_held(instance, _changes(instance, stream, exactly=False))
+    if excess is None:
+        return []
+    most, since_s, until_s = excess
+    message = f"{most} units are held from {since_s!r} s to {until_s!r} s, the cluster has {instance.units}"
+    return [Violation("capacity", amount=float(most - instance.units), message=message)]
+
+
+def _changes(instance: Instance, stream: Stream, *, exactly: bool) -> list[tuple[float, int, float]]:
+    """By the clock: when units change, by how many, and the time; unless ``exactly``, of periods shorter by their slack."""
+    tick_s = instance.tick_s
+    changes: list[tuple[float, int, float]] = []
     for periods in stream.periods.values():
         for period in periods:
-            end_s = period.end_s
-            if instance.tick_s is not None and end_s / instance.tick_s < 2**53 and not _on_tick(instance, end_s):
-                end_s = math.ceil(end_s / instance.tick_s) * instance.tick_s
-            changes[period.start_s] = changes.get(period.start_s, 0) + period.units
-            changes[end_s] = changes.get(end_s, 0) - period.units
-    held, most, since = 0, 0, 0.0
-    for moment in sorted(changes):
-        before, held = held, held + changes[moment]
+            start_s, end_s, units = period
+            slack_s = 0.0 if exactly or not start_s < end_s else _slack_s(period)
+            start, end = start_s + slack_s, end_s - slack_s
+            if tick_s is not None:
+                first, last = _tick_at(start_s, tick_s), _tick_at(end_s, tick_s)
+                start = math.floor(start_s / tick_s) if first is None else first
+                end = math.ceil(end_s / tick_s) if last is None else max(last, start + 1)
+                start_s, end_s = start * tick_s, end * tick_s
+            changes += ((start, units, start_s), (end, -units, end_s))
+    return sorted(changes)
+
+
+def _most_held(instance: Instance, changes: Sequence[tuple[float, int, float]]) -> tuple[int, float, float] | None:
+    """Units, start and end of the first time in which more are held than there are."""
+    held, most, since_s = 0, 0, 0.0
+    for _, change, time_s in changes:
+        before, held = held, held + change
         if before <= instance.units < held:
-            most, since = held, moment
+            since_s = time_s
         most = max(most, held)
-        if held <= instance.units < before and moment - since > _tolerance(moment):
-            message = f"{most} units are held from {since!r} s to {moment!r} s, the cluster has {instance.units}"
-            return [Violation("capacity", amount=float(most - instance.units), message=message)]
-    return []
-
-
-def _tolerance(value: float) -> float:
-    return _TOLERANCE * max(1.0, abs(value))
-
-
-def _slack(period: Period) -> float:
-    """Tolerance of a duration within a period, and the rounding of the times that say when it was."""
-    return _tolerance(period.end_s - period.start_s) + 2.0**-48 * abs(period.end_s)
+        if held <= instance.units < before:
+            return most, since_s, time_s
+    return None
 
 
 def infeasible(instance: Instance) -> str | None:
@@ -180,11 +261,11 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
     """
     import numpy as np
 
-    ran = [follow(job, stream.periods.get(job.id, ())) for job in instance.jobs]
-    ends = [each.end_s for each in ran if each.end_s is not None]
-    flows = np.array([end_s - job.arrival_s for end_s, job in zip(ends, instance.jobs, strict=True)])
+    ran = [follow(instance, place, stream.periods.get(job.id, ())) for place, job in enumerate(instance.jobs)]
+    flows = np.array([each.flow_s for each in ran], dtype=np.float64)
     fastest = np.array([fastest_s(instance, place) for place in range(len(flows))])
-    span_s = max(ends) - min(job.arrival_s for job in instance.jobs)
+    first_s = min(job.arrival_s for job in instance.jobs)
+    span_s = max(job.arrival_s - first_s + flow_s for job, flow_s in zip(instance.jobs, flows.tolist(), strict=True))
     held = math.fsum(each.unit_seconds for each in ran)
     working = fastest > 0
     return {
@@ -192,7 +273,7 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
         "p95_flow_s": float(np.percentile(flows, 95)),
         "p99_flow_s": float(np.percentile(flows, 99)),
         "slowdown": float(np.mean(flows[working] / fastest[working])) if working.any() else 1.0,
-        "utilisation": held / (instance.units * span_s) if span_s > 0 else 0.0,
+        "utilisation": min(1.0, held / instance.units / span_s) if span_s > 0 else 0.0,  # more by rounding
         "restarts": float(sum(each.restarts for each in ran)),
     }
 

@@ -4,10 +4,14 @@ None means that a job needs more units than there are, which proves infeasibilit
 ``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file.
 """
 
+import math
+from bisect import bisect_right
 from collections.abc import Callable
+from heapq import heappop, heappush
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.checker import infeasible
+from dlsched.elastic_stream.clock import HAIR, end_after, end_in_slots, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.policies import (
     ORDERS,
@@ -26,6 +30,9 @@ from dlsched.elastic_stream.solution import Stream
 from dlsched.elastic_stream.view import Policy
 
 Step = Callable[[str], None]
+"""Called now and then with how far the simulation has come."""
+Tick = Callable[[], None]
+"""Called at every event; it raises when a limit is reached."""
 
 SIZINGS: dict[str, Callable[[str], Policy]] = {
     "fixed": lambda order: Queue(order, Fixed()),
@@ -37,26 +44,33 @@ SIZINGS: dict[str, Callable[[str], Policy]] = {
 """Sizing to a policy of any order: 8 units, all useful units, efficiency of at least one half, C / n each, marginal gain."""
 
 
-def doubling(instance: Instance, *, step: Step | None = None) -> Stream | None:
+def doubling(instance: Instance, *, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
     """Redistribute all units by the doubling heuristic at every event; see ``policies.Doubling``.
 
     Guarantee: none. Cost: O(A log A) an event for A <= C admitted jobs.
 
     Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available; the steps are our reconstruction.
     """
-    return play(instance, Doubling(), step)
+    return play(instance, Doubling(), step, tick)
 
 
-def marginal(instance: Instance, *, order: str = "fifo", step: Step | None = None) -> Stream | None:
+def marginal(
+    instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick | None = None
+) -> Stream | None:
     """Redistribute all units by marginal gain at every event; see ``policies.Marginal``.
 
     Guarantee: none over time. Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
     """
-    return play(instance, Marginal(_known(order)), step)
+    return play(instance, Marginal(_known(order)), step, tick)
 
 
 def fixed(
-    instance: Instance, *, units_per_job: int = 8, order: str = "fifo", step: Step | None = None
+    instance: Instance,
+    *,
+    units_per_job: int = 8,
+    order: str = "fifo",
+    step: Step | None = None,
+    tick: Tick | None = None,
 ) -> Stream | None:
     """Give every job that runs its largest allowed count of at most ``units_per_job``, else its smallest.
 
@@ -67,12 +81,14 @@ def fixed(
     UsageError
         ``units_per_job`` < 1.
     """
-    return play(instance, Queue(_known(order), Fixed(units_per_job)), step)
+    return play(instance, Queue(_known(order), Fixed(units_per_job)), step, tick)
 
 
-def equal(instance: Instance, *, order: str = "fifo", step: Step | None = None) -> Stream | None:
+def equal(
+    instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick | None = None
+) -> Stream | None:
     """Give every job present its largest allowed count of at most C / n; see ``policies.EqualShare``. Guarantee: none."""
-    return play(instance, EqualShare(_known(order)), step)
+    return play(instance, EqualShare(_known(order)), step, tick)
 
 
 def exploratory(
@@ -81,20 +97,23 @@ def exploratory(
     counts: tuple[int, ...] = (1, 2, 4, 8),
     step_s: float = 150.0,
     step: Step | None = None,
+    tick: Tick | None = None,
 ) -> Stream | None:
     """Measure every job on a few counts for 2.5 minutes each, then double; see ``policies.Exploratory``.
 
     Guarantee: none. Source: Capes et al. 2018, arXiv 1908.08082, abstract only; the steps are our reconstruction.
     """
-    return play(instance, Exploratory(counts, step_s), step)
+    return play(instance, Exploratory(counts, step_s), step, tick)
 
 
-def myopic(instance: Instance, *, step: Step | None = None) -> Stream | None:
+def myopic(instance: Instance, *, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
     """Take the optimal allocation of the moment at every event; see ``policies.Myopic``. Guarantee: none over time."""
-    return play(instance, Myopic(), step)
+    return play(instance, Myopic(), step, tick)
 
 
-def ordered(instance: Instance, order: str, sizing: str, *, step: Step | None = None) -> Stream | None:
+def ordered(
+    instance: Instance, order: str, sizing: str, *, step: Step | None = None, tick: Tick | None = None
+) -> Stream | None:
     """Serve jobs in an order, each at the units that a sizing gives it: the grid of Lin et al.
 
     Parameters
@@ -105,8 +124,8 @@ def ordered(instance: Instance, order: str, sizing: str, *, step: Step | None = 
         ``fifo``, ``srpt``, ``sjf``, ``las`` or ``efficiency``: see ``policies.orders``.
     sizing
         A key of ``SIZINGS``: ``fixed``, ``fastest``, ``knee``, ``equal`` or ``marginal``.
-    step
-        Called now and then with how far the simulation has come.
+    step, tick
+        Called now and then with how far the simulation has come, and at every event; they may raise to stop it.
 
     Guarantee: none.
 
@@ -117,12 +136,45 @@ def ordered(instance: Instance, order: str, sizing: str, *, step: Step | None = 
     """
     if sizing not in SIZINGS:
         raise UsageError(f"sizing: found {sizing!r}, allowed: {', '.join(SIZINGS)}")
-    return play(instance, SIZINGS[sizing](_known(order)), step)
+    return play(instance, SIZINGS[sizing](_known(order)), step, tick)
 
 
-def play(instance: Instance, policy: Policy, step: Step | None = None) -> Stream | None:
+def play(instance: Instance, policy: Policy, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
     """Simulate a policy; None when the instance is infeasible."""
-    return None if infeasible(instance) is not None else simulate(instance, policy, step=step)
+    return None if infeasible(instance) is not None else simulate(instance, policy, step=step, tick=tick)
+
+
+def in_turn(instance: Instance) -> Stream | None:
+    """Begin jobs in order of arrival, each on its fixed size as soon as so many units are free; none is ever stopped.
+
+    The quickest answer there is, without a simulation. Guarantee: none. Cost: O(J log J).
+    """
+    if infeasible(instance) is not None:
+        return None
+    tick_s, free, now = instance.tick_s, instance.units, -math.inf
+    ends: list[tuple[float, int]] = []
+    periods = {}
+    for place in sorted(range(len(instance.jobs)), key=lambda place: (instance.jobs[place].arrival_s, place)):
+        job = instance.jobs[place]
+        if job.work == 0:
+            continue
+        counts = instance.counts(place)
+        units = counts[max(0, bisect_right(counts, Fixed().units) - 1)]
+        now = max(now, job.arrival_s if tick_s is None else instance.first_slot(place))
+        while free < units or (ends and ends[0][0] <= now):
+            end, count = heappop(ends)
+            now, free = max(now, end), free + count
+        free -= units
+        needed_s = job.work * job.speed.epoch_time_s(units)
+        if tick_s is None:
+            end = end_s = end_after(now, needed_s)
+            periods[job.id] = [(now, end_s, units)]
+        else:
+            slots = slots_for(needed_s, HAIR * needed_s, tick_s)
+            end = now + slots
+            periods[job.id] = [(now * tick_s, end_in_slots(int(now), slots, needed_s, tick_s), units)]
+        heappush(ends, (end, units))
+    return Stream(periods)
 
 
 def _known(order: str) -> str:

@@ -19,6 +19,7 @@ code                  mathematics
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
@@ -27,14 +28,12 @@ from pydantic import BaseModel, Field, model_validator
 from dlsched.cluster.training_job import TrainingJob
 from dlsched.core.instance import STRICT, Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.tolerance import rounding
 
 _ROUNDING = 1e-9  # by which probabilities may add up to more than 1
-_SHORTEST_TICK = 1e-9  # of the last arrival
-
-
-def rounding_s(time_s: float) -> float:
-    """Seconds by which two ways to compute a time may differ: a few units in its last place."""
-    return 1e-12 + 16 * 2.0**-52 * abs(time_s)
+_SHORTEST_TICK = 1e-9  # of the last arrival, and of a job on its fastest count
+_LEAST, _MOST = 1e-100, 1e100
+_MODERATE = "from 1e-100 to 1e100"
 
 
 class EarlyStop(BaseModel):
@@ -103,18 +102,40 @@ class Instance(InstanceFile):
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
         last_s = max(job.arrival_s for job in self.jobs)
-        if self.tick_s is not None and self.tick_s < _SHORTEST_TICK * last_s:
-            raise Refused(repr(self.tick_s), f"at least 1e-9 of the last arrival, {last_s!r}", "tick_s")
-        total = 2 * len(self.jobs) * (self.tick_s or 0.0)
-        if not math.isfinite(total):
-            raise Refused(repr(self.tick_s), "a tick with which times are finite", "tick_s")
+        if self.tick_s is not None:
+            if not _LEAST <= self.tick_s <= _MOST:
+                raise Refused(repr(self.tick_s), f"seconds {_MODERATE}", "tick_s")
+            if self.tick_s < _SHORTEST_TICK * last_s:
+                raise Refused(repr(self.tick_s), f"at least 1e-9 of the last arrival, {last_s!r}", "tick_s")
         for place, job in enumerate(self.jobs):
-            total += job.arrival_s + sum(job.epochs * time + job.restart_s for time in job.slowest_s(self.units))
-            if not math.isfinite(total):
-                raise Refused(
-                    "times that overflow", "arrivals and durations that add up to a finite number", "jobs", place
-                )
+            for name, seconds in (("arrival_s", job.arrival_s), ("restart_s", job.restart_s)):
+                if seconds > _MOST:
+                    raise Refused(repr(seconds), "at most 1e100 s", "jobs", place, name)
+            if job.epochs > 0:
+                self._require_moderate(place, job)
         return self
+
+    def _require_moderate(self, place: int, job: Job) -> None:
+        """Refuse numbers of which floats lose products or differences, and a tick that dwindles beside the job."""
+        slowest, fastest = max(job.slowest_s(self.units)), self._fastest_epoch_s(job)
+        for found, value in (
+            (f"{job.work!r} epochs", job.work),
+            (f"{fastest!r} s per epoch", fastest),
+            (f"{slowest!r} s per epoch", slowest),
+            (f"{job.work * fastest!r} s of work", job.work * fastest),
+            (f"{job.epochs * slowest!r} s of work", job.epochs * slowest),
+        ):
+            if not _LEAST <= value <= _MOST:
+                raise Refused(found, f"epochs, seconds per epoch and seconds of work {_MODERATE}", "jobs", place)
+        if self.tick_s is not None and self.tick_s < _SHORTEST_TICK * job.work * fastest:
+            allowed = f"at least 1e-9 of the work of jobs[{place}] on its fastest count, {job.work * fastest!r} s"
+            raise Refused(repr(self.tick_s), allowed, "tick_s")
+
+    def _fastest_epoch_s(self, job: Job) -> float:
+        if job.epoch_time_s is not None:
+            return min(job.epoch_time_s.times_s)
+        assert job.speed_law is not None
+        return job.speed_law.epoch_time_s(job.speed_law.largest_useful_count(job.counts(self.units)[-1]))
 
     def counts(self, job: int) -> Sequence[int]:
         """Allowed counts of the job at that position that the cluster has, ascending; empty when it has too few units."""
@@ -134,14 +155,14 @@ class Instance(InstanceFile):
         assert self.tick_s is not None
         arrival_s = self.jobs[job].arrival_s
         nearest = round(arrival_s / self.tick_s)
-        return nearest if arrival_s <= nearest * self.tick_s + rounding_s(arrival_s) else nearest + 1
+        return nearest if arrival_s <= nearest * self.tick_s + rounding(arrival_s) else nearest + 1
 
-    def ready_s(self, job: int) -> float:
-        """When a job can first hold units: its arrival, with ticks the first one after it unless it has no work."""
+    def wait_s(self, job: int) -> float:
+        """Seconds from the arrival of a job to its first slot: what ticks make it wait; 0 without, or without work."""
         record = self.jobs[job]
         if self.tick_s is None or record.work == 0:
-            return record.arrival_s
-        return max(record.arrival_s, self.first_slot(job) * self.tick_s)
+            return 0.0
+        return max(0.0, float(self.first_slot(job) * Fraction(self.tick_s) - Fraction(record.arrival_s)))
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+from dlsched.core import family
 from dlsched.core.certificate import LengthsCertificate, SrptCertificate
 from dlsched.core.errors import PolicyError, UsageError
-from dlsched.core.family import Method, bound_by
+from dlsched.core.family import Method
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import bounds, heuristics, slots, slotted
@@ -80,6 +82,8 @@ def _by_slots(instance: Instance, search: Search) -> TerminationStatus:
         proven=lambda total_s: search.prove(total_s / jobs, source=SLOTS),
         step=search.tick,
     )
+    if not search.proven:  # what is held is worse than what was found, by rounding of slots
+        return TerminationStatus.FEASIBLE
     search.prove(search.objective, source=SLOTS)
     return TerminationStatus.OPTIMAL
 
@@ -111,7 +115,7 @@ def _best_policy(instance: Instance, search: Search) -> TerminationStatus:
     for name in _FAST_FIRST:
         search.tick()
         try:
-            found = POLICIES[name](instance, step=partial(_progress, search))
+            found = POLICIES[name](instance, step=search.report, tick=search.tick)
         except (PolicyError, UsageError):  # its own method says which
             skipped += 1
             search.message = (
@@ -125,21 +129,17 @@ def _best_policy(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.FEASIBLE
 
 
-def _progress(search: Search, said: str) -> None:
-    search.tick()
-    search.report(said)
-
-
 def _begin(instance: Instance, search: Search) -> bool:
-    """Begin, and prove the bound."""
-    if not search.begin(infeasible(instance), lambda: _offer_fixed(instance, search)):
+    """Begin, hold a quick answer, and prove the bound."""
+    if not search.begin(infeasible(instance), lambda: _offer_quick(instance, search)):
         return False
-    _prove(search, bounds.bound(instance))
+    _offer_quick(instance, search)
+    _prove(search, bounds.bound(instance, tick=search.tick))
     return True
 
 
-def _offer_fixed(instance: Instance, search: Search) -> None:
-    search.offer(heuristics.fixed(instance), source="fixed")
+def _offer_quick(instance: Instance, search: Search) -> None:
+    search.offer(heuristics.in_turn(instance), source="in turn")
 
 
 def _prove(search: Search, certificate: SrptCertificate | LengthsCertificate) -> None:
@@ -147,20 +147,21 @@ def _prove(search: Search, certificate: SrptCertificate | LengthsCertificate) ->
 
 
 def heuristic(name: str, function: Heuristic) -> Callable[[Instance, Search], TerminationStatus]:
-    """Wrap a policy: limits do not concern it; it reports how far it has come."""
+    """Wrap a policy: it reports how far it has come, and may find that it has no stream."""
 
     def run(instance: Instance, search: Search) -> TerminationStatus:
+        plain = family.heuristic(name, partial(function, step=search.report), infeasible, heuristics.in_turn)
         try:
-            found = function(instance, step=search.report)
+            return plain(instance, search)
         except PolicyError as error:
             search.message = str(error)
             return TerminationStatus.NO_SOLUTION
-        if found is None:
-            return TerminationStatus.INFEASIBLE
-        search.offer(found, source=name)
-        return TerminationStatus.FEASIBLE
 
     return run
+
+
+def _bound(function: Callable[..., Any], instance: Instance, search: Search) -> Any:
+    return function(instance, tick=search.tick)
 
 
 METHODS = {
@@ -169,8 +170,9 @@ METHODS = {
         Method("exact", "exact", run_exact),
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
         *(Method(name, "heuristic", heuristic(name, function)) for name, function in POLICIES.items()),
-        Method("bound", "bound", bound_by(lambda instance, search: bounds.bound(instance), infeasible)),
-        Method("area", "bound", bound_by(lambda instance, search: bounds.area(instance), infeasible)),
-        Method("length", "bound", bound_by(lambda instance, search: bounds.length(instance), infeasible)),
+        *(
+            Method(name, "bound", family.bound_by(partial(_bound, function), infeasible))
+            for name, function in (("bound", bounds.bound), ("area", bounds.area), ("length", bounds.length))
+        ),
     )
 }

@@ -2,7 +2,10 @@
 
 At an event (an arrival, an end, a tick, a time the policy asked for) the policy is asked once, after everything that
 happens at that moment. Every answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is
-present, and units of a job that ends in between are free at the next one.
+present, and units of a job that ends in between are free at the next one. See ``clock`` for how time is counted.
+
+What happens within a few units in the last place of the clock happens at the latest of these times: rounding makes no
+job restart, and gives none anything for free.
 
 Cost: O(log n) for each event and each change of units, n the jobs present, besides the policy's own. Memory: O(n), and
 the order of arrivals, a list of all positions that grows shorter.
@@ -15,15 +18,17 @@ from operator import index
 from typing import Any
 
 from dlsched.core.errors import PolicyError, UsageError
+from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
-from dlsched.elastic_stream.instance import Instance, rounding_s
+from dlsched.elastic_stream.clock import HAIR, end_after, end_in_slots, slots_for
+from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
 from dlsched.elastic_stream.view import Policy, Run, View
 
 Keep = Callable[[int, float, float, int], None]
 """Takes a period as it ends: position of the job, start and end in seconds, units."""
 
-_ROUNDING = 1e-9  # of a tick, by which the time may miss it
+_ROUNDING = 1e-9  # of ``every_s``, by which the time may miss a multiple of it
 _BETWEEN_STEPS = 256  # events
 _FEW = 64  # entries of jobs that changed, which the heap of ends may hold besides as many as the others
 _BARREN = 10_000  # periods, and waits of all, without progress in a row, after which a policy is taken never to finish
@@ -35,6 +40,7 @@ def simulate(
     *,
     every_s: float | None = None,
     step: Callable[[str], None] | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> Stream:
     """Run a policy on a stream and return the periods of all jobs.
 
@@ -46,6 +52,8 @@ def simulate(
         Ask the policy at multiples of so many seconds too; not with ``tick_s``, which asks at ticks alone.
     step
         Called now and then with how far the simulation has come; it may raise to stop it.
+    tick
+        Called before every decision, and by policies that take long; it may raise too.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def simulate(
     def keep(job: int, start_s: float, end_s: float, units: int) -> None:
         held[job].append((start_s, end_s, units))
 
-    run(instance, policy, keep, every_s=every_s, step=step)
+    run(instance, policy, keep, every_s=every_s, step=step, tick=tick)
     return Stream({job.id: periods for job, periods in zip(instance.jobs, held, strict=True)})
 
 
@@ -73,6 +81,7 @@ def run(
     *,
     every_s: float | None = None,
     step: Callable[[str], None] | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> int:
     """Run a policy and hand every period to ``keep`` as it ends; return the number of arrivals and ends.
 
@@ -87,7 +96,7 @@ def run(
     last_s = max(job.arrival_s for job in instance.jobs)
     if every_s is not None and every_s < 1e-9 * last_s:
         raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
-    simulation = _Simulation(instance, policy, keep, every_s)
+    simulation = _Simulation(instance, policy, keep, every_s, tick or _nothing)
     try:
         simulation.play(step or _ignore)
     except KeyboardInterrupt:
@@ -99,114 +108,132 @@ def _ignore(progress: str) -> None:
     del progress
 
 
+def _nothing() -> None:
+    pass
+
+
 class _Simulation:
     """The state of one simulation."""
 
-    def __init__(self, instance: Instance, policy: Policy, keep: Keep, every_s: float | None) -> None:
+    def __init__(
+        self, instance: Instance, policy: Policy, keep: Keep, every_s: float | None, tick: Callable[[], None]
+    ) -> None:
         jobs = instance.jobs
         self.instance, self.policy, self.keep = instance, policy, keep
-        self.tick_s, self.every_s = instance.tick_s, every_s if instance.tick_s is None else instance.tick_s
+        self.tick_s, self.scale_s = instance.tick_s, instance.tick_s or 1.0
+        self.every_s = every_s if instance.tick_s is None else None
+        self.every_tick = instance.tick_s is not None and not getattr(policy, "timeless", False)
         self.present: dict[int, Run] = {}
-        self.view = View(instance, self.present, policy.clairvoyant)
+        self.view = View(instance, self.present, policy.clairvoyant, tick)
         self.arrivals = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)[::-1]  # next one last
         self.ends: list[tuple[float, int, Run]] = []
+        self.now: float = 0.0  # by the clock: seconds, or the number of a tick
         self.stamps = self.used = self.events = self.barren = self.stale = 0
 
     def progress(self) -> str:
         """How far it has come, in words."""
         done = len(self.instance.jobs) - len(self.arrivals) - len(self.present)
-        days = self.view.now_s / 86400
+        days = self.view.passed_s / 86400
         return f"{days:,.3g} days simulated, {done:,} of {len(self.instance.jobs):,} jobs ended, {len(self.present):,} present"
 
     def play(self, step: Callable[[str], None]) -> None:
         """Go from event to event until all jobs have ended."""
         view, present, arrivals, ends, decide = self.view, self.present, self.arrivals, self.ends, self.policy.decide
-        jobs, clocked = self.instance.jobs, self.every_s is not None
+        asked, tick = self.every_tick or self.every_s is not None, view.tick
         until_step = _BETWEEN_STEPS
         while arrivals or present:
             while ends and ends[0][2].stamp != ends[0][1]:
                 heappop(ends)
                 self.stale -= 1
-            end_s = ends[0][0] if ends else math.inf
-            arrival_s = jobs[arrivals[-1]].arrival_s if arrivals else math.inf
-            now_s = end_s if end_s < arrival_s else arrival_s
-            if clocked or view.wake_s is not None or now_s == math.inf:
-                now_s = self._next_s(now_s)
-            view.now_s = now_s
-            latest_s = now_s + rounding_s(now_s)
-            if end_s <= latest_s:
-                self._end_jobs(latest_s)
-            if arrival_s <= (now_s if self.tick_s is None else latest_s):
-                self._admit_jobs(now_s if self.tick_s is None else latest_s)
+            end = ends[0][0] if ends else math.inf
+            arrival = self._due(arrivals[-1]) if arrivals else math.inf
+            now = end if end < arrival else arrival
+            if asked or view.wake_s is not None or now == math.inf:
+                now = self._next(now)
+            latest = now + ROUNDING * now if self.tick_s is None else now
+            if end <= latest:
+                now = max(now, self._end_jobs(latest))
+            if arrival <= latest:
+                now = max(now, self._admit_jobs(latest))
+            self.now = now
+            view.set_clock(now)
+            tick()
             until_step -= 1
             if not until_step:
                 until_step = _BETWEEN_STEPS
                 step(self.progress())
             if present or view.ended:
-                if view.wake_s is not None and view.wake_s <= now_s:
+                if view.wake_s is not None and view.wake_s <= view.now_s:
                     view.wake_s = None
                 answer = decide(view)
                 if answer:
-                    self._apply(answer, now_s)
+                    self._apply(answer, now)
                 if view.arrived:
                     view.arrived.clear()
                 if view.ended:
                     view.ended.clear()
 
-    def _next_s(self, now_s: float) -> float:
+    def _due(self, place: int) -> float:
+        """When a job is due, by the clock."""
+        return self.instance.jobs[place].arrival_s if self.tick_s is None else self.instance.first_slot(place)
+
+    def _next(self, now: float) -> float:
         """Time to go on at, given that of the next arrival or end; PolicyError when jobs wait for ever."""
-        wake_s = self.view.wake_s
-        starving = now_s == math.inf
-        if wake_s is not None and self.present:
-            now_s = min(now_s, wake_s)
-        if starving:
-            self.barren += 1
-        if starving and (self.barren > _BARREN or (now_s == math.inf and self.every_s is None)):
+        wake_s = self.view.wake_s if self.present else None
+        starving = now == math.inf
+        if wake_s is not None:
+            now = min(now, wake_s if self.tick_s is None else self._tick_from(wake_s))
+        if self.present and self.every_tick:
+            now = min(now, self.now + 1)
+        elif self.present and self.every_s is not None:
+            now = min(now, (math.floor(self.now / self.every_s + _ROUNDING) + 1) * self.every_s)
+        self.barren += starving
+        if starving and (self.barren > _BARREN or now == math.inf):
             job = next(iter(self.present))
             raise PolicyError(
                 f"{self._named()} at {self.view.now_s!r} s: found {len(self.present)} jobs that wait for ever, "
                 f"{self.instance.jobs[job].id!r} first, allowed: an end for every job"
             )
-        if self.every_s is None:
-            return now_s
-        following = self._tick_after(self.view.now_s) if self.present else math.inf
-        return min(following, now_s if self.tick_s is None or now_s == math.inf else self._tick_from(now_s))
+        return now
 
-    def _tick_after(self, time_s: float) -> float:
-        assert self.every_s is not None
-        return (math.floor(time_s / self.every_s + _ROUNDING) + 1) * self.every_s
+    def _tick_from(self, time_s: float) -> int:
+        """First tick after this one that is at or after a time."""
+        number = round(time_s / self.scale_s)
+        return max(int(self.now) + 1, number + (time_s > number * self.scale_s * (1 + ROUNDING)))
 
-    def _tick_from(self, time_s: float) -> float:
-        """First multiple of the tick at or after a time."""
-        assert self.every_s is not None
-        number = round(time_s / self.every_s)
-        at_s = number * self.every_s
-        return at_s if time_s <= at_s + rounding_s(at_s) else (number + 1) * self.every_s
-
-    def _end_jobs(self, latest_s: float) -> None:
-        """Let every job end whose work is done by then."""
-        ends, now_s = self.ends, self.view.now_s
-        while ends and ends[0][0] <= latest_s:
-            end_s, stamp, run = heappop(ends)
+    def _end_jobs(self, latest: float) -> float:
+        """Let every job end whose work is done by then; return when the last of them is done."""
+        ends, scale_s = self.ends, self.scale_s
+        end = -math.inf
+        while ends and ends[0][0] <= latest:
+            due, stamp, run = heappop(ends)
             if run.stamp != stamp:
                 self.stale -= 1
                 continue
-            if end_s > now_s:
-                end_s = now_s
-            if end_s <= run.since_s:
-                end_s = math.nextafter(run.since_s, math.inf)
-            self.keep(run.job, run.since_s, end_s, run.held)
+            end = due
+            if self.tick_s is None:
+                self.keep(run.job, run.since, end, run.held)
+            else:
+                done_s = end_in_slots(int(run.since), int(due - run.since), run.needed_s, scale_s)
+                self.keep(run.job, run.since * scale_s, done_s, run.held)
             self.used -= run.held
             self.events += 1
             self.barren = 0
             del self.present[run.job]
             self.view.ended.append(run.job)
+        return end
 
-    def _admit_jobs(self, latest_s: float) -> None:
-        """Let every job arrive that is due; one without work ends at once, unseen."""
+    def _admit_jobs(self, latest: float) -> float:
+        """Let every job arrive that is due, and return when the last of them is; one without work ends at once, unseen."""
         jobs, arrivals = self.instance.jobs, self.arrivals
-        while arrivals and jobs[arrivals[-1]].arrival_s <= latest_s:
-            place = arrivals.pop()
+        arrival = -math.inf
+        while arrivals:
+            place = arrivals[-1]
+            due = self._due(place)
+            if due > latest:
+                break
+            arrivals.pop()
+            arrival = due
             job = jobs[place]
             work = job.stops_at * job.epochs
             self.events += 1
@@ -217,10 +244,11 @@ class _Simulation:
             times = {} if table is None else dict(zip(table.counts, table.times_s))  # noqa: B905  equal by construction
             self.present[place] = Run(place, work, job.epochs - work, times, job.restart_s)
             self.view.arrived.append(place)
+        return arrival
 
-    def _apply(self, answer: Mapping[int, int], now_s: float) -> None:
+    def _apply(self, answer: Mapping[int, int], now: float) -> None:
         """Check an answer and give every job its units."""
-        present, ends = self.present, self.ends
+        present, ends, scale_s, tick_s = self.present, self.ends, self.scale_s, self.tick_s
         for place, units in answer.items():
             run = present.get(place)
             if run is None:
@@ -235,34 +263,42 @@ class _Simulation:
             self.used += units - held
             if held:
                 self.stale += 1  # its entry in the heap
-                left = run.left_at(now_s)
+                elapsed_s = (now - run.since) * scale_s
+                left = run.left_after(elapsed_s)
                 self.barren = self.barren + 1 if left == run.left else 0
                 run.left = left
-                if now_s > run.since_s:
-                    self.keep(place, run.since_s, now_s, held)
-                    run.attained += held * (now_s - run.since_s)
-            run.held, run.since_s = units, now_s
+                if elapsed_s > 0:
+                    self.keep(place, run.since * scale_s, now * scale_s, held)
+                    run.attained += held * elapsed_s
+            run.held, run.since = units, now
             self.stamps = run.stamp = stamp = self.stamps + 1
             if units:
                 run.time_s = time_s = run.times[units]
-                run.resumes_s = resumes_s = now_s + run.restart_s if run.started else now_s
+                run.pause_s = pause_s = run.restart_s if run.started else 0.0
+                run.needed_s = needed_s = pause_s + run.left * time_s
                 run.started = True
-                heappush(ends, (resumes_s + run.left * time_s, stamp, run))
+                if tick_s is None:
+                    heappush(ends, (end_after(now, needed_s), stamp, run))
+                else:
+                    hair_s = HAIR * (pause_s + self.instance.jobs[place].work * time_s)
+                    heappush(ends, (now + slots_for(needed_s, hair_s, tick_s), stamp, run))
         if self.stale > _FEW + len(ends) // 2:
             ends[:] = [entry for entry in ends if entry[2].stamp == entry[1]]
             heapify(ends)
             self.stale = 0
-        if self.barren > _BARREN and any(run.held and now_s > run.resumes_s for run in present.values()):
+        if self.barren > _BARREN and any(
+            run.held and (now - run.since) * scale_s > run.pause_s for run in present.values()
+        ):
             self.barren = 0  # another job comes on
         if self.barren > _BARREN:
             raise PolicyError(
-                f"{self._named()} at {now_s!r} s: found {self.barren} periods in a row that ended in their pause, "
+                f"{self._named()} at {self.view.now_s!r} s: found {self.barren} periods in a row that ended in their pause, "
                 f"allowed: periods in which jobs come on"
             )
         if self.used > self.instance.units:
             most = max(present.values(), key=lambda run: run.held)
             raise PolicyError(
-                f"{self._named()} at {now_s!r} s: found {self.used} units in all, {most.held} of them for job "
+                f"{self._named()} at {self.view.now_s!r} s: found {self.used} units in all, {most.held} of them for job "
                 f"{self.instance.jobs[most.job].id!r}, allowed: {self.instance.units}"
             )
 

@@ -26,19 +26,23 @@ Numbers are double precision: an improvement within rounding is not looked for.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
-from dlsched.elastic_stream.instance import Instance, rounding_s
+from dlsched.elastic_stream.clock import HAIR
+from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slotted import Plan, useful_times
 
 LARGEST_LAYER = 30_000
 """States kept at one tick, and divisions of the units, beyond which the search gives up."""
 
 _LARGEST_FOLLOWING = 50 * LARGEST_LAYER  # states before dominance
-_CHUNK = 100_000
+_LARGEST_CELLS = 5_000_000  # states before dominance times jobs, some 25 bytes each, held up to three times
+_LARGEST_TRAIL = 200_000_000  # bytes of what is kept of earlier ticks
+_CHUNK = 400_000  # states times jobs that are made at a time
 _EXACT = 1e-12
 
 BoolArray = npt.NDArray[np.bool_]
@@ -61,6 +65,26 @@ class _Layer:
 
     def take(self, rows: IntArray | BoolArray) -> "_Layer":
         return _Layer(*(getattr(self, name)[rows] for name in self.__slots__))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trail:
+    """What is kept of a layer once it was followed: where its states came from, in few bytes."""
+
+    slot: int
+    parent: IntArray
+    given: IntArray
+
+    @classmethod
+    def of(cls, layer: _Layer, slot: int) -> "_Trail":
+        """Keep parents and units in the smallest integers that hold them."""
+        smallest = np.min_scalar_type(int(layer.given.max(initial=0)))
+        return cls(slot, layer.parent.astype(np.int32), layer.given.astype(smallest))
+
+    @property
+    def size(self) -> int:
+        """Bytes, and some for the object."""
+        return int(self.parent.nbytes) + int(self.given.nbytes) + 500
 
 
 def search_slots(
@@ -93,23 +117,28 @@ def search_slots(
     """
     search = _Slots(instance)
     slot = search.next_slot(0, search.work > 0)
-    layers, slot_of = [search.first()], [slot]
+    layer, trail, size = search.first(), [], 0
     while True:
-        search.arrive(layers[-1], slot)
-        step(len(layers[-1].cost))
-        pieces, bounds = [], []
-        for child in search.follow(layers[-1], slot):
+        search.arrive(layer, slot)
+        step(len(layer.cost))
+        trail.append(_Trail.of(layer, slot))
+        size += trail[-1].size
+        if size > _LARGEST_TRAIL:
+            raise TooLarge(f"what is kept of {len(trail)} slots takes more than {_LARGEST_TRAIL} bytes")
+        pieces, bounds, states = [], [], 0
+        for child in search.follow(layer, slot):
             over: BoolArray = np.logical_not((child.left > 0).any(axis=1))
             row = int(np.argmin(np.where(over, child.cost, np.inf)))
             if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
                 best_s = float(child.cost[row])
-                found(_plan(layers, slot_of, child, row))
+                found(_plan(trail, child, row))
             bound = search.bound(child, slot + 1)
             keep = (bound < best_s * (1 - _EXACT)) & ~over
             pieces.append(child.take(keep))
             bounds.append(bound[keep])
-            if sum(map(len, bounds)) > _LARGEST_FOLLOWING:
-                raise TooLarge(f"more than {_LARGEST_FOLLOWING} states at slot {slot + 1}")
+            states += len(bounds[-1])
+            if states > min(_LARGEST_FOLLOWING, _LARGEST_CELLS // len(search.work)):
+                raise TooLarge(f"{states} states at slot {slot + 1} before any is left out")
             step(0)
         bound = np.concatenate(bounds)
         rows = np.flatnonzero(bound < best_s * (1 - _EXACT))
@@ -118,27 +147,24 @@ def search_slots(
             return
         rows = rows[np.argsort(bound[rows], kind="stable")]  # so that, at equal cost, dominant states come first
         proven(float(bound[rows[0]]))
-        layers.append(search.undominated(_joined(pieces).take(rows), step))
-        if len(layers[-1].cost) > LARGEST_LAYER:
-            raise TooLarge(f"{len(layers[-1].cost)} states at slot {slot + 1}, allowed: {LARGEST_LAYER}")
-        unfinished: BoolArray = np.any(layers[-1].left > 0, axis=0)
-        slot = search.next_slot(slot + 1, unfinished)
-        slot_of.append(slot)
+        following = _joined(pieces)
+        del pieces, bounds, child
+        layer = search.undominated(following.take(rows), slot + 1, step)
+        slot = search.next_slot(slot + 1, np.any(layer.left > 0, axis=0))
 
 
 def _joined(pieces: list[_Layer]) -> _Layer:
     return _Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in _Layer.__slots__))
 
 
-def _plan(layers: list[_Layer], slot_of: list[int], child: _Layer, row: int) -> Plan:
+def _plan(trail: list[_Trail], child: _Layer, row: int) -> Plan:
     """Trace a state that follows the last layer back to the first slot."""
     plan: Plan = [{} for _ in range(child.left.shape[1])]
-    here = child
-    for depth in range(len(layers) - 1, -1, -1):
-        for job in np.flatnonzero(here.given[row]).tolist():
-            plan[job][slot_of[depth]] = int(here.given[row, job])
-        row = int(here.parent[row])
-        here = layers[depth]
+    given, parent = child.given[row], int(child.parent[row])
+    for here in reversed(trail):
+        for job in np.flatnonzero(given).tolist():
+            plan[job][here.slot] = int(given[job])
+        given, parent = here.given[parent], int(here.parent[parent])
     return plan
 
 
@@ -151,7 +177,7 @@ class _Slots:
         jobs = instance.jobs
         self.options = [useful_times(instance, place) for place in range(len(jobs))]
         self.work = np.array([job.work for job in jobs])
-        self.arrival_s = np.array([job.arrival_s for job in jobs])
+        self.wait_s = np.array([instance.wait_s(place) for place in range(len(jobs))])
         self.restart_s = np.array([job.restart_s for job in jobs])
         self.fastest_s = np.array([min(time.values(), default=0.0) for time in self.options])
         self.area_s = np.array([min((n * t for n, t in time.items()), default=0.0) for time in self.options])
@@ -178,7 +204,7 @@ class _Slots:
     def arrive(self, layer: _Layer, slot: int) -> None:
         """Charge the jobs that become present now for the time since they arrived."""
         new = (self.first_slot == slot) & (self.work > 0)
-        layer.cost += float((slot * self.tick_s - self.arrival_s)[new].sum())
+        layer.cost += float(self.wait_s[new].sum())
 
     def follow(self, layer: _Layer, slot: int) -> Iterator[_Layer]:
         """Every state that can follow, in pieces."""
@@ -188,28 +214,28 @@ class _Slots:
             jobs = np.flatnonzero(mask)
             divisions, time_s = self._divide(tuple(jobs.tolist()))
             rows = np.flatnonzero(group.ravel() == number)
-            size = max(1, _CHUNK // len(divisions))
+            size = max(1, _CHUNK // (len(divisions) * len(self.work)))
             for begin in range(0, len(rows), size):
-                yield self._follow(layer, rows[begin : begin + size], jobs, divisions, time_s, slot)
+                yield self._follow(layer, rows[begin : begin + size], jobs, divisions, time_s)
 
     def _divide(self, jobs: tuple[int, ...]) -> tuple[IntArray, FloatArray]:
         """All ways to give the jobs useful counts or nothing, within the units, and seconds per epoch; shape (ways, jobs)."""
         if jobs not in self._divisions:
+            most = min(LARGEST_LAYER, _LARGEST_CELLS // len(self.work))
             ways: list[tuple[tuple[int, ...], int]] = [((), self.units)]
             for job in jobs:
                 counts = (0, *self.options[job])
-                ways = [((*way, n), left - n) for way, left in ways for n in counts if n <= left]
-                if len(ways) > LARGEST_LAYER:
-                    raise TooLarge(
-                        f"more than {LARGEST_LAYER} ways to divide {self.units} units among {len(jobs)} jobs"
-                    )
+                longer = (((*way, n), left - n) for way, left in ways for n in counts if n <= left)
+                ways = list(islice(longer, most + 1))
+                if len(ways) > most:
+                    raise TooLarge(f"more than {most} ways to divide {self.units} units among {len(jobs)} jobs")
             times = [[self.options[job].get(n, np.inf) for job, n in zip(jobs, way, strict=True)] for way, _ in ways]
+            if sum(known.size for known, _ in self._divisions.values()) > _LARGEST_CELLS:
+                self._divisions.clear()
             self._divisions[jobs] = np.array([way for way, _ in ways], dtype=np.int64), np.array(times)
         return self._divisions[jobs]
 
-    def _follow(
-        self, layer: _Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, time_s: FloatArray, slot: int
-    ) -> _Layer:
+    def _follow(self, layer: _Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, time_s: FloatArray) -> _Layer:
         """States after one slot, from some states of one set of present jobs, by all divisions."""
         n, ways = len(rows), len(divisions)
         left, held, started = (
@@ -220,10 +246,11 @@ class _Slots:
         given = divisions[None]
         runs = given > 0
         pause_s = np.where(runs & started & (given != held), self.restart_s[jobs], 0.0)
-        needed_s = np.where(runs, left * np.where(runs, time_s, 0.0) + pause_s, np.inf)
-        ends = needed_s <= self.tick_s + rounding_s((slot + 1) * self.tick_s)
+        running_s = np.where(runs, time_s, 0.0)
+        needed_s = np.where(runs, left * running_s + pause_s, np.inf)
+        ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
         after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
-        spent = np.where(ends, np.minimum(needed_s, self.tick_s), self.tick_s).sum(axis=2)
+        spent = np.where(ends, needed_s, self.tick_s).sum(axis=2)
         child = _Layer(
             np.repeat(layer.left[rows], ways, axis=0),
             np.zeros((n * ways, len(self.work)), dtype=np.int64),
@@ -247,32 +274,36 @@ class _Slots:
         areas = np.sort(left * self.area_s, axis=1)[:, ::-1] / self.units
         spt = areas @ np.arange(1, areas.shape[1] + 1)
         to_come = ~present & (self.work > 0)
-        later = (self.first_slot * self.tick_s - self.arrival_s + self.work * self.fastest_s)[to_come].sum()
+        later = (self.wait_s + self.work * self.fastest_s)[to_come].sum()
         total: FloatArray = layer.cost + np.maximum(shortest, spt) + float(later)
         return total
 
-    def undominated(self, layer: _Layer, step: Callable[[int], None]) -> _Layer:
-        """Drop states that another one dominates."""
+    def undominated(self, layer: _Layer, slot: int, step: Callable[[int], None]) -> _Layer:
+        """Drop states that another one dominates; TooLarge when too many are left."""
         masks, group = np.unique(layer.left > 0, axis=0, return_inverse=True)
         kept: list[IntArray] = []
         for number, mask in enumerate(masks):
             rows = np.flatnonzero(group.ravel() == number)
             rows = rows[np.argsort(layer.cost[rows], kind="stable")]
             kept.append(rows[self._undominated(layer, rows, np.flatnonzero(mask), step)])
+            if sum(map(len, kept)) > LARGEST_LAYER:
+                raise TooLarge(f"more than {LARGEST_LAYER} states at slot {slot}")
         return layer.take(np.sort(np.concatenate(kept)))
 
     def _undominated(self, layer: _Layer, rows: IntArray, jobs: IntArray, step: Callable[[int], None]) -> BoolArray:
         """Mark, among rows of one set of jobs by ascending cost, those that no kept one before dominates."""
         columns = np.ix_(rows, jobs)
         left, held, started = layer.left[columns], layer.held[columns], layer.started[columns]
-        lost, slack = (self.restart_s / np.maximum(self.fastest_s, 1e-300))[jobs], _EXACT * self.work[jobs]
+        lost, slack = self.restart_s[jobs] / self.fastest_s[jobs], _EXACT * self.work[jobs]
         waits = started & (held == 0)
         marked = np.zeros(len(rows), dtype=bool)
         kept = [np.empty_like(left), np.empty_like(held), np.empty_like(started)]
         number = 0
         for place in range(len(rows)):
-            if place % 256 == 255:
+            if place % 16 == 15:
                 step(0)
+            if number > LARGEST_LAYER:
+                break  # too large
             left_before, held_before, started_before = (array[:number] for array in kept)
             pays = started_before & ((held_before != held[place]) | ~started[place]) & ~waits[place]
             if ((left_before + pays * lost > left[place] + slack).any(axis=1)).all():

@@ -5,10 +5,11 @@ what they hold, their epochs to the nominal end, their speeds. Where jobs really
 come it may ask only when its ``clairvoyant`` is true.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.clock import left_after
 from dlsched.elastic_stream.instance import EarlyStop, Instance
 
 
@@ -16,7 +17,8 @@ class Policy(Protocol):
     """Decides, whenever it is asked, how many units each job holds from now on.
 
     It is asked at every arrival and end of a job, at ticks, and when it asked to be (``View.wake_at``). A new stream
-    needs a new policy: it may remember what it has seen.
+    needs a new policy: it may remember what it has seen. One with an attribute ``timeless`` that is true answers the same
+    until the next job comes or goes, and is not asked at the ticks in between.
     """
 
     clairvoyant: bool
@@ -33,10 +35,12 @@ class Run:
     held = 0
     time_s = 0.0
     """Seconds per epoch now."""
-    since_s = 0.0
-    """Start of its period."""
-    resumes_s = 0.0
-    """End of the pause at its start."""
+    since: float = 0.0
+    """Start of its period, by the simulator's clock: seconds, or with ticks their number."""
+    pause_s = 0.0
+    """Seconds without progress at its start."""
+    needed_s = 0.0
+    """Seconds that it would last to the job's end."""
     attained = 0.0
     """Unit-seconds of earlier periods."""
     stamp = 0
@@ -50,12 +54,11 @@ class Run:
         self.times = times  # seconds per epoch by units, as far as they were asked for
         self.restart_s = restart_s
 
-    def left_at(self, now_s: float) -> float:
-        """Epochs to its real end."""
-        if not self.held or now_s <= self.resumes_s:
+    def left_after(self, elapsed_s: float) -> float:
+        """Epochs to its real end, so many seconds into its period."""
+        if not self.held or elapsed_s <= self.pause_s:
             return self.left
-        left = self.left - (now_s - self.resumes_s) / self.time_s
-        return left if left > 0.0 else 0.0
+        return left_after(self.left, elapsed_s - self.pause_s, self.time_s)
 
 
 class View:
@@ -69,17 +72,49 @@ class View:
         Positions of the jobs that came and went since the policy was last asked.
     wake_s
         When the policy asked to be asked again, None when it did not; set by ``wake_at``.
+    passed_s
+        Seconds since the first arrival: where only differences of times matter, these have more digits than ``now_s``.
+    tick
+        To be called in loops that may take long; it raises when a limit is reached.
     """
 
-    __slots__ = ("_clairvoyant", "_instance", "_present", "arrived", "ended", "now_s", "units", "wake_s")
+    __slots__ = (
+        "_clairvoyant",
+        "_clock",
+        "_instance",
+        "_present",
+        "_scale_s",
+        "_zero",
+        "arrived",
+        "ended",
+        "now_s",
+        "passed_s",
+        "tick",
+        "units",
+        "wake_s",
+    )
 
-    def __init__(self, instance: Instance, present: dict[int, Run], clairvoyant: bool) -> None:
+    def __init__(
+        self, instance: Instance, present: dict[int, Run], clairvoyant: bool, tick: Callable[[], None]
+    ) -> None:
         self._instance, self._present, self._clairvoyant = instance, present, clairvoyant
-        self.units = instance.units
-        self.now_s = 0.0
+        first = min(range(len(instance.jobs)), key=[job.arrival_s for job in instance.jobs].__getitem__)
+        self._scale_s = instance.tick_s or 1.0
+        self._zero: float = instance.jobs[first].arrival_s if instance.tick_s is None else instance.first_slot(first)
+        self._clock: float = self._zero
+        self.units, self.tick = instance.units, tick
+        self.now_s = self.passed_s = 0.0
         self.arrived: list[int] = []
         self.ended: list[int] = []
         self.wake_s: float | None = None
+
+    def set_clock(self, clock: float) -> None:
+        """Set the time: seconds, or with ticks their number; the simulator's."""
+        self._clock = clock
+        self.now_s, self.passed_s = clock * self._scale_s, (clock - self._zero) * self._scale_s
+
+    def _elapsed_s(self, run: Run) -> float:
+        return (self._clock - run.since) * self._scale_s
 
     def __iter__(self) -> Iterator[int]:
         """Positions of the jobs that are present, in order of arrival."""
@@ -95,7 +130,7 @@ class View:
     def left(self, job: int) -> float:
         """Epochs that the job has left to its nominal end."""
         run = self._present[job]
-        return run.left_at(self.now_s) + run.hidden
+        return run.left_after(self._elapsed_s(run)) + run.hidden
 
     def allowed(self, job: int) -> Sequence[int]:
         """Counts of units that the job may hold, ascending."""
@@ -130,7 +165,7 @@ class View:
         """Seconds without progress if it holds ``units`` from now on: what is left of its pause, or a new one."""
         run = self._present[job]
         if units == run.held:
-            return max(0.0, run.resumes_s - self.now_s)
+            return max(0.0, run.pause_s - self._elapsed_s(run)) if units else 0.0
         return run.restart_s if run.started else 0.0
 
     def time_left_s(self, job: int, units: int) -> float:
@@ -142,12 +177,12 @@ class View:
         run = self._present[job]
         pause_s = run.restart_s if run.started else 0.0
         time_s = run.times.get(units) or self.epoch_time_s(job, units)
-        return pause_s + (run.left_at(self.now_s) + run.hidden) * time_s
+        return pause_s + (run.left_after(self._elapsed_s(run)) + run.hidden) * time_s
 
     def attained(self, job: int) -> float:
         """Unit-seconds that the job has held so far."""
         run = self._present[job]
-        return run.attained + run.held * (self.now_s - run.since_s)
+        return run.attained + run.held * self._elapsed_s(run) if run.held else run.attained
 
     def early_stop(self, job: int) -> tuple[EarlyStop, ...]:
         """What is known of where the job may end early."""
@@ -161,13 +196,15 @@ class View:
     def true_left(self, job: int) -> float:
         """Epochs to its real end; UsageError unless the policy is clairvoyant."""
         self._require_clairvoyance("true_left")
-        return self._present[job].left_at(self.now_s)
+        run = self._present[job]
+        return run.left_after(self._elapsed_s(run))
 
     def to_come(self) -> list[int]:
         """Jobs that have not arrived yet, in order of arrival; UsageError unless the policy is clairvoyant."""
         self._require_clairvoyance("to_come")
         jobs = self._instance.jobs
-        later = [place for place, job in enumerate(jobs) if job.arrival_s > self.now_s]
+        here, now_s = self._present, self.now_s
+        later = [place for place, job in enumerate(jobs) if job.arrival_s > now_s and place not in here]
         return sorted(later, key=lambda place: (jobs[place].arrival_s, place))
 
     def _require_clairvoyance(self, name: str) -> None:

@@ -11,8 +11,8 @@ name                       mathematics
 ``y_<job>_<t>_<n>``        a period that begins with a pause begins in t, 0 .. 1
 ``first_<job>_<t>_<n>``    its first period begins in t, binary
 ``started_<job>_<t>``      it has held units by the end of t, 0 .. 1
-``end_<job>``              C_j / D
-objective                  minimise sum_j (D end_j - r_j) / J
+``end_<job>``              C_j / D - s_j, slots from the first one of the job, s_j, to its end
+objective                  minimise sum_j (D end_j + v_j) / J, v_j the seconds from r_j to s_j
 ``one_<job>_<t>``          sum_n x_jtn <= 1
 ``used_<job>_<t>_<n>``     u_jtn <= x_jtn
 ``start_<job>_<t>_<n>``    y_jtn >= x_jtn - x_j,t-1,n - first_jtn
@@ -22,8 +22,8 @@ objective                  minimise sum_j (D end_j - r_j) / J
 ``stays_<job>_<t>``        started_jt >= started_j,t-1
 ``once_<job>_<t>``         sum_n first_jtn + started_j,t-1 <= 1
 ``work_<job>``             sum_tn (g u_jtn - h y_jtn) = 1
-``last_<job>_<t>``         end_j >= t sum_n x_jtn + sum_n u_jtn
-``progress_<job>``         end_j >= s_j + sum_t (1 - P_jt) + G_j, a valid inequality, see below
+``last_<job>_<t>``         end_j >= (t - s_j) sum_n x_jtn + sum_n u_jtn
+``progress_<job>``         end_j >= sum_t (1 - P_jt) + G_j, a valid inequality, see below
 ``capacity_<t>``           sum_jn n x_jtn <= C
 =========================  ===========================================================================================
 
@@ -31,9 +31,11 @@ Rows with ``y``, ``first`` and ``started`` are left out for jobs without a resta
 
 *work* is an equation: of more than the whole work the used part of the last slot can be cut.
 
-*progress.* P_jt is the progress by the end of slot t, s_j the first slot of the job, R >= g the most that a slot can do.
+Ends count from the job's own first slot, so that numbers stay small however late it is.
+
+*progress.* P_jt is the progress by the end of slot t, R >= g the most that a slot can do.
 If j ends in slot f using part u of it, 1 - P_j,f-k <= R (u + k - 1) for k >= 1 and <= 1, so
-end_j = f + u >= s_j + sum_t (1 - P_jt) + u + sum_k max(0, 1 - R (u + k - 1)); G_j is the least of the last two terms
+end_j = f - s_j + u >= sum_t (1 - P_jt) + u + sum_k max(0, 1 - R (u + k - 1)); G_j is the least of the last two terms
 over u in 0 .. 1. It binds what a mixture of slots would get for nothing, and makes the relaxation strong.
 
 *Horizon.* Some stream is known whose flow times add up to U: jobs one by one, or better. In an optimal one job j has flow
@@ -49,6 +51,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.elastic_stream import slotted
 from dlsched.elastic_stream.checker import fastest_s, infeasible
+from dlsched.elastic_stream.clock import HAIR, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slotted import stream_of, useful_times
 from dlsched.elastic_stream.solution import Stream
@@ -106,33 +109,31 @@ def windows(instance: Instance, total_flow_s: float | None = None) -> list[Windo
     times = [useful_times(instance, place) for place in range(len(instance.jobs))]
     first = [instance.first_slot(place) for place in range(len(times))]
     least_s = [
-        start * tick_s + job.work * min(time.values()) - job.arrival_s if time else 0.0
-        for job, time, start in zip(instance.jobs, times, first, strict=True)
+        instance.wait_s(place) + job.work * min(time.values()) if time else 0.0
+        for place, (job, time) in enumerate(zip(instance.jobs, times, strict=True))
     ]
-    most_s = min(_one_by_one_s(instance, first, least_s), math.inf if total_flow_s is None else total_flow_s)
-    spare_s = max(0.0, most_s - math.fsum(least_s)) * (1 + _ROUNDING)
+    most_s = min(_one_by_one_s(instance, first, times), math.inf if total_flow_s is None else total_flow_s)
+    spare_s = max(0.0, most_s - math.fsum(least_s)) + _ROUNDING * most_s
     found = []
-    for job, time, start, least in zip(instance.jobs, times, first, least_s, strict=True):
-        end_s = job.arrival_s + least + spare_s
-        last = math.ceil(end_s / tick_s - _ROUNDING) - 1
-        found.append(Window(start, max(start, last), time))
+    for job, time, start in zip(instance.jobs, times, first, strict=True):
+        slots = math.ceil((job.work * min(time.values(), default=0.0) + spare_s) / tick_s - _ROUNDING)
+        found.append(Window(start, start + max(1, slots) - 1, time))
     return found
 
 
-def _one_by_one_s(instance: Instance, first: list[int], least_s: list[float]) -> float:
+def _one_by_one_s(instance: Instance, first: list[int], times: list[dict[int, float]]) -> float:
     """Sum of flow times when jobs run alone, each at its fastest count, in order of arrival."""
     tick_s = instance.tick_s
     assert tick_s is not None
-    total_s, slot = 0.0, 0
+    flows_s, slot = [], 0
     for place in sorted(range(len(first)), key=lambda place: (first[place], place)):
-        job = instance.jobs[place]
-        if least_s[place] == 0.0:
+        if not times[place]:
             continue
-        waited = max(0, slot - first[place])
-        end_s = job.arrival_s + least_s[place] + waited * tick_s
-        total_s += end_s - job.arrival_s
-        slot = math.ceil(end_s / tick_s)
-    return total_s
+        needed_s = instance.jobs[place].work * min(times[place].values())
+        begin = max(slot, first[place])
+        flows_s.append(instance.wait_s(place) + (begin - first[place]) * tick_s + needed_s)
+        slot = begin + slots_for(needed_s, HAIR * needed_s, tick_s)
+    return math.fsum(flows_s)
 
 
 def build_milp(
@@ -147,7 +148,7 @@ def build_milp(
     total_flow_s
         As in ``windows``.
     tick
-        Called before every job; it may raise to stop.
+        Called before every slot of every job; it may raise to stop.
 
     Raises
     ------
@@ -172,13 +173,11 @@ def build_milp(
     objective: list[tuple[Any, float]] = []
     share_s = (instance.tick_s or 0.0) / len(instance.jobs)
     for place, (label, span) in enumerate(zip(labels, spans, strict=True)):
-        if tick is not None:
-            tick()
         if span.time_s:
-            end = _add_job(problem, instance, place, label, span, held, capacity)
+            end = _add_job(problem, instance, place, label, span, held, capacity, tick or _nothing)
             objective.append((end, share_s))
-    arrived = math.fsum(job.arrival_s for job in instance.jobs if job.work)
-    problem.setObjective(pulp.LpAffineExpression(objective, -arrived / len(instance.jobs)))
+    waited_s = math.fsum(map(instance.wait_s, range(len(instance.jobs))))
+    problem.setObjective(pulp.LpAffineExpression(objective, waited_s / len(instance.jobs)))
     for slot in sorted(capacity):
         row = pulp.LpAffineExpression(capacity[slot])
         problem.addConstraint(pulp.LpConstraint(row, pulp.LpConstraintLE, f"capacity_{slot}", instance.units))
@@ -201,6 +200,7 @@ def _add_job(
     span: Window,
     held: dict[str, tuple[int, int, int]],
     capacity: dict[int, list[tuple[Any, float]]],
+    tick: Callable[[], None],
 ) -> "pulp.LpVariable":
     """Add variables and rows of one job; return the variable of its end."""
     import pulp
@@ -217,12 +217,13 @@ def _add_job(
     gain = {count: tick_s / (job.work * time_s) for count, time_s in span.time_s.items()}
     loss = {count: job.restart_s / (job.work * time_s) for count, time_s in span.time_s.items()}
     slots = range(span.first, span.last + 1)
-    end = pulp.LpVariable(f"end_{label}", span.first, span.last + 1)
+    end = pulp.LpVariable(f"end_{label}", 0, len(slots))
     work: list[tuple[Any, float]] = []
     progress: list[tuple[Any, float]] = [(end, 1.0)]
     before: dict[int, Any] = {}
     started = None
     for slot in slots:
+        tick()
         x, u = {}, {}
         opening: list[tuple[Any, float]] = []
         for count in span.time_s:
@@ -246,7 +247,11 @@ def _add_job(
             work += done
             progress += [(variable, value * (span.last - slot + 1)) for variable, value in done]
         add(f"one_{label}_{slot}", [(each, 1.0) for each in x.values()], pulp.LpConstraintLE, 1.0)
-        last = [(end, 1.0), *((each, -float(slot)) for each in x.values()), *((each, -1.0) for each in u.values())]
+        last = [
+            (end, 1.0),
+            *((each, -float(slot - span.first)) for each in x.values()),
+            *((each, -1.0) for each in u.values()),
+        ]
         add(f"last_{label}_{slot}", last, pulp.LpConstraintGE, 0.0)
         if job.restart_s > 0:
             now = part(f"started_{label}_{slot}")
@@ -258,9 +263,13 @@ def _add_job(
             started = now
         before = x
     add(f"work_{label}", work, pulp.LpConstraintEQ, 1.0)
-    least = span.first + len(slots) + _ending(max(gain.values()))
+    least = len(slots) + _ending(max(gain.values()))
     add(f"progress_{label}", progress, pulp.LpConstraintGE, least)
     return end
+
+
+def _nothing() -> None:
+    pass
 
 
 def _ending(most: float) -> float:

@@ -5,6 +5,7 @@ pause that a change costs. Jobs are admitted in order while their smallest count
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class Myopic:
 
     def decide(self, view: View) -> dict[int, int]:
         """Resize to the optimum of the moment."""
-        return _resize(view, ORDERS["fifo"], View.useful, _exactly)
+        return _resize(view, ORDERS["fifo"], View.useful, partial(_exactly, step=view.tick))
 
 
 def doubling_counts(view: View, job: int) -> Sequence[int]:
@@ -134,6 +135,6 @@ def _resize(
     return dict.fromkeys(view, 0) | given
 
 
-def _exactly(table: CostTable, units: int) -> IntArray | None:
-    choice = solve_knapsack(table, units)
+def _exactly(table: CostTable, units: int, step: Callable[[], None]) -> IntArray | None:
+    choice = solve_knapsack(table, units, step=step)
     return None if choice is None else choice.pairs

@@ -45,6 +45,7 @@ class Queue:
 
     def __init__(self, order: str, size: Size) -> None:
         self._order: Order = ORDERS[order]
+        self.timeless = self._order is not las
         self._size = size
         self._falls = self._order is srpt  # keys of running jobs fall as time goes by
         self._waiting: dict[int, list[Entry]] = {}  # by size: heap; none is empty
@@ -58,7 +59,7 @@ class Queue:
         if self._free < 0:
             self._free = view.units
         changes: dict[int, int] = {}
-        shift = view.now_s if self._falls else 0.0
+        shift = view.passed_s if self._falls else 0.0
         gain = 0
         for job in view.ended:
             entry = self._entry_of.pop(job)

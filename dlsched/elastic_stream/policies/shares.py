@@ -1,6 +1,6 @@
 """Equal shares: every job present the same number of units, as far as its allowed counts go."""
 
-from dlsched.elastic_stream.policies.orders import ORDERS
+from dlsched.elastic_stream.policies.orders import ORDERS, las
 from dlsched.elastic_stream.policies.sizes import largest_up_to
 from dlsched.elastic_stream.view import View
 
@@ -21,6 +21,7 @@ class EqualShare:
 
     def __init__(self, order: str = "fifo") -> None:
         self._order = ORDERS[order]
+        self.timeless = self._order is not las
 
     def decide(self, view: View) -> dict[int, int]:
         """Share the units out."""
