@@ -103,10 +103,10 @@ class Instance(InstanceFile):
         require_unique_ids([job.id for job in self.jobs], "jobs")
         last_s = max(job.arrival_s for job in self.jobs)
         if self.tick_s is not None:
-            if not _LEAST <= self.tick_s <= _MOST:
-                raise Refused(repr(self.tick_s), f"seconds {_MODERATE}", "tick_s")
             if self.tick_s < _SHORTEST_TICK * last_s:
                 raise Refused(repr(self.tick_s), f"at least 1e-9 of the last arrival, {last_s!r}", "tick_s")
+            if not _LEAST <= self.tick_s <= _MOST:
+                raise Refused(repr(self.tick_s), f"seconds {_MODERATE}", "tick_s")
         for place, job in enumerate(self.jobs):
             for name, seconds in (("arrival_s", job.arrival_s), ("restart_s", job.restart_s)):
                 if seconds > _MOST:

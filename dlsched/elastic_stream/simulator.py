@@ -31,6 +31,7 @@ Keep = Callable[[int, float, float, int], None]
 _ROUNDING = 1e-9  # of ``every_s``, by which the time may miss a multiple of it
 _BETWEEN_STEPS = 256  # events
 _FEW = 64  # entries of jobs that changed, which the heap of ends may hold besides as many as the others
+_IDLE = 1e-6  # of a period: it ended in its pause if no more of it came after that
 _BARREN = 10_000  # periods, and waits of all, without progress in a row, after which a policy is taken never to finish
 
 
@@ -265,7 +266,7 @@ class _Simulation:
                 self.stale += 1  # its entry in the heap
                 elapsed_s = (now - run.since) * scale_s
                 left = run.left_after(elapsed_s)
-                self.barren = self.barren + 1 if left == run.left else 0
+                self.barren = self.barren + 1 if elapsed_s - run.pause_s <= _IDLE * elapsed_s else 0
                 run.left = left
                 if elapsed_s > 0:
                     self.keep(place, run.since * scale_s, now * scale_s, held)
@@ -287,7 +288,7 @@ class _Simulation:
             heapify(ends)
             self.stale = 0
         if self.barren > _BARREN and any(
-            run.held and (now - run.since) * scale_s > run.pause_s for run in present.values()
+            run.held and (now - run.since) * scale_s * (1 - _IDLE) > run.pause_s for run in present.values()
         ):
             self.barren = 0  # another job comes on
         if self.barren > _BARREN:

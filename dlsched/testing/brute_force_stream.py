@@ -1,5 +1,6 @@
 """The optimum of a tiny stream with ticks by trying everything, in rational arithmetic; it knows the checker only."""
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -16,7 +17,8 @@ State = tuple[tuple[Fraction, int, bool], ...]
 def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
     """Return the least mean flow time with decisions at ticks, and a stream that attains it; None when infeasible.
 
-    At every tick it tries every allowed count of every present job, idling included, depth first; it turns back where
+    Rounding is left out as the formats say: an arrival a few units in the last place after a tick is at it, and work that
+    exceeds its slots by 2**-40 of the job is done in them. At every tick it tries every allowed count of every present job, idling included, depth first; it turns back where
     the flow times so far, and each job's shortest time left, already add up to the best stream found, or where it has
     been before at no more cost. Cost: some 10 us for each division of the units in each state.
 
@@ -35,7 +37,7 @@ def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
     stream = attempt.stream(attempt.best_plan)
     assert not check(instance, stream)
     value = objective(instance, stream)
-    assert abs(value * len(instance.jobs) - float(attempt.best)) <= 1e-9 * max(1.0, value)
+    assert abs(value * len(instance.jobs) - float(attempt.best)) <= 1e-11 * value * len(instance.jobs)
     return value, stream
 
 
@@ -45,7 +47,7 @@ class _Attempt:
     def __init__(self, instance: Instance) -> None:
         assert instance.tick_s is not None
         self.instance, self.tick = instance, Fraction(instance.tick_s)
-        self.arrivals = [Fraction(job.arrival_s) for job in instance.jobs]
+        self.arrivals = [self._arrival(job.arrival_s) for job in instance.jobs]
         self.restarts = [Fraction(job.restart_s) for job in instance.jobs]
         self.times = [
             {count: job.speed.exact_epoch_time_s(count) for count in instance.counts(place)}
@@ -57,6 +59,12 @@ class _Attempt:
         self.best = self._one_by_one()
         self.best_plan: tuple[tuple[int, ...], ...] | None = None
         self.met: dict[tuple[int, State], Fraction] = {}
+
+    def _arrival(self, arrival_s: float) -> Fraction:
+        """When a job arrives: at the last tick before where that is so but for rounding."""
+        arrival = Fraction(arrival_s)
+        tick = arrival // self.tick * self.tick
+        return tick if arrival - tick <= 8 * arrival / 2**52 else arrival
 
     def _one_by_one(self) -> Fraction:
         """A little more than the flow times of jobs that run alone in order of the file: something to turn back at."""
@@ -113,7 +121,8 @@ class _Attempt:
             return (left, 0, started), None
         pause = self.restarts[place] if started and count != held else Fraction(0)
         needed = pause + left * self.times[place][count]
-        if needed <= self.tick:
+        whole = pause + self.begin[place][0] * self.times[place][count]
+        if needed - whole / 2**40 <= self.tick:
             return (Fraction(0), 0, True), needed
         done = max(Fraction(0), self.tick - pause) / self.times[place][count]
         return (left - done, count, True), None
@@ -131,8 +140,13 @@ class _Attempt:
                 held = periods[self.instance.jobs[place].id]
                 start_s, goes_on = slot * tick_s, state[place][1] == count
                 state[place], end = self._run(place, state[place], count)
-                end_s = (slot + 1) * tick_s if end is None else start_s + float(end)
+                end_s = (slot + 1) * tick_s if end is None else self._after(start_s, end)
                 if goes_on:
                     start_s = held.pop()[0]
                 held.append((start_s, end_s, count))
         return Stream(periods)
+
+    def _after(self, start_s: float, lasts: Fraction) -> float:
+        """Least time of the clock that is so much later."""
+        end_s = float(Fraction(start_s) + lasts)
+        return end_s if Fraction(end_s) - Fraction(start_s) >= lasts else math.nextafter(end_s, math.inf)

@@ -75,11 +75,27 @@ def test_capacity_is_swept():
 
 
 def test_rounding_is_no_violation():
-    """Periods that miss each other, or their job's end, by rounding are taken."""
+    """Periods that miss each other, or their job's end, by 1e-9 of what they last are taken; by 1e-7 they are not."""
     instance = stream((0.0, 1.0, {2: 10.0}), (0.0, 1.0, {1: 10.0}), units=2)
     near = 10.0 + 1e-9
     assert broken(instance, {"j0": [(0.0, near, 2)], "j1": [(10.0, 20.0 - 1e-9, 1)]}) == []
-    assert broken(instance, {"j0": [(0.0, near + 1e-7, 2)], "j1": [(10.0, 20.0, 1)]}) == [("capacity", "", 1.0)]
+    assert broken(instance, {"j0": [(0.0, 10.0, 2)], "j1": [(10.0 - 1e-7, 20.0 - 1e-7, 1)]}) == [("capacity", "", 1.0)]
+    assert broken(instance, {"j0": [(0.0, near + 1e-7, 2)], "j1": [(11.0, 21.0, 1)]}) == [("work", "j0", 0.0)]
+
+
+@pytest.mark.parametrize("scale", [2.0**-30, 1.0, 2.0**30])
+def test_tolerances_are_of_durations(scale):
+    """The same jobs in other seconds break the same rules: a hundredth too long, too early, too short, at once."""
+    instance = stream((scale, 1.0, {2: 10.0 * scale}), (scale, 1.0, {1: 10.0 * scale}), units=2)
+
+    def rules(first, second):
+        periods = {name: [(a * scale, b * scale, units)] for name, a, b, units in (("j0", *first), ("j1", *second))}
+        return {violation.rule for violation in check(instance, Stream(periods))}
+
+    assert rules((1, 11, 2), (11, 21, 1)) == set()
+    assert rules((1, 11.01, 2), (12, 22, 1)) == rules((1, 10.99, 2), (12, 22, 1)) == {"work"}
+    assert rules((0.99, 10.99, 2), (12, 22, 1)) == {"arrival"}
+    assert rules((1, 11, 2), (10.99, 20.99, 1)) == {"capacity"}
 
 
 def test_late_jobs_get_no_work_for_free():
@@ -99,17 +115,42 @@ def test_many_short_excesses_are_one_long_one():
     assert ("capacity", "", 1.0) in found
 
 
-def test_times_beyond_all_ticks_are_off_tick():
-    """No number of slots is so large."""
-    instance = stream((0.0, 1.0, {1: 5.0}), units=1, tick_s=1e-5)
-    assert ("tick", "j0", None) in broken(instance, {"j0": [(0.0, 1e308, 1)]})
+@pytest.mark.parametrize("tick_s", [None, 1e-5])
+@pytest.mark.parametrize("period", [(0.0, 1e308, 1), (-1e308, 5.0, 1), (1e308, 1.5e308, 1)])
+def test_no_clock_goes_so_far(tick_s, period):
+    """Times whose sums no float holds are refused, whatever they are multiples of."""
+    (found,) = check(stream((0.0, 1.0, {1: 5.0}), units=1, tick_s=tick_s), Stream({"j0": [period]}))
+    assert found.rule == "order" and "allowed: up to 1e110 s" in str(found)
 
 
-def test_holding_units_after_the_end_is_waste_not_wrong():
-    """A period may outlast its job: it ends when its work is done."""
-    instance = stream((0.0, 1.0, {1: 10.0}))
-    assert check(instance, Stream({"j0": [(0.0, 25.0, 1)]})) == []
-    assert flow_times(instance, Stream({"j0": [(0.0, 25.0, 1)]})) == [10.0]
+def test_units_are_held_until_the_work_is_done_and_no_longer():
+    """10 s of work: its last period may not last 25 s, by which its units would count as used."""
+    instance = stream((3.0, 1.0, {1: 10.0}))
+    (found,) = check(instance, Stream({"j0": [(3.0, 28.0, 1)]}))
+    assert (found.rule, found.where, found.amount) == ("work", "j0", 15.0)
+    assert "its units are held to 28.0 s, it is done at 13.0 s" in str(found)
+
+
+def test_with_ticks_units_may_be_held_to_the_end_of_the_last_one():
+    """14 s of work in ticks of 10 s, from 10 s on: to 24 s or to 30 s, not to 40 s nor to 25 s; 10 s of work: to 20 s."""
+    instance = stream((0.0, 1.0, {1: 14.0}), units=1, tick_s=10.0)
+    for end_s, expected in ((24.0, []), (30.0, []), (40.0, [("work", "j0", 10.0)])):
+        assert broken(instance, {"j0": [(10.0, end_s, 1)]}) == expected
+    assert broken(instance, {"j0": [(10.0, 25.0, 1)]}) == [("work", "j0", 1.0), ("tick", "j0", None)]
+    whole = stream((0.0, 1.0, {1: 10.0}), units=1, tick_s=10.0)
+    assert broken(whole, {"j0": [(10.0, 20.0, 1)]}) == []
+    assert broken(whole, {"j0": [(10.0, 30.0, 1)]}) == [("work", "j0", 10.0)]
+
+
+def test_flow_times_of_late_jobs_keep_their_digits():
+    """At 1.7e9 s the clock resolves 2.4e-7 s; a job that starts when it arrives takes what it takes."""
+    first = stream((1.7e9 + 0.3, 1.0, {1: 20.7, 2: 11.1}))
+    made = Stream({"j0": [(1.7e9 + 0.3, 1.7e9 + 11.4, 2)]})
+    assert check(first, made) == [] and objective(first, made) == 11.1
+    ticked = stream((1.7e9 + 0.3, 1.0, {1: 0.25}), units=1, tick_s=10.0)
+    made = Stream({"j0": [(1.7e9 + 10.0, 1.7e9 + 10.25, 1)]})
+    assert check(ticked, made) == []
+    assert objective(ticked, made) == pytest.approx(10.25 - (1.7e9 + 0.3 - 1.7e9), rel=1e-15)
 
 
 def test_ticks():

@@ -22,7 +22,7 @@ def profile(examples):
     return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
-def refuses(instance, *, step):
+def refuses(instance, *, step, tick):
     """Stand in for a policy that has too many counts to weigh."""
     raise UsageError("found too many counts")
 
