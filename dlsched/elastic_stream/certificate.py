@@ -12,14 +12,15 @@ arrival all the same. Slot t begins at t tick_s, exactly. Work is the float stop
 use.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from operator import mul
 
 from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
 from dlsched.elastic_stream.instance import Instance
 
-_ERROR = 1e-12  # of a product of floats, generously; the smaller ones are compared exactly
+_ERROR = 1e-12  # of a product of floats, generously: products that are least but for it are compared exactly
 
 
 def exact_size_s(instance: Instance, place: int) -> Fraction:
@@ -27,10 +28,13 @@ def exact_size_s(instance: Instance, place: int) -> Fraction:
     job = instance.jobs[place]
     if job.work == 0:
         return Fraction(0)
-    counts: Iterable[int] = instance.counts(place)
-    if job.speed_law is not None:
-        counts = job.speed_law.least_area_counts(instance.counts(place)[-1])
-    counts = _least(counts, {n: n * job.speed.epoch_time_s(n) for n in counts})
+    if job.epoch_time_s is not None:
+        areas = list(map(mul, job.epoch_time_s.counts[: len(instance.counts(place))], job.epoch_time_s.times_s))
+        most = min(areas) * (1 + _ERROR)
+        counts = [count for count, area in zip(job.epoch_time_s.counts, areas, strict=False) if area <= most]
+    else:
+        assert job.speed_law is not None
+        counts = list(job.speed_law.least_area_counts(instance.counts(place)[-1]))
     return Fraction(job.work) * min(n * job.speed.exact_epoch_time_s(n) for n in counts) / instance.units
 
 
@@ -42,7 +46,8 @@ def exact_length_s(instance: Instance, place: int) -> Fraction:
     if job.speed_law is not None:
         time_s = job.speed.exact_epoch_time_s(instance.useful_counts(place)[-1])
     else:
-        time_s = Fraction(min(job.speed.epoch_time_s(n) for n in instance.counts(place)))
+        assert job.epoch_time_s is not None
+        time_s = Fraction(min(job.epoch_time_s.times_s[: len(instance.counts(place))]))
     return exact_wait_s(instance, place) + Fraction(job.work) * time_s
 
 
@@ -59,12 +64,6 @@ def exact_release_s(instance: Instance, place: int) -> Fraction:
     if instance.tick_s is None or instance.jobs[place].work == 0:
         return Fraction(instance.jobs[place].arrival_s)
     return instance.first_slot(place) * Fraction(instance.tick_s)
-
-
-def _least(counts: Iterable[int], values: Mapping[int, float]) -> list[int]:
-    """Counts whose value may be the least one: the others are larger by more than floats err."""
-    most = min(values.values()) * (1 + _ERROR)
-    return [count for count in counts if values[count] <= most]
 
 
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:

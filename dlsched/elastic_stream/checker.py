@@ -19,7 +19,7 @@ times are subtracted.
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from dlsched.core.errors import UsageError
@@ -61,12 +61,21 @@ def objective(instance: Instance, stream: Stream) -> float:
 def flow_times(instance: Instance, stream: Stream) -> list[float]:
     """Seconds from arrival to end of every job, in the order of the file; UsageError for a job that never ends."""
     flows = []
-    for place, job in enumerate(instance.jobs):
-        flow_s = follow(instance, place, stream.periods.get(job.id, ())).flow_s
-        if flow_s is None:
+    for job, ran in zip(instance.jobs, follow_all(instance, stream), strict=True):
+        if ran.flow_s is None:
             raise UsageError(f"no objective: job {job.id!r} does not do its work")
-        flows.append(flow_s)
+        flows.append(ran.flow_s)
     return flows
+
+
+def follow_all(instance: Instance, stream: Stream) -> Sequence[Finished]:
+    """Follow every job, whose units must be allowed; what was found last is kept with the stream, which cannot change."""
+    if stream.followed is None or stream.followed[0] is not instance:
+        get = stream.periods.get
+        ran = [follow(instance, place, get(job.id, ())) for place, job in enumerate(instance.jobs)]
+        stream.keep(instance, ran)
+    assert stream.followed is not None
+    return stream.followed[1]
 
 
 def follow(instance: Instance, place: int, periods: Sequence[Period]) -> Finished:
@@ -75,23 +84,26 @@ def follow(instance: Instance, place: int, periods: Sequence[Period]) -> Finishe
     The last period may lack of the work what it may miss the end by; the job takes the time all the same.
     """
     job, tick_s = instance.jobs[place], instance.tick_s
+    speed = job.speed
     left, unit_seconds, last = job.work, 0.0, len(periods) - 1
     if left == 0.0:
         return Finished(0.0, -1, 0.0, max(0, last), math.fsum(p.units * (p.end_s - p.start_s) for p in periods))
     for number, period in enumerate(periods):
         pause_s = job.restart_s if number else 0.0
-        time_s = job.speed.epoch_time_s(period.units)
+        time_s = speed.epoch_time_s(period.units)
         needed_s = pause_s + left * time_s
         lasts_s = period.end_s - period.start_s if tick_s is None else _lasts_s(period, tick_s)
+        lacks_s = needed_s - lasts_s
         hair_s = 0.0 if tick_s is None else HAIR * (pause_s + job.work * time_s)
-        if lasts_s >= needed_s - hair_s or (number == last and needed_s - lasts_s <= _slack_s(period)):
+        if lasts_s >= needed_s - hair_s or (number == last and lacks_s <= _slack_s(period)):
             if tick_s is None:
                 waited_s = period.start_s - job.arrival_s
             else:
                 waited_s = (
                     instance.wait_s(place) + (round(period.start_s / tick_s) - instance.first_slot(place)) * tick_s
                 )
-            held_s = needed_s if abs(lasts_s - needed_s) <= _slack_s(period) else lasts_s
+            near = abs(lacks_s) <= FEASIBLE * lasts_s or abs(lacks_s) <= _slack_s(period)
+            held_s = needed_s if near else lasts_s
             return Finished(waited_s + needed_s, number, needed_s, last, unit_seconds + period.units * held_s)
         unit_seconds += period.units * lasts_s
         if lasts_s > pause_s:
@@ -127,19 +139,21 @@ def check(instance: Instance, stream: Stream) -> list[Violation]:
     for name in stream.periods:
         if name not in instance.index:
             violations.append(Violation("choice", name, message="there is no such job"))
-    for periods in stream.periods.values():
-        for period in periods:
-            for time_s in (period.start_s, period.end_s):
-                if not abs(time_s) <= _LATEST_S:
-                    message = f"found a period from {period.start_s!r} s to {period.end_s!r} s, allowed: up to 1e110 s"
-                    return [Violation("order", message=message)]
+    for start_s, end_s, _ in chain.from_iterable(stream.periods.values()):
+        if not (-_LATEST_S <= start_s <= _LATEST_S and -_LATEST_S <= end_s <= _LATEST_S):
+            message = f"found a period from {start_s!r} s to {end_s!r} s, allowed: up to 1e110 s"
+            return [Violation("order", message=message)]
+    followed: list[Finished] = []
+    get = stream.periods.get
     for place, job in enumerate(instance.jobs):
-        violations += _check_job(instance, place, stream.periods.get(job.id, ()))
+        violations += _check_job(instance, place, get(job.id, ()), followed)
+    if len(followed) == len(instance.jobs):
+        stream.keep(instance, followed)
     return violations + _check_capacity(instance, stream)
 
 
-def _check_job(instance: Instance, place: int, periods: Sequence[Period]) -> list[Violation]:
-    """Rules of one job on its own."""
+def _check_job(instance: Instance, place: int, periods: Sequence[Period], followed: list[Finished]) -> list[Violation]:
+    """Rules of one job on its own; how it fared is added to ``followed`` where that can be said."""
     job, tick_s = instance.jobs[place], instance.tick_s
     found: list[Violation] = []
 
@@ -154,7 +168,7 @@ def _check_job(instance: Instance, place: int, periods: Sequence[Period]) -> lis
             broken("order", f"the period that begins at {period.start_s!r} s does not last")
         early_s = job.arrival_s - period.start_s
         slot = None if tick_s is None else _tick_at(period.start_s, tick_s)
-        if early_s > _slack_s(period) if slot is None else slot < instance.first_slot(place):
+        if slot < instance.first_slot(place) if slot is not None else early_s > 0 and early_s > _slack_s(period):
             broken("arrival", f"a period begins at {period.start_s!r} s, it arrives at {job.arrival_s!r} s", early_s)
     for first, second in pairwise(periods):
         overlap_s = first.end_s - second.start_s
@@ -165,6 +179,7 @@ def _check_job(instance: Instance, place: int, periods: Sequence[Period]) -> lis
     if found:
         return found
     ran = follow(instance, place, periods)
+    followed.append(ran)
     if ran.flow_s is None:
         broken("work", f"its {len(periods)} periods do not do its {job.work!r} epochs")
     elif ran.place < len(periods) - 1:
@@ -187,7 +202,7 @@ def _check_job(instance: Instance, place: int, periods: Sequence[Period]) -> lis
 def _excess_s(instance: Instance, place: int, ran: Finished, period: Period) -> float:
     """Seconds that the last period of a job lasts beyond its work (with ticks: beyond their tick), 0 within tolerance."""
     excess_s = period.end_s - period.start_s - ran.needed_s
-    if excess_s <= tolerance(ran.needed_s) + rounding(period.start_s):
+    if excess_s <= FEASIBLE * ran.needed_s or excess_s <= tolerance(ran.needed_s) + rounding(period.start_s):
         return 0.0
     tick_s = instance.tick_s
     if tick_s is None:
@@ -261,7 +276,7 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
     """
     import numpy as np
 
-    ran = [follow(instance, place, stream.periods.get(job.id, ())) for place, job in enumerate(instance.jobs)]
+    ran = follow_all(instance, stream)
     flows = np.array([each.flow_s for each in ran], dtype=np.float64)
     fastest = np.array([fastest_s(instance, place) for place in range(len(flows))])
     first_s = min(job.arrival_s for job in instance.jobs)
@@ -283,6 +298,8 @@ def fastest_s(instance: Instance, place: int) -> float:
     job = instance.jobs[place]
     if job.work == 0:
         return 0.0
+    if job.epoch_time_s is not None and job.epoch_time_s.counts[-1] <= instance.units:
+        return job.work * min(job.epoch_time_s.times_s)
     counts = instance.useful_counts(place)
     if job.speed_law is not None:
         counts = counts[-1:]

@@ -8,7 +8,7 @@ from dlsched.core import family
 from dlsched.core.certificate import LengthsCertificate, SrptCertificate
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.family import Method
-from dlsched.core.search import Search
+from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import bounds, heuristics, slots, slotted
 from dlsched.elastic_stream.checker import infeasible
@@ -147,15 +147,32 @@ def _prove(search: Search, certificate: SrptCertificate | LengthsCertificate) ->
 
 
 def heuristic(name: str, function: Heuristic) -> Callable[[Instance, Search], TerminationStatus]:
-    """Wrap a policy: it reports how far it has come, and may find that it has no stream."""
+    """Wrap a policy: it reports how far it has come, and may find that it has no stream.
+
+    Where time is limited, the quick answer is held from the beginning, since of many jobs it takes a while too.
+    """
 
     def run(instance: Instance, search: Search) -> TerminationStatus:
-        plain = family.heuristic(name, partial(function, step=search.report), infeasible, heuristics.in_turn)
+        reason = infeasible(instance)
+        if reason is not None:
+            search.say(reason)
+            return TerminationStatus.INFEASIBLE
+        if search.limits.time_s is not None:
+            _offer_quick(instance, search)
         try:
-            return plain(instance, search)
+            found = function(instance, step=search.report, tick=search.tick)
+        except (Stopped, KeyboardInterrupt):
+            if search.solution is None:
+                _offer_quick(instance, search)
+            search.say(f"{name} was stopped; what is held is the answer of a faster rule")
+            raise
         except PolicyError as error:
+            search.solution = search.objective = None
             search.message = str(error)
             return TerminationStatus.NO_SOLUTION
+        search.solution = search.objective = None
+        search.offer(found, source=name)
+        return TerminationStatus.FEASIBLE
 
     return run
 

@@ -1,6 +1,6 @@
 """The decision of elastic_stream: the periods in which each job holds a constant number of units."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dlsched.core.errors import InputError
@@ -25,12 +25,19 @@ class Stream:
     4
     """
 
-    __slots__ = ("periods",)
+    __slots__ = ("followed", "periods")
     periods: Mapping[str, tuple[Period, ...]]
+    followed: tuple[Instance, Sequence[Any]] | None
+    """What the checker found last, and of which instance: check, objective and figures follow the jobs once."""
 
     def __init__(self, periods: Mapping[str, Iterable[tuple[float, float, int]]]) -> None:
         frozen = {job: tuple(Period(*period) for period in held) for job, held in periods.items()}
         object.__setattr__(self, "periods", FrozenMapping({job: held for job, held in frozen.items() if held}))
+        object.__setattr__(self, "followed", None)
+
+    def keep(self, instance: Instance, followed: Sequence[Any]) -> None:
+        """Keep what the checker found."""
+        object.__setattr__(self, "followed", (instance, followed))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Stream is immutable")
