@@ -9,7 +9,8 @@ from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 from dlsched.elastic_stream import certificate, generator, policies
 from dlsched.elastic_stream.bounds import area, bound, length
-from dlsched.elastic_stream.checker import check, figures, flow_times, infeasible, objective
+from dlsched.elastic_stream.checker import check, flow_times, infeasible, objective
+from dlsched.elastic_stream.figures import figures
 from dlsched.elastic_stream.formulations.milp import build_milp
 from dlsched.elastic_stream.generator import example, generate
 from dlsched.elastic_stream.heuristics import doubling, equal, exploratory, fixed, marginal, myopic, ordered

@@ -1,15 +1,7 @@
 """Exact search over slots: for streams with ticks, all states that a stream can be in at a tick, as far as they matter.
 
-====================  ===============================================================================================
-code                  mathematics
-====================  ===============================================================================================
-``left[i, j]``        epochs that job j has left in state i; 0: it has ended
-``held[i, j]``        units it held in the last slot
-``started[i, j]``     whether it has ever held units
-``cost[i]``           flow times so far: of ended jobs all, of present ones from arrival to the tick
-====================  ===============================================================================================
-
-From slot to slot, every state is followed by every division of the units among its present jobs. What makes it end:
+States are those of ``layers``. From slot to slot, every state is followed by every division of the units among its
+present jobs. What makes it end:
 
 *Bound.* A state's flow times add up to at least cost + max(sum of the present jobs' shortest times left, sum of SPT
 completions of their areas left on one machine of the cluster's speed) + the shortest flow times of jobs to come: present
@@ -25,66 +17,28 @@ Numbers are double precision: an improvement within rounding is not looked for.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
 from dlsched.elastic_stream.clock import HAIR
 from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.layers import BoolArray, Layer, Trail, alike, joined, plan_of
 from dlsched.elastic_stream.slotted import Plan, useful_times
 
 LARGEST_LAYER = 30_000
 """States kept at one tick, and divisions of the units, beyond which the search gives up."""
 
 _LARGEST_FOLLOWING = 50 * LARGEST_LAYER  # states before dominance
-_LARGEST_CELLS = 5_000_000  # states before dominance times jobs, some 25 bytes each, held up to three times
+_LARGEST_CELLS = 8_000_000  # states before dominance times jobs, 25 bytes each, held up to three times
 _LARGEST_TRAIL = 200_000_000  # bytes of what is kept of earlier ticks
 _CHUNK = 400_000  # states times jobs that are made at a time
 _EXACT = 1e-12
 
-BoolArray = npt.NDArray[np.bool_]
-
 
 class TooLarge(Exception):  # noqa: N818  a signal, not an error
     """The search would need more states than it allows itself; the message says how many, and where."""
-
-
-@dataclass(slots=True, eq=False)
-class _Layer:
-    """States at one tick; ``parent`` and ``given`` say where each came from."""
-
-    left: FloatArray
-    held: IntArray
-    started: BoolArray
-    cost: FloatArray
-    parent: IntArray
-    given: IntArray
-
-    def take(self, rows: IntArray | BoolArray) -> "_Layer":
-        return _Layer(*(getattr(self, name)[rows] for name in self.__slots__))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trail:
-    """What is kept of a layer once it was followed: where its states came from, in few bytes."""
-
-    slot: int
-    parent: IntArray
-    given: IntArray
-
-    @classmethod
-    def of(cls, layer: _Layer, slot: int) -> "_Trail":
-        """Keep parents and units in the smallest integers that hold them."""
-        smallest = np.min_scalar_type(int(layer.given.max(initial=0)))
-        return cls(slot, layer.parent.astype(np.int32), layer.given.astype(smallest))
-
-    @property
-    def size(self) -> int:
-        """Bytes, and some for the object."""
-        return int(self.parent.nbytes) + int(self.given.nbytes) + 500
 
 
 def search_slots(
@@ -121,7 +75,7 @@ def search_slots(
     while True:
         search.arrive(layer, slot)
         step(len(layer.cost))
-        trail.append(_Trail.of(layer, slot))
+        trail.append(Trail.of(layer, slot))
         size += trail[-1].size
         if size > _LARGEST_TRAIL:
             raise TooLarge(f"what is kept of {len(trail)} slots takes more than {_LARGEST_TRAIL} bytes")
@@ -131,7 +85,7 @@ def search_slots(
             row = int(np.argmin(np.where(over, child.cost, np.inf)))
             if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
                 best_s = float(child.cost[row])
-                found(_plan(trail, child, row))
+                found(plan_of(trail, child, row))
             bound = search.bound(child, slot + 1)
             keep = (bound < best_s * (1 - _EXACT)) & ~over
             pieces.append(child.take(keep))
@@ -147,25 +101,10 @@ def search_slots(
             return
         rows = rows[np.argsort(bound[rows], kind="stable")]  # so that, at equal cost, dominant states come first
         proven(float(bound[rows[0]]))
-        following = _joined(pieces)
+        following = joined(pieces)
         del pieces, bounds, child
         layer = search.undominated(following.take(rows), slot + 1, step)
         slot = search.next_slot(slot + 1, np.any(layer.left > 0, axis=0))
-
-
-def _joined(pieces: list[_Layer]) -> _Layer:
-    return _Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in _Layer.__slots__))
-
-
-def _plan(trail: list[_Trail], child: _Layer, row: int) -> Plan:
-    """Trace a state that follows the last layer back to the first slot."""
-    plan: Plan = [{} for _ in range(child.left.shape[1])]
-    given, parent = child.given[row], int(child.parent[row])
-    for here in reversed(trail):
-        for job in np.flatnonzero(given).tolist():
-            plan[job][here.slot] = int(given[job])
-        given, parent = here.given[parent], int(here.parent[parent])
-    return plan
 
 
 class _Slots:
@@ -184,11 +123,11 @@ class _Slots:
         self.first_slot = np.array([instance.first_slot(place) for place in range(len(jobs))])
         self._divisions: dict[tuple[int, ...], tuple[IntArray, FloatArray]] = {}
 
-    def first(self) -> _Layer:
+    def first(self) -> Layer:
         """Return the one state before any job is present."""
         jobs = len(self.work)
         nothing = np.zeros((1, jobs), dtype=np.int64)
-        return _Layer(
+        return Layer(
             self.work[None].copy(),
             nothing,
             nothing.astype(bool),
@@ -201,19 +140,16 @@ class _Slots:
         """Slot to go on at: this one, or if no unfinished job is present yet, the first in which one is."""
         return max(slot, int(self.first_slot[unfinished].min()))
 
-    def arrive(self, layer: _Layer, slot: int) -> None:
+    def arrive(self, layer: Layer, slot: int) -> None:
         """Charge the jobs that become present now for the time since they arrived."""
         new = (self.first_slot == slot) & (self.work > 0)
         layer.cost += float(self.wait_s[new].sum())
 
-    def follow(self, layer: _Layer, slot: int) -> Iterator[_Layer]:
+    def follow(self, layer: Layer, slot: int) -> Iterator[Layer]:
         """Every state that can follow, in pieces."""
         present = (layer.left > 0) & (self.first_slot <= slot)
-        masks, group = np.unique(present, axis=0, return_inverse=True)
-        for number, mask in enumerate(masks):
-            jobs = np.flatnonzero(mask)
+        for jobs, rows in alike(present):
             divisions, time_s = self._divide(tuple(jobs.tolist()))
-            rows = np.flatnonzero(group.ravel() == number)
             size = max(1, _CHUNK // (len(divisions) * len(self.work)))
             for begin in range(0, len(rows), size):
                 yield self._follow(layer, rows[begin : begin + size], jobs, divisions, time_s)
@@ -221,7 +157,7 @@ class _Slots:
     def _divide(self, jobs: tuple[int, ...]) -> tuple[IntArray, FloatArray]:
         """All ways to give the jobs useful counts or nothing, within the units, and seconds per epoch; shape (ways, jobs)."""
         if jobs not in self._divisions:
-            most = min(LARGEST_LAYER, _LARGEST_CELLS // len(self.work))
+            most = min(LARGEST_LAYER, _LARGEST_CELLS // 4 // len(self.work))
             ways: list[tuple[tuple[int, ...], int]] = [((), self.units)]
             for job in jobs:
                 counts = (0, *self.options[job])
@@ -235,7 +171,7 @@ class _Slots:
             self._divisions[jobs] = np.array([way for way, _ in ways], dtype=np.int64), np.array(times)
         return self._divisions[jobs]
 
-    def _follow(self, layer: _Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, time_s: FloatArray) -> _Layer:
+    def _follow(self, layer: Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, time_s: FloatArray) -> Layer:
         """States after one slot, from some states of one set of present jobs, by all divisions."""
         n, ways = len(rows), len(divisions)
         left, held, started = (
@@ -251,7 +187,7 @@ class _Slots:
         ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
         after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
         spent = np.where(ends, needed_s, self.tick_s).sum(axis=2)
-        child = _Layer(
+        child = Layer(
             np.repeat(layer.left[rows], ways, axis=0),
             np.zeros((n * ways, len(self.work)), dtype=np.int64),
             np.repeat(layer.started[rows], ways, axis=0),
@@ -266,7 +202,7 @@ class _Slots:
         child.started[:, jobs] |= child.given[:, jobs] > 0
         return child
 
-    def bound(self, layer: _Layer, slot: int) -> FloatArray:
+    def bound(self, layer: Layer, slot: int) -> FloatArray:
         """Least total flow time that each state at the start of a slot leaves possible."""
         present = self.first_slot < slot
         left = np.where(present, layer.left, 0.0)
@@ -278,26 +214,25 @@ class _Slots:
         total: FloatArray = layer.cost + np.maximum(shortest, spt) + float(later)
         return total
 
-    def undominated(self, layer: _Layer, slot: int, step: Callable[[int], None]) -> _Layer:
+    def undominated(self, layer: Layer, slot: int, step: Callable[[int], None]) -> Layer:
         """Drop states that another one dominates; TooLarge when too many are left."""
-        masks, group = np.unique(layer.left > 0, axis=0, return_inverse=True)
         kept: list[IntArray] = []
-        for number, mask in enumerate(masks):
-            rows = np.flatnonzero(group.ravel() == number)
+        for jobs, rows in alike(layer.left > 0):
+            step(0)
             rows = rows[np.argsort(layer.cost[rows], kind="stable")]
-            kept.append(rows[self._undominated(layer, rows, np.flatnonzero(mask), step)])
+            kept.append(rows[self._undominated(layer, rows, jobs, step)])
             if sum(map(len, kept)) > LARGEST_LAYER:
                 raise TooLarge(f"more than {LARGEST_LAYER} states at slot {slot}")
         return layer.take(np.sort(np.concatenate(kept)))
 
-    def _undominated(self, layer: _Layer, rows: IntArray, jobs: IntArray, step: Callable[[int], None]) -> BoolArray:
+    def _undominated(self, layer: Layer, rows: IntArray, jobs: IntArray, step: Callable[[int], None]) -> BoolArray:
         """Mark, among rows of one set of jobs by ascending cost, those that no kept one before dominates."""
         columns = np.ix_(rows, jobs)
         left, held, started = layer.left[columns], layer.held[columns], layer.started[columns]
         lost, slack = self.restart_s[jobs] / self.fastest_s[jobs], _EXACT * self.work[jobs]
         waits = started & (held == 0)
         marked = np.zeros(len(rows), dtype=bool)
-        kept = [np.empty_like(left), np.empty_like(held), np.empty_like(started)]
+        kept = [np.empty_like(array[: LARGEST_LAYER + 1]) for array in (left, held, started)]
         number = 0
         for place in range(len(rows)):
             if place % 16 == 15:

@@ -50,8 +50,9 @@ from typing import TYPE_CHECKING, Any
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.elastic_stream import slotted
-from dlsched.elastic_stream.checker import fastest_s, infeasible
+from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.clock import HAIR, slots_for
+from dlsched.elastic_stream.figures import fastest_s
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slotted import stream_of, useful_times
 from dlsched.elastic_stream.solution import Stream
