@@ -17,8 +17,10 @@ State = tuple[tuple[Fraction, int, bool], ...]
 def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
     """Return the least mean flow time with decisions at ticks, and a stream that attains it; None when infeasible.
 
-    Rounding is left out as the formats say: an arrival a few units in the last place after a tick is at it, and work that
-    exceeds its slots by 2**-40 of the job is done in them. At every tick it tries every allowed count of every present job, idling included, depth first; it turns back where
+    Rounding is left out as the checker says: an arrival a few units in the last place after a tick is at it, and work that
+    exceeds its slots by 2**-40 of the job is done in them.
+
+    At every tick it tries every allowed count of every present job, idling included, depth first; it turns back where
     the flow times so far, and each job's shortest time left, already add up to the best stream found, or where it has
     been before at no more cost. Cost: some 10 us for each division of the units in each state.
 

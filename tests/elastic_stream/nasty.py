@@ -44,7 +44,9 @@ def _job(generator: np.random.Generator, one: Any, tick: float, units: int) -> d
     time_s = tick * small / (epochs or 1.0)
     job = {
         "epochs": epochs,
-        "epoch_time_s": {str(count): time_s * one(DECIMALS) * one((1.0, 1.0, float(generator.random()))) for count in counts},
+        "epoch_time_s": {
+            str(count): time_s * one(DECIMALS) * one((1.0, 1.0, float(generator.random()))) for count in counts
+        },
         "restart_s": one((0.0, 0.0, 0.1, 0.3, 1.0 - 2.0**-40, 1e-9)) * tick,
     }
     if generator.random() < 0.25:

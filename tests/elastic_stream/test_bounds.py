@@ -64,7 +64,7 @@ def test_a_law_is_its_table(units, theta):
     assert Fraction(length(instance).lengths["j"]) <= least_time == pytest.approx(length(instance).lengths["j"])
 
 
-@profile(150)
+@profile(50)
 @given(
     st.one_of(
         elastic_stream_instances(feasible=True),

@@ -83,8 +83,14 @@ def test_defaults_do_not_change_the_hash():
         (lambda: with_job(speed_law=LAW), r"jobs\[0\]: found epoch_time_s and speed_law"),
         (lambda: with_job(max_gpus=4), r"jobs\[0\].max_gpus: found a number beside epoch_time_s"),
         (lambda: with_job(epoch_time_s={"0": 1.0}), r"jobs\[0\].epoch_time_s"),
-        (lambda: with_job(epochs=1e300, epoch_time_s={"1": 1e300}), r"jobs\[0\]: found 1e\+300 epochs, allowed: epochs, s"),
-        (lambda: with_job(epoch_time_s={"1": 1e-150}), r"jobs\[0\]: found 1e-150 s per epoch, allowed: epochs, seconds"),
+        (
+            lambda: with_job(epochs=1e300, epoch_time_s={"1": 1e300}),
+            r"jobs\[0\]: found 1e\+300 epochs, allowed: epochs, s",
+        ),
+        (
+            lambda: with_job(epoch_time_s={"1": 1e-150}),
+            r"jobs\[0\]: found 1e-150 s per epoch, allowed: epochs, seconds",
+        ),
         (lambda: with_job(epochs=1e-60, epoch_time_s={"1": 1e-60}), r"jobs\[0\]: found 1e-120 s of work, allowed"),
         (lambda: with_job(epochs=1e-99, stops_at=1e-9), r"jobs\[0\]: found 1e-108 epochs, allowed"),
         (lambda: with_job(arrival_s=1e101), r"jobs\[0\].arrival_s: found 1e\+101, allowed: at most 1e100 s"),

@@ -1,17 +1,16 @@
 """Nasty streams through every method: results that pass their check, and with ticks the optimum of brute force."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 from nasty import hold
 
-from dlsched.cli.check import judge
 from dlsched.core.limits import Limits
 from dlsched.core.result_file import claim_from
 from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream import FAMILY, Instance, bound, infeasible, solve
+from dlsched.core.verification import verify_claim
+from dlsched.elastic_stream import FAMILY, bound, infeasible, solve
 from dlsched.testing import brute_force_stream
 
 from .nasty import nasty
@@ -29,7 +28,9 @@ def holds(seed, ticked, skip=()):
             continue
         result = solve(instance, method=name, limits=Limits(time_s=20.0))
         said = f"{name} {result.status} {result.objective!r} {least!r}: {json.dumps(instance.as_data())}"
-        failures, _ = judge(FAMILY, instance, claim_from(json.loads(json.dumps(result.as_data())), "result"), "result")
+        failures = verify_claim(
+            FAMILY, instance, claim_from(json.loads(json.dumps(result.as_data())), "result")
+        ).failures
         assert not failures, f"{failures}; {said}"
         assert result.status is not TerminationStatus.SOLVER_ERROR, said
         assert (result.status is TerminationStatus.INFEASIBLE) == (least is None), said
