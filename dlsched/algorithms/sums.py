@@ -19,7 +19,7 @@ from dlsched.algorithms import memory
 from dlsched.algorithms.cost_table import FloatArray, IntArray
 
 _SHIFT_BYTES = 96  # of work for an entry of an array by shift
-_STATE_BYTES = 192  # of work for a state where sums are sorted
+_STATE_BYTES = 512  # of work for a state where sums are sorted
 _BLOCK = 2**20  # sums made between two ticks
 _SPARSEST = 8  # entries of an array by shift for every sum made, beyond which sums are sorted instead
 
@@ -198,5 +198,9 @@ class Trail:
 
 
 def _joined(first: Sums, second: Sums) -> Sums:
-    shifts, regrets, parents, options = map(np.concatenate, zip(first, second, strict=True))
-    return shifts, regrets, parents, options
+    return (
+        np.concatenate((first[0], second[0])),
+        np.concatenate((first[1], second[1])),
+        np.concatenate((first[2], second[2])),
+        np.concatenate((first[3], second[3])),
+    )
