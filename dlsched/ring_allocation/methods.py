@@ -1,6 +1,7 @@
 """The methods of ring_allocation by name, as ``solve`` and the command line run them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 
 from dlsched.algorithms.cost_table import CostTable, IntArray
@@ -21,6 +22,7 @@ from dlsched.version import VERSION
 
 KNAPSACK = f"dlsched knapsack {VERSION}"
 DP = f"dlsched dp {VERSION}"
+REDUCTION = f"dlsched reduction {VERSION}"
 
 Run = Callable[[Instance, Search], TerminationStatus]
 
@@ -83,14 +85,24 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
 
 @holding
 def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
-    """The non-linear integer program by SCIP."""
+    """The non-linear integer program by SCIP; costs are >= 0, so 0 is proven in any case."""
     from dlsched.ring_allocation.formulations.minlp import build_minlp
+    from dlsched.solvers import availability
     from dlsched.solvers.minlp import solve_minlp
 
+    availability.require("scip", "minlp")
     _warm(instance, search)
-    model, decode, unit_s = build_minlp(instance, tick=search.tick)
-    outcome = solve_minlp(model, limits=search.left)
-    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
+    model = build_minlp(instance, tick=search.tick)
+    if model.program is None:
+        search.offer(model.decode({}), source=REDUCTION)
+        assert search.objective is not None
+        search.prove(search.objective, source=REDUCTION)
+        return TerminationStatus.OPTIMAL
+    outcome = solve_minlp(model.program, limits=search.left, terms=model.laws)
+    if outcome.bound is not None:
+        bound = outcome.bound * model.unit_s + model.constant_s
+        outcome = replace(outcome, bound=bound, slack=outcome.slack * model.unit_s)
+    return conclude(search, outcome, None if outcome.values is None else model.decode(outcome.values))
 
 
 def _warm(instance: Instance, search: Search) -> None:
