@@ -17,6 +17,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dlsched.algorithms.cost_table import CostTable, FloatArray, IntArray
+from dlsched.algorithms.dominance import undominated
+from dlsched.algorithms.greedy import climb_hulls
+from dlsched.algorithms.reduction import within
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation
@@ -38,6 +41,24 @@ def cost_table(instance: Instance, *, fitting: bool = True, tick: Callable[[], N
     proves, ``certificate.price_bound`` says.
     """
     return tabulate(instance, useful_counts(instance, fitting=fitting, tick=tick), tick=tick)
+
+
+def open_pairs(instance: Instance, *, tick: Callable[[], None] | None = None) -> CostTable:
+    """Tabulate the pairs that an answer no worse than the heuristic hull's can hold, and that no smaller count matches.
+
+    No cost in it exceeds that answer's total, to which solvers' tolerances are relative.
+
+    Raises
+    ------
+    UsageError
+        The instance is infeasible, or as ``tabulate``.
+    """
+    table = cost_table(instance, tick=tick)
+    table = table.subset(undominated(table))
+    chosen = climb_hulls(table, instance.gpus, tick=tick)
+    if chosen is None:
+        raise UsageError("the instance is infeasible: no pair is open")
+    return table.subset(within(table, chosen))
 
 
 def tabulate(

@@ -76,11 +76,11 @@ def run_dp(instance: Instance, search: Search) -> TerminationStatus:
 @holding
 def run_milp(instance: Instance, search: Search) -> TerminationStatus:
     """The linear formulation by HiGHS, CBC, SCIP or CP-SAT."""
-    from dlsched.ring_allocation.formulations.milp import build_milp, start_values
+    from dlsched.ring_allocation.formulations.milp import build_arrays, start_values
 
     _warm(instance, search)
-    problem, decode = build_milp(instance, drop_dominated=True, tick=search.tick)
-    return solve_and_conclude(search, problem, decode, start=start_values(instance, search.solution))
+    model, decode = build_arrays(instance, tick=search.tick)
+    return solve_and_conclude(search, model, decode, start=start_values(instance, search.solution))
 
 
 @holding

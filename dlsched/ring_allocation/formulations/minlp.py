@@ -26,15 +26,11 @@ such count are constants, and times are counted in such a unit, a power of two, 
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dlsched.algorithms.cost_table import CostTable
-from dlsched.algorithms.dominance import undominated
-from dlsched.algorithms.greedy import climb_hulls
-from dlsched.algorithms.reduction import on_grid, within
+from dlsched.algorithms.reduction import on_grid
 from dlsched.core.errors import UsageError
-from dlsched.ring_allocation.costs import cost_table
+from dlsched.ring_allocation.costs import open_pairs
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation
 
@@ -44,8 +40,7 @@ LARGEST_COUNT = 2**20
 _POWER = 17
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """A Pyomo model, and what it leaves out.
 
     Parameters
@@ -73,9 +68,9 @@ def build_minlp(instance: Instance, *, tick: Callable[[], None] | None = None) -
     Raises
     ------
     UsageError
-        Counts differ by more than ``LARGEST_COUNT`` times their common divisor.
+        The instance is infeasible; or counts differ by more than ``LARGEST_COUNT`` times their common divisor.
     """
-    table = _open_pairs(instance, tick)
+    table = open_pairs(instance, tick=tick)
     grid, room, unit = on_grid(table, instance.gpus)
     if int(grid.counts.max()) > LARGEST_COUNT:
         allowed = f"up to {LARGEST_COUNT}; use exact or milp"
@@ -150,15 +145,6 @@ def _program(jobs: list[_Open], free: list[int], spare: int, unit_s: float, tick
     model.capacity = pyo.Constraint(expr=sum(model.w[place] for place in free) <= spare)
     model.time_left = pyo.Objective(expr=sum(terms), sense=pyo.minimize)
     return model
-
-
-def _open_pairs(instance: Instance, tick: Callable[[], None] | None) -> CostTable:
-    """The pairs that an answer no worse than the hull heuristic's can hold, and that no smaller count matches."""
-    table = cost_table(instance, tick=tick)
-    table = table.subset(undominated(table))
-    chosen = climb_hulls(table, instance.gpus, tick=tick)
-    assert chosen is not None
-    return table.subset(within(table, chosen))
 
 
 def _table_time(model: Any, place: int, job: _Open, unit_s: float) -> Any:
