@@ -17,13 +17,18 @@ _ROUNDS = 8
 _BLOCK = 2**14  # pairs between two ticks
 
 
-def undominated(table: CostTable) -> BoolArray:
-    """Mark the pairs that no smaller count of their job matches in cost; shape (P,), cost O(P log(longest job))."""
+def undominated(table: CostTable, *, tick: Callable[[], None] | None = None) -> BoolArray:
+    """Mark the pairs that no smaller count of their job matches in cost; shape (P,), cost O(P log(longest job)).
+
+    ``tick`` is called now and then; it may raise to stop.
+    """
     place = np.arange(table.pairs) - np.repeat(table.first, table.lengths)
     best_before = np.full(table.pairs, np.inf)
     best_before[1:] = np.where(place[1:] > 0, table.costs[:-1], np.inf)
     reach = 1
     while reach < int(place.max(initial=0)) + 1:
+        if tick is not None:
+            tick()
         further = np.where(place[reach:] >= reach, best_before[:-reach], np.inf)
         best_before[reach:] = np.minimum(best_before[reach:], further)
         reach *= 2
@@ -39,7 +44,7 @@ def hull(table: CostTable, *, tick: Callable[[], None] | None = None) -> BoolArr
     the other, rounds would be many: after ``_ROUNDS`` of them the pairs left are gone through one by one. ``tick`` is called
     now and then; it may raise to stop.
     """
-    pairs = np.flatnonzero(undominated(table))
+    pairs = np.flatnonzero(undominated(table, tick=tick))
     for _ in range(_ROUNDS):
         if tick is not None:
             tick()

@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlsched.algorithms.dominance import hull, undominated
+from dlsched.algorithms.dominance import hull
 from dlsched.algorithms.lagrange import best_price
 from dlsched.core.certificate import DualsCertificate, PriceCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.ring_allocation.certificate import duals_bound, price_bound
-from dlsched.ring_allocation.costs import cost_table
+from dlsched.ring_allocation.costs import cost_table, undominated_table
 from dlsched.ring_allocation.instance import Instance
 
 
@@ -63,8 +63,7 @@ def relaxation(
     if instance.minimum_gpus > instance.gpus:
         raise UsageError("the instance is infeasible: every bound holds")
     began = time.perf_counter()
-    table = cost_table(instance, tick=tick)
-    table = table.subset(undominated(table))
+    table = undominated_table(instance, tick=tick)
     ones = np.ones(table.pairs)
     answer = linear_program(
         table.costs,

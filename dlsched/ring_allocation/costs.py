@@ -27,8 +27,8 @@ from dlsched.ring_allocation.solution import Allocation
 LARGEST_TABLE = 2**27
 """Pairs of tables in the instance, which takes more memory for each of them than the algorithms do."""
 
-LARGEST_LAWS = 2**22
-"""Pairs that laws are tabulated to: a few bytes in a file, and 1 GiB where the algorithms have come to work on them."""
+LARGEST_LAWS = 2**21
+"""Pairs that laws are tabulated to: a few bytes in a file, and half a GiB where the algorithms work on them."""
 
 _HALVINGS = 60
 
@@ -53,12 +53,17 @@ def open_pairs(instance: Instance, *, tick: Callable[[], None] | None = None) ->
     UsageError
         The instance is infeasible, or as ``tabulate``.
     """
-    table = cost_table(instance, tick=tick)
-    table = table.subset(undominated(table))
+    table = undominated_table(instance, tick=tick)
     chosen = climb_hulls(table, instance.gpus, tick=tick)
     if chosen is None:
         raise UsageError("the instance is infeasible: no pair is open")
     return table.subset(within(table, chosen))
+
+
+def undominated_table(instance: Instance, *, tick: Callable[[], None] | None = None) -> CostTable:
+    """Tabulate the counts that some optimal allocation may need and that no smaller count of their job matches."""
+    table = cost_table(instance, tick=tick)
+    return table.subset(undominated(table, tick=tick))
 
 
 def tabulate(
@@ -142,11 +147,16 @@ def useful_counts(
 
 
 def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
-    """Counts that doubling may visit: those of a table that fit, and of a law the powers of two that do."""
+    """Counts that doubling may visit: of a table the smallest, its double and so on while they are allowed, of a law the
+    powers of two; of both those that fit.
+    """
     counts: list[Sequence[int] | IntArray] = []
     for place, (job, most) in enumerate(zip(instance.jobs, _most(instance, True), strict=True)):
-        if job.speed_law is None:
-            counts.append(_up_to(instance.counts(place), most))
+        if job.epoch_time_s is not None:
+            chain = [job.epoch_time_s.counts[0]]
+            while 2 * chain[-1] <= most and 2 * chain[-1] in job.epoch_time_s:
+                chain.append(2 * chain[-1])
+            counts.append(chain)
         else:
             counts.append([2**power for power in range(most.bit_length())])
     return counts
@@ -215,4 +225,6 @@ def _times(job: Job, counts: IntArray) -> FloatArray:
         theta0, theta1, theta2, theta3 = law.theta
         return theta0 * law.samples / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * law.model_bytes) + theta3
     assert job.epoch_time_s is not None
-    return np.array(job.epoch_time_s.times_s[: len(counts)])  # a table's counts are cut at its end only
+    if job.epoch_time_s.counts[len(counts) - 1] == counts[-1]:  # cut at its end only
+        return np.array(job.epoch_time_s.times_s[: len(counts)])
+    return np.array([job.epoch_time_s[count] for count in counts.tolist()])
