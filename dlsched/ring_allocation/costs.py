@@ -147,11 +147,9 @@ def useful_counts(
 
 
 def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
-    """Counts that doubling may visit: of a table the smallest, its double and so on while they are allowed, of a law the
-    powers of two; of both those that fit.
-    """
+    """Counts that doubling may visit, of those that fit: the smallest, its double and so on while they are allowed."""
     counts: list[Sequence[int] | IntArray] = []
-    for place, (job, most) in enumerate(zip(instance.jobs, _most(instance, True), strict=True)):
+    for job, most in zip(instance.jobs, _most(instance, True), strict=True):
         if job.epoch_time_s is not None:
             chain = [job.epoch_time_s.counts[0]]
             while 2 * chain[-1] <= most and 2 * chain[-1] in job.epoch_time_s:

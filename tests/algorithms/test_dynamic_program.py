@@ -12,7 +12,7 @@ from dlsched.algorithms.dynamic_program import solve_by_states, state_bytes
 from dlsched.testing import cost_tables
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, database=None)
+@settings(max_examples=50, derandomize=True, deadline=None, database=None)
 @given(cost_tables(max_jobs=4, max_pairs=4), st.integers(0, 40))
 def test_equals_brute_force(table, capacity):
     """The least total over all choices that fit, or None when none does."""

@@ -14,7 +14,7 @@ from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force, ring_allocation_instances
 
-SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=25, derandomize=True, deadline=None, database=None)
 
 
 def table(name, times, **fields):
@@ -140,7 +140,7 @@ def test_minlp_counts_on_their_grid():
         build_minlp(Instance(name="x", gpus=2 + 3 * 10**12, jobs=jobs))
 
 
-@settings(SETTINGS, max_examples=30)
+@settings(SETTINGS, max_examples=20)
 @given(ring_allocation_instances(max_jobs=4, max_gpus=10, feasible=True))
 def test_minlp_optimum_is_brute_forces(instance):
     """SCIP proves the brute-force optimum of the program as the paper writes it, within 1e-6."""
