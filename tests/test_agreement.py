@@ -106,8 +106,11 @@ def routes(instance):
         yield solver, decoded(solver, solve_milp(problem, solver=solver, isolated=False), decode)
     pairs = sum(min(len(instance.counts(place)), instance.gpus) for place in range(len(instance.jobs)))
     if instance.minimum_gpus <= instance.gpus and pairs <= MINLP_PAIRS:
-        model, decode, _ = build_minlp(instance)
-        yield "minlp", decoded("minlp", solve_minlp(model, isolated=False), decode)
+        model = build_minlp(instance)
+        if model.program is None:  # one count is open to every job
+            yield "minlp", model.decode({})
+        else:
+            yield "minlp", decoded("minlp", solve_minlp(model.program, isolated=False), model.decode)
     if allocations(instance) <= TINY:
         found = brute_force(instance)
         yield "brute force", None if found is None else found[1]

@@ -100,9 +100,14 @@ def test_every_row_of_the_milp_is_documented_and_the_other_way_round():
 
 
 def test_every_row_of_the_minlp_is_documented_and_the_other_way_round():
-    """Constraints, objective and variables of the Pyomo model of the example are those of the README."""
+    """Constraints, objective and variables of the Pyomo model of a table and of a law with a restart are the README's."""
     pyo = pytest.importorskip("pyomo.environ")
-    model, _, _ = build_minlp(ring_allocation.example())
+    law = {"theta": [2.0, 1.0, 0.0, 0.5], "samples": 8.0, "model_bytes": 0.0}
+    jobs = [
+        {"id": "a", "epochs": 1.0, "epoch_time_s": {"1": 30.0, "4": 20.0}},
+        {"id": "b", "epochs": 1.0, "speed_law": law, "current_gpus": 2, "restart_s": 0.5},
+    ]
+    model = build_minlp(ring_allocation.Instance(name="x", gpus=5, jobs=jobs)).program
     rows = [row.name for row in model.component_objects((pyo.Constraint, pyo.Objective))]
     assert_named(rows, documented("minlp", "Rows"))
     variables = [variable.name for variable in model.component_data_objects(pyo.Var)]

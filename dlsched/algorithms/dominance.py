@@ -5,36 +5,49 @@ those that minimise cost + price x count for some price >= 0 (Sinha and Zoltners
 unit strictly falls.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.algorithms.cost_table import CostTable
+from dlsched.algorithms.cost_table import CostTable, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
+_ROUNDS = 8
+_BLOCK = 2**14  # pairs between two ticks
 
 
-def undominated(table: CostTable) -> BoolArray:
-    """Mark the pairs that no smaller count of their job matches in cost; shape (P,), cost O(P log(longest job))."""
+def undominated(table: CostTable, *, tick: Callable[[], None] | None = None) -> BoolArray:
+    """Mark the pairs that no smaller count of their job matches in cost; shape (P,), cost O(P log(longest job)).
+
+    ``tick`` is called now and then; it may raise to stop.
+    """
     place = np.arange(table.pairs) - np.repeat(table.first, table.lengths)
     best_before = np.full(table.pairs, np.inf)
     best_before[1:] = np.where(place[1:] > 0, table.costs[:-1], np.inf)
     reach = 1
     while reach < int(place.max(initial=0)) + 1:
+        if tick is not None:
+            tick()
         further = np.where(place[reach:] >= reach, best_before[:-reach], np.inf)
         best_before[reach:] = np.minimum(best_before[reach:], further)
         reach *= 2
     return table.costs < best_before
 
 
-def hull(table: CostTable) -> BoolArray:
+def hull(table: CostTable, *, tick: Callable[[], None] | None = None) -> BoolArray:
     """Mark the pairs on the lower convex hull of their job, from its smallest count down to its least cost; shape (P,).
 
     Starting from the undominated pairs, all that lie on or above the line through their two neighbours are dropped, in
     all jobs at a time, until none does: such a pair is no vertex whatever becomes of its neighbours. Cost O(P) a round,
-    over the pairs still there; tables need a few rounds, convex costs one.
+    over the pairs still there; tables need a few rounds, convex costs one. Where a pair's going uncovers one neighbour after
+    the other, rounds would be many: after ``_ROUNDS`` of them the pairs left are gone through one by one. ``tick`` is called
+    now and then; it may raise to stop.
     """
-    pairs = np.flatnonzero(undominated(table))
-    while True:
+    pairs = np.flatnonzero(undominated(table, tick=tick))
+    for _ in range(_ROUNDS):
+        if tick is not None:
+            tick()
         rows = np.searchsorted(table.starts, pairs, side="right") - 1
         same = rows[:-1] == rows[1:]
         saved = table.costs[pairs[:-1]] - table.costs[pairs[1:]]
@@ -45,6 +58,29 @@ def hull(table: CostTable) -> BoolArray:
         if keep.all():
             break
         pairs = pairs[keep]
+    else:
+        pairs = _scanned(table, pairs, tick)
     marked = np.zeros(table.pairs, dtype=bool)
     marked[pairs] = True
     return marked
+
+
+def _scanned(table: CostTable, pairs: IntArray, tick: Callable[[], None] | None) -> IntArray:
+    """Return the pairs on the hulls, from undominated ones, by going back from every new pair (Andrew 1979)."""
+    rows = (np.searchsorted(table.starts, pairs, side="right") - 1).tolist()
+    counts, costs = table.counts[pairs].tolist(), table.costs[pairs].tolist()
+    kept: list[int] = []
+    slopes: list[float] = []  # of the line to each kept pair from the one before; infinite for the first of a job
+    for place, (row, count, cost) in enumerate(zip(rows, counts, costs, strict=True)):
+        if tick is not None and place % _BLOCK == 0:
+            tick()
+        slope = np.inf
+        while kept and rows[kept[-1]] == row:
+            slope = (costs[kept[-1]] - cost) / (count - counts[kept[-1]])
+            if slopes[-1] > slope:
+                break
+            kept.pop()
+            slopes.pop()
+        kept.append(place)
+        slopes.append(slope)
+    return pairs[kept]

@@ -7,27 +7,47 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dlsched.algorithms import memory
 from dlsched.algorithms.cost_table import CostTable, IntArray
+from dlsched.algorithms.reduction import on_grid
+
+_WORK = 5  # rows of floats that one job is worked out in
+_BLOCK = 2**20  # sums made between two ticks
 
 
 def state_bytes(table: CostTable, capacity: int) -> int:
-    """Memory that ``solve_by_states`` needs for its decisions: J (C + 1) entries."""
-    return table.jobs * (_useful(table, capacity) + 1) * _decision_type(table).itemsize
+    """Memory that ``solve_by_states`` needs for its decisions, J (C + 1) entries, and its work, C as there."""
+    _, useful = _on_useful_grid(table, capacity)
+    return (useful + 1) * (table.jobs * _decision_type(table).itemsize + _WORK * 8)
 
 
-def solve_by_states(table: CostTable, capacity: int, *, step: Callable[[], None] | None = None) -> IntArray | None:
+def solve_by_states(
+    table: CostTable,
+    capacity: int,
+    *,
+    step: Callable[[], None] | None = None,
+    tick: Callable[[], None] | None = None,
+) -> IntArray | None:
     """Return the pairs of least total cost whose counts add up to at most ``capacity``, or None if there are none.
 
-    O(P C) time and O(J C) memory, C being the smaller of the capacity and the sum of the largest counts. Among equals
-    the smaller count wins. ``step`` is called before every job; it may raise to stop the search.
+    O(P C) time and O(J C) memory, C being the smaller of the capacity and the sum of the largest counts, both divided by
+    what divides all counts (``reduction.on_grid``). Among equals the smaller count wins. ``step`` is called before every job
+    and ``tick`` now and then; they may raise to stop the search.
+
+    Raises
+    ------
+    MemoryError
+        It needs more than ``memory.ALLOWED_BYTES``.
     """
     if table.minimum_units > capacity:
         return None
-    capacity = _useful(table, capacity)
+    memory.require_memory(state_bytes(table, capacity), "dynamic programming")
+    table, capacity = _on_useful_grid(table, capacity)
     best = np.zeros(capacity + 1)
     decisions = np.zeros((table.jobs, capacity + 1), dtype=_decision_type(table))
     bounds = table.starts.tolist()
     counts, costs = table.counts.tolist(), table.costs.tolist()
+    since = 0
     for job in range(table.jobs):
         if step is not None:
             step()
@@ -35,6 +55,10 @@ def solve_by_states(table: CostTable, capacity: int, *, step: Callable[[], None]
         for place, pair in enumerate(range(bounds[job], bounds[job + 1])):
             if counts[pair] > capacity:
                 break
+            since += capacity
+            if tick is not None and since >= _BLOCK:
+                tick()
+                since = 0
             total = best[: capacity + 1 - counts[pair]] + costs[pair]
             tail = reached[counts[pair] :]
             better = total < tail
@@ -49,8 +73,10 @@ def solve_by_states(table: CostTable, capacity: int, *, step: Callable[[], None]
     return chosen
 
 
-def _useful(table: CostTable, capacity: int) -> int:
-    return min(capacity, int(table.counts[table.last].sum()))
+def _on_useful_grid(table: CostTable, capacity: int) -> tuple[CostTable, int]:
+    """The table on its grid, and the smaller of its capacity and the sum of the largest counts."""
+    small, room, _ = on_grid(table, max(capacity, table.minimum_units))
+    return small, min(room, int(small.counts[small.last].sum()))
 
 
 def _decision_type(table: CostTable) -> np.dtype[np.unsignedinteger]:

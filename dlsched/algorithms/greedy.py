@@ -1,18 +1,23 @@
 """Greedy allocation on a cost table: doubling, marginal gain, and the steps of the lower convex hull.
 
 All start from every job's smallest count and return one pair index a job, shape (J,), or None when the smallest counts
-exceed the capacity. Equal gains go to the job that stands first in the table.
+exceed the capacity. Equal gains go to the job that stands first in the table. ``tick`` is called now and then; it may
+raise to stop.
 """
 
 import heapq
+from collections.abc import Callable
 
 import numpy as np
 
 from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.dominance import hull
 
+Tick = Callable[[], None] | None
+_BLOCK = 256  # steps between two ticks
 
-def double_greedily(table: CostTable, capacity: int) -> IntArray | None:
+
+def double_greedily(table: CostTable, capacity: int, *, tick: Tick = None) -> IntArray | None:
     """Repeatedly double the job with the largest saving per added unit; see ``ring_allocation.doubling``.
 
     A step is possible while 2w is an allowed count, fits, and saves. O(P log P + S log J) for S steps.
@@ -22,32 +27,32 @@ def double_greedily(table: CostTable, capacity: int) -> IntArray | None:
     row = np.repeat(np.arange(table.jobs), table.lengths)
     inside = np.minimum(double, table.pairs - 1)
     possible = (double < table.starts[row + 1]) & (counts[inside] == 2 * counts)
-    return _climb(table, capacity, np.where(possible, double, -1))
+    return _climb(table, capacity, np.where(possible, double, -1), tick)
 
 
-def increase_greedily(table: CostTable, capacity: int) -> IntArray | None:
+def increase_greedily(table: CostTable, capacity: int, *, tick: Tick = None) -> IntArray | None:
     """Repeatedly give the next larger allowed count to the job with the largest saving per added unit.
 
     A job stops for good when its next count does not fit or does not save. O(P + S log J) for S steps.
     """
     following = np.arange(1, table.pairs + 1)
     following[table.last] = -1
-    return _climb(table, capacity, following)
+    return _climb(table, capacity, following, tick)
 
 
-def climb_hulls(table: CostTable, capacity: int) -> IntArray | None:
+def climb_hulls(table: CostTable, capacity: int, *, tick: Tick = None) -> IntArray | None:
     """Take the steps of the jobs' lower convex hulls in order of saving per added unit.
 
     A job whose step does not fit is closed. Until then it is the linear programming optimum, so the total is at most
     the LP bound plus the largest single step. O(P log P).
     """
-    vertices = np.flatnonzero(hull(table))
+    vertices = np.flatnonzero(hull(table, tick=tick))
     following = np.full(table.pairs, -1)
     same_job = np.searchsorted(table.starts, vertices[1:], side="right") == np.searchsorted(
         table.starts, vertices[:-1], side="right"
     )
     following[vertices[:-1][same_job]] = vertices[1:][same_job]
-    return _climb(table, capacity, following)
+    return _climb(table, capacity, following, tick)
 
 
 def _shifted(table: CostTable, wanted: IntArray) -> tuple[IntArray, IntArray]:
@@ -57,7 +62,7 @@ def _shifted(table: CostTable, wanted: IntArray) -> tuple[IntArray, IntArray]:
     return np.searchsorted(known, table.counts) + offset, np.searchsorted(known, wanted) + offset
 
 
-def _climb(table: CostTable, capacity: int, following: IntArray) -> IntArray | None:
+def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> IntArray | None:
     """Move jobs from pair p to following[p] (-1: none), the largest saving per added unit first, while it is positive."""
     left = capacity - table.minimum_units
     if left < 0:
@@ -69,7 +74,11 @@ def _climb(table: CostTable, capacity: int, following: IntArray) -> IntArray | N
     next_pair, next_units, next_gain = following.tolist(), units.tolist(), gains.tolist()
     heap = [(-next_gain[pair], job, pair) for job, pair in enumerate(chosen.tolist()) if next_gain[pair] > 0]
     heapq.heapify(heap)
+    steps = 0
     while heap:
+        steps += 1
+        if tick is not None and steps % _BLOCK == 0:
+            tick()
         _, job, pair = heap[0]
         if next_units[pair] > left:
             heapq.heappop(heap)

@@ -11,8 +11,10 @@ code                  mathematics
 ``threshold``         t: only pairs with regret <= t are combined
 ====================  =====================================================================================
 
+0. Counts are divided by what divides all of them (``reduction``); pairs too dear for a better answer are dropped.
 1. Price and base (Sinha and Zoltners 1979; by narrowing instead of sorting, see ``lagrange``).
-2. The excess of a greedily completed base bounds every regret of a better choice: other pairs are fixed out.
+2. The excess of a greedily completed base bounds every regret of a better choice: other pairs are fixed out. Totals are
+   multiples of a grain (``reduction.grain``), so a better choice is better by at least that.
 3. Expanding core (after Pisinger 1995): pairs with regret <= t are combined by dynamic programming over (shift, regret)
    states. A choice whose excess is at most t uses no other pair, so when the best one found has excess <= t it is
    optimal. Otherwise t grows, at most to the best excess found, which ends the search. Jobs that can grow take turns
@@ -24,6 +26,8 @@ code                  mathematics
    these are fewer than D+ + D-. The rest have one sign and add up to at most slack + D- (up) or D+ + t/lambda (down).
    So at most K jobs shift, and one of the K least regrets at d is unused whenever another job shifts by d: exchange.
    The core is therefore bounded by the largest shifts, not by the number of jobs.
+
+Memory: that of the table some times over, and at most ``memory.ALLOWED_BYTES`` for the states (``sums``).
 """
 
 from collections.abc import Callable
@@ -33,10 +37,13 @@ import numpy as np
 
 from dlsched.algorithms.cost_table import CostTable, FloatArray, IntArray
 from dlsched.algorithms.lagrange import Frontier, best_price
+from dlsched.algorithms.reduction import grain, on_grid, within
+from dlsched.algorithms.sums import Move, Trail
 
 _FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
 _GROWTH = 4
 _ROUNDING = 1e-13  # of the largest term of a regret; a choice better by less than this is not looked for
+_TAMER = 1e-3  # how much smaller the largest cost must become for the price to be sought again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +60,7 @@ def solve_knapsack(
     *,
     found: Callable[[IntArray, float], None] | None = None,
     step: Callable[[], None] | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> Choice | None:
     """Choose one pair a job, at least total cost, with counts adding up to at most ``capacity``.
 
@@ -64,31 +72,60 @@ def solve_knapsack(
         Called with every better choice (pairs, price), the first one after the price search.
     step
         Called once for every job of the core that is combined; it may raise to stop the search.
+    tick
+        Called again and again in between, for the same.
 
     Returns
     -------
     The optimum (up to rounding), or None when even the smallest counts exceed the capacity. Ties may go either way,
     but always the same.
 
+    Raises
+    ------
+    MemoryError
+        The core has more states than ``memory.ALLOWED_BYTES`` hold; ``found`` was given the best choice before.
+
     Notes
     -----
     Cost: the price search plus the core; in the worst case the core holds as many states a job as dynamic programming.
     """
-    frontier = best_price(table, capacity)
-    if frontier is None:
+    step, tick, found = step or _nothing, tick or _nothing, found or _ignore
+    if table.minimum_units > capacity:
         return None
-    chosen = _completed(table, capacity, frontier)
-    if found is not None:
-        found(chosen, frontier.price)
+    small, room, unit = on_grid(table, capacity)
+    tick()
+    frontier = _frontier(small, room, tick)
+    price = frontier.price if unit <= 1 else _frontier(table, capacity, tick).price
+    chosen = _completed(small, room, frontier)
+    found(chosen, price)
     if frontier.price == 0.0:
-        return Choice(chosen, 0.0)
-    core = _Core.around(table, capacity, frontier.price, chosen)
+        return Choice(chosen, price)
+    base, places, tamer = chosen, np.arange(table.pairs), True  # places: of the pairs of ``small``, in the table
+    while tamer:
+        keep = within(small, base)
+        tamer = _largest(small.costs[keep]) < _TAMER * _largest(small.costs)
+        small, places, base = small.subset(keep), places[keep], np.cumsum(keep)[base] - 1
+        if tamer:
+            frontier = _frontier(small, room, tick)
+            base = _completed(small, room, frontier)
+        tick()
+    core = _Core.around(small, room, frontier.price, base)
     threshold, size = -1.0, _FIRST_CORE
-    while core.best > threshold and core.best > core.noise:
+    while core.may_improve(threshold):
         threshold = core.next_threshold(threshold, size)
-        core.combine(threshold, step or _nothing, found or _ignore)
+        core.combine(threshold, step, tick, lambda pairs: found(places[pairs], price))
         size *= _GROWTH
-    return Choice(core.chosen, frontier.price)
+    return Choice(places[core.chosen], price)
+
+
+def _largest(costs: FloatArray) -> float:
+    return float(np.abs(costs).max())
+
+
+def _frontier(table: CostTable, capacity: int, tick: Callable[[], None]) -> Frontier:
+    frontier = best_price(table, capacity, tick=tick)
+    assert frontier is not None
+    return frontier
 
 
 def _nothing() -> None:
@@ -120,7 +157,7 @@ class _Core:
     price: float
     slack: int
     best: float  # excess of the chosen pairs
-    noise: float  # excess that rounding alone can cause
+    gain: float  # a better choice is better by at least that, or by no more than rounding
     jobs: IntArray  # of the pairs below, ascending
     pairs: IntArray
     shifts: IntArray
@@ -139,9 +176,14 @@ class _Core:
         jobs = np.searchsorted(table.starts, pairs, side="right") - 1
         other = pairs != base[jobs]
         pairs, jobs = pairs[other], jobs[other]
+        gain = max(noise, grain(table.costs[pairs], table.costs[base[jobs]]) - noise)
         shifts = table.counts[pairs] - table.counts[base[jobs]]
         regrets = np.maximum(values[pairs], 0.0)
-        return cls(base, base, price, slack, best, noise, jobs, pairs, shifts, regrets)
+        return cls(base, base, price, slack, best, gain, jobs, pairs, shifts, regrets)
+
+    def may_improve(self, threshold: float) -> bool:
+        """Whether a better choice may exist, given that none is without a regret above the threshold."""
+        return self.best - self.gain > max(threshold, 0.0)
 
     def next_threshold(self, threshold: float, more: int) -> float:
         """Return a threshold that admits about ``more`` further pairs, at most the best excess."""
@@ -150,45 +192,66 @@ class _Core:
             return self.best
         return min(self.best, float(np.partition(above, more)[more]))
 
-    def combine(self, threshold: float, step: Callable[[], None], found: Callable[[IntArray, float], None]) -> None:
-        """Find the best choice among pairs with regret <= ``threshold``, and keep it if it is better than the one held."""
+    def combine(
+        self, threshold: float, step: Callable[[], None], tick: Callable[[], None], found: Callable[[IntArray], None]
+    ) -> None:
+        """Find the best choice among pairs with regret <= ``threshold``, and keep it if it is better than the one held.
+
+        Stopped on the way, it keeps what it has, unless that takes as long again.
+        """
         keep = self._in_turn(self._needed(threshold))
         if not len(keep):
             return
-        jobs, shifts, regrets = self.jobs[keep], self.shifts[keep], self.regrets[keep]
-        starts = np.flatnonzero(np.diff(jobs, prepend=-1) != 0)
-        ends = np.append(starts[1:], len(jobs))
-        lows = np.minimum(np.minimum.reduceat(shifts, starts), 0)
-        highs = np.maximum(np.maximum.reduceat(shifts, starts), 0)
-        low_left, high_left = int(lows.sum()), int(highs.sum())
-        states = _States(np.zeros(1, dtype=np.int64), np.zeros(1))
-        trail: list[tuple[IntArray, IntArray]] = []  # of every state, its parent and its pair (-1: the base)
-        best_depth, best_state = 0, 0
+        moves, begins = self._moves(keep)
+        trail = Trail(moves, self.price, self.slack, tick)
+        best: tuple[int, int] | None = None  # number of jobs and state of the best sum
         try:
-            for begin, end, low, high in zip(
-                starts.tolist(), ends.tolist(), lows.tolist(), highs.tolist(), strict=True
-            ):
+            for depth in range(1, len(moves) + 1):
                 step()
-                low_left, high_left = low_left - low, high_left - high
-                states, parents, options = states.extended(
-                    shifts[begin:end], regrets[begin:end], self, low_left, high_left
-                )
-                trail.append((parents, np.where(options == 0, -1, begin + options - 1)))
+                states = trail.advance(self.best - self.gain)
                 if not len(states.shifts):
                     break
                 excesses = states.regrets + self.price * (self.slack - states.shifts)
                 excesses[states.shifts > self.slack] = np.inf
                 state = int(np.argmin(excesses))
                 if excesses[state] < self.best:
-                    self.best, best_depth, best_state = float(excesses[state]), len(trail), state
-        finally:
-            if best_depth:
-                self.chosen = self.base.copy()
-                for parents, pair in reversed(trail[:best_depth]):
-                    if pair[best_state] >= 0:
-                        self.chosen[jobs[pair[best_state]]] = self.pairs[keep[pair[best_state]]]
-                    best_state = int(parents[best_state])
-                found(self.chosen, self.price)
+                    self.best, best = float(excesses[state]), (depth, state)
+        except BaseException as stopped:
+            if best and (trail.whole or isinstance(stopped, MemoryError)):
+                found(self._taken(keep, begins, trail.way(*best)))
+            raise
+        if best:
+            self.chosen = self._taken(keep, begins, trail.way(*best))
+            found(self.chosen)
+
+    def _taken(self, keep: IntArray, begins: list[int], options: list[int]) -> IntArray:
+        """Return the base with the options taken by the first jobs of the core."""
+        chosen = self.base.copy()
+        for begin, option in zip(begins, options, strict=False):
+            if option:
+                pair = keep[begin + option - 1]
+                chosen[self.jobs[pair]] = self.pairs[pair]
+        return chosen
+
+    def _moves(self, keep: IntArray) -> tuple[list[Move], list[int]]:
+        """The jobs of the pairs to combine, in their order, and where the pairs of each begin."""
+        starts = np.flatnonzero(np.diff(self.jobs[keep], prepend=-1) != 0)
+        ends = np.append(starts[1:], len(keep))
+        shifts, regrets = self.shifts[keep], self.regrets[keep]
+        low = np.cumsum(np.minimum(np.minimum.reduceat(shifts, starts), 0)[::-1])[::-1]
+        high = np.cumsum(np.maximum(np.maximum.reduceat(shifts, starts), 0)[::-1])[::-1]
+        moves = [
+            Move(
+                np.concatenate(([0], shifts[begin:end])),
+                np.concatenate(([0.0], regrets[begin:end])),
+                low_left,
+                high_left,
+            )
+            for begin, end, low_left, high_left in zip(
+                starts.tolist(), ends.tolist(), [*low[1:].tolist(), 0], [*high[1:].tolist(), 0], strict=True
+            )
+        ]
+        return moves, starts.tolist()
 
     def _in_turn(self, keep: IntArray) -> IntArray:
         """Order pairs (given by job) so that jobs that can grow and jobs that only shrink alternate, least regret first.
@@ -225,31 +288,3 @@ class _Core:
         ordered = shifts[order]
         rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
         return np.sort(keep[order[rank < most]])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _States:
-    """Partial sums: ``shifts`` ascending, each with its least sum of regrets."""
-
-    shifts: IntArray
-    regrets: FloatArray
-
-    def extended(
-        self, shifts: IntArray, regrets: FloatArray, core: _Core, low_left: int, high_left: int
-    ) -> tuple["_States", IntArray, IntArray]:
-        """Add one job (its base, or one of its pairs); return the states that can still win, their parents and options."""
-        options = np.repeat(np.arange(len(shifts) + 1), len(self.shifts))
-        parents = np.tile(np.arange(len(self.shifts)), len(shifts) + 1)
-        moved = np.concatenate(([0], shifts))[options] + self.shifts[parents]
-        paid = np.concatenate(([0.0], regrets))[options] + self.regrets[parents]
-        unused = np.maximum(core.slack - moved - high_left, 0)
-        alive = np.flatnonzero((moved + low_left <= core.slack) & (paid + core.price * unused < core.best - core.noise))
-        moved, paid = moved[alive], paid[alive]
-        cost = paid - core.price * moved
-        order = np.lexsort((cost, moved))
-        cost = cost[order]
-        record = np.ones(len(order), dtype=bool)  # fewer units at no more cost: dominated states go
-        record[1:] = cost[1:] < np.minimum.accumulate(cost)[:-1]
-        alive = alive[order[record]]
-        kept = _States(moved[order[record]], paid[order[record]])
-        return kept, parents[alive], options[alive]

@@ -15,6 +15,7 @@ Counts outside the two choices, or above the line through a job's two, minimise 
 dropped, so that each pass looks at a fraction of the pairs of the one before (after Dyer 1984, Zemel 1984).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -40,10 +41,11 @@ def dual_value(table: CostTable, capacity: int, price: float) -> float:
     return float(np.minimum.reduceat(table.costs + price * table.counts, table.first).sum()) - price * capacity
 
 
-def best_price(table: CostTable, capacity: int) -> Frontier | None:
+def best_price(table: CostTable, capacity: int, *, tick: Callable[[], None] | None = None) -> Frontier | None:
     """Maximise the Lagrangian bound; None when even the smallest counts exceed ``capacity``.
 
-    Cost: each pass is linear in the pairs still active, which shrink geometrically in practice.
+    Cost: each pass is linear in the pairs still active, which shrink geometrically in practice. ``tick`` is called before
+    every pass; it may raise to stop.
     """
     if table.minimum_units > capacity:
         return None
@@ -53,6 +55,8 @@ def best_price(table: CostTable, capacity: int) -> Frontier | None:
         return Frontier(0.0, exceeds, exceeds)
     active = _Active.between(np.arange(table.jobs), np.arange(table.pairs), table, fits, exceeds)
     while True:
+        if tick is not None:
+            tick()
         low, high = active.starts[:-1], active.starts[1:] - 1
         price = float((active.costs[low] - active.costs[high]).sum() / (active.counts[high] - active.counts[low]).sum())
         values = active.costs + price * active.counts

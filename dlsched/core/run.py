@@ -73,9 +73,9 @@ def run_method(
         status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
     except ImportError as error:
         raise not_installed(error) from None
-    except MemoryError:
+    except MemoryError as error:
         status = TerminationStatus.MEMORY_LIMIT
-        search.say("out of memory")
+        search.say(str(error) or "out of memory")
     if search.proven and status not in _KEPT:
         status = TerminationStatus.OPTIMAL
     result: Result[Any] = Result(

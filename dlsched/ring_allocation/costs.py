@@ -12,49 +12,84 @@ methods: they exhaust the GPUs on savings above p.
 *Doubling* visits only powers of two of a law.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from dlsched.algorithms.cost_table import CostTable, FloatArray, IntArray
+from dlsched.algorithms.dominance import undominated
+from dlsched.algorithms.greedy import climb_hulls
+from dlsched.algorithms.reduction import within
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation
 
 LARGEST_TABLE = 2**27
-"""Pairs; a table of so many takes 2 GiB, and the algorithms some times that."""
+"""Pairs of tables in the instance, which takes more memory for each of them than the algorithms do."""
+
+LARGEST_LAWS = 2**21
+"""Pairs that laws are tabulated to: a few bytes in a file, and half a GiB where the algorithms work on them."""
 
 _HALVINGS = 60
 
 
-def cost_table(instance: Instance, *, fitting: bool = True) -> CostTable:
+def cost_table(instance: Instance, *, fitting: bool = True, tick: Callable[[], None] | None = None) -> CostTable:
     """Tabulate every count that some optimal allocation may need; see ``tabulate``.
 
     ``fitting`` leaves out counts that do not fit beside the smallest counts of the other jobs. Without it the table is for
     finding a price that proves much over all allowed counts, and has these as far as memory allows; what such a price
     proves, ``certificate.price_bound`` says.
     """
-    return tabulate(instance, useful_counts(instance, fitting=fitting))
+    return tabulate(instance, useful_counts(instance, fitting=fitting, tick=tick), tick=tick)
 
 
-def tabulate(instance: Instance, counts: Sequence[Sequence[int]]) -> CostTable:
-    """Tabulate cost_j(w) = weight (epochs tau(w) + restart) at the given counts, ascending, of every job.
+def open_pairs(instance: Instance, *, tick: Callable[[], None] | None = None) -> CostTable:
+    """Tabulate the pairs that an answer no worse than the heuristic hull's can hold, and that no smaller count matches.
+
+    No cost in it exceeds that answer's total, to which solvers' tolerances are relative.
 
     Raises
     ------
     UsageError
-        More than ``LARGEST_TABLE`` pairs, or counts whose sum exceeds 64-bit integers.
+        The instance is infeasible, or as ``tabulate``.
+    """
+    table = undominated_table(instance, tick=tick)
+    chosen = climb_hulls(table, instance.gpus, tick=tick)
+    if chosen is None:
+        raise UsageError("the instance is infeasible: no pair is open")
+    return table.subset(within(table, chosen))
+
+
+def undominated_table(instance: Instance, *, tick: Callable[[], None] | None = None) -> CostTable:
+    """Tabulate the counts that some optimal allocation may need and that no smaller count of their job matches."""
+    table = cost_table(instance, tick=tick)
+    return table.subset(undominated(table, tick=tick))
+
+
+def tabulate(
+    instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, tick: Callable[[], None] | None = None
+) -> CostTable:
+    """Tabulate cost_j(w) = weight (epochs tau(w) + restart) at the given counts, ascending, of every job.
+
+    ``tick`` is called for every job; it may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        More pairs than ``LARGEST_TABLE``, or counts whose sum exceeds 64-bit integers.
     """
     lengths = [len(useful) for useful in counts]
-    total, largest = sum(lengths), sum(useful[-1] for useful in counts)
-    _require_size(total)
+    total, largest = sum(lengths), sum(int(useful[-1]) for useful in counts)
+    _require_size(total, LARGEST_TABLE)
     if 2 * largest > np.iinfo(np.int64).max:
         raise UsageError(f"the largest counts add up to {largest} GPUs, allowed: up to 2**62")
     starts = np.concatenate(([0], np.cumsum(lengths)))
     flat = np.empty(total, dtype=np.int64)
     costs = np.empty(total)
     for job, useful, begin, end in zip(instance.jobs, counts, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        flat[begin:end] = useful
+        if tick is not None:
+            tick()
+        flat[begin:end] = np.arange(useful[0], useful[-1] + 1) if isinstance(useful, range) else useful
         costs[begin:end] = _times(job, flat[begin:end])
         costs[begin:end] *= job.epochs
         if job.current_gpus is not None:
@@ -69,12 +104,14 @@ def allocation(instance: Instance, table: CostTable, chosen: IntArray) -> Alloca
     return Allocation({job.id: count for job, count in zip(instance.jobs, counts, strict=True)})
 
 
-def _require_size(pairs: int) -> None:
-    if pairs > LARGEST_TABLE:
-        raise UsageError(f"found {pairs} pairs of job and count, allowed: up to {LARGEST_TABLE} (limit max_gpus)")
+def _require_size(pairs: int, allowed: int) -> None:
+    if pairs > allowed:
+        raise UsageError(f"found {pairs} pairs of job and count, allowed: up to {allowed} (limit max_gpus)")
 
 
-def useful_counts(instance: Instance, *, fitting: bool = True, current: bool = True) -> list[Sequence[int]]:
+def useful_counts(
+    instance: Instance, *, fitting: bool = True, current: bool = True, tick: Callable[[], None] | None = None
+) -> list[Sequence[int] | IntArray]:
     """Counts that an optimal allocation may need; every job keeps its smallest.
 
     Parameters
@@ -85,27 +122,39 @@ def useful_counts(instance: Instance, *, fitting: bool = True, current: bool = T
         Leave out counts that do not fit beside the smallest counts of the other jobs.
     current
         Keep a law's current count even where all others of its size are left out.
+    tick
+        Called for every job; it may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        More pairs of laws than ``LARGEST_LAWS``.
     """
     most = _most(instance, fitting)
     reach = _reach(instance, most)
-    _require_size(sum(reach))
-    counts: list[Sequence[int]] = []
+    _require_size(sum(reach), LARGEST_LAWS)
+    counts: list[Sequence[int] | IntArray] = []
     for place, job in enumerate(instance.jobs):
+        if tick is not None:
+            tick()
         if job.speed_law is None:
             counts.append(_up_to(instance.counts(place), most[place]))
         elif current and job.current_gpus is not None and reach[place] < job.current_gpus <= most[place]:
-            counts.append([*range(1, reach[place] + 1), job.current_gpus])
+            counts.append(np.append(np.arange(1, reach[place] + 1), job.current_gpus))
         else:
             counts.append(range(1, reach[place] + 1))
     return counts
 
 
-def doubling_counts(instance: Instance) -> list[Sequence[int]]:
-    """Counts that doubling may visit: those of a table that fit, and of a law the powers of two that do."""
-    counts: list[Sequence[int]] = []
-    for place, (job, most) in enumerate(zip(instance.jobs, _most(instance, True), strict=True)):
-        if job.speed_law is None:
-            counts.append(_up_to(instance.counts(place), most))
+def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
+    """Counts that doubling may visit, of those that fit: the smallest, its double and so on while they are allowed."""
+    counts: list[Sequence[int] | IntArray] = []
+    for job, most in zip(instance.jobs, _most(instance, True), strict=True):
+        if job.epoch_time_s is not None:
+            chain = [job.epoch_time_s.counts[0]]
+            while 2 * chain[-1] <= most and 2 * chain[-1] in job.epoch_time_s:
+                chain.append(2 * chain[-1])
+            counts.append(chain)
         else:
             counts.append([2**power for power in range(most.bit_length())])
     return counts
@@ -174,4 +223,6 @@ def _times(job: Job, counts: IntArray) -> FloatArray:
         theta0, theta1, theta2, theta3 = law.theta
         return theta0 * law.samples / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * law.model_bytes) + theta3
     assert job.epoch_time_s is not None
-    return np.array(job.epoch_time_s.times_s[: len(counts)])  # a table's counts are cut at its end only
+    if job.epoch_time_s.counts[len(counts) - 1] == counts[-1]:  # cut at its end only
+        return np.array(job.epoch_time_s.times_s[: len(counts)])
+    return np.array([job.epoch_time_s[count] for count in counts.tolist()])

@@ -2,20 +2,20 @@
 
 All start from the smallest allowed counts; None means that these do not fit together, which proves infeasibility, or
 for ``fixed`` and ``equal`` that the counts they insist on do not fit. Ties go to the job that stands first.
+``tick`` is called now and then where it can take long; it may raise to stop.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable
 
 from dlsched.algorithms.cost_table import CostTable, IntArray
-from dlsched.algorithms.greedy import climb_hulls, double_greedily, increase_greedily
+from dlsched.algorithms.greedy import Tick, climb_hulls, double_greedily, increase_greedily
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.costs import allocation, cost_table, doubling_counts, tabulate, useful_counts
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
 
 
-def doubling(instance: Instance) -> Allocation | None:
+def doubling(instance: Instance, *, tick: Tick = None) -> Allocation | None:
     """Double the job that saves most per added GPU, again and again: the doubling heuristic of Capes et al.
 
     1. Every job gets its smallest count.
@@ -29,10 +29,11 @@ def doubling(instance: Instance) -> Allocation | None:
 
     Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available; the steps are our reconstruction.
     """
-    return _on_table(instance, tabulate(instance, doubling_counts(instance)), double_greedily)
+    table = tabulate(instance, doubling_counts(instance), tick=tick)
+    return _allocation(instance, table, double_greedily(table, instance.gpus, tick=tick))
 
 
-def marginal(instance: Instance) -> Allocation | None:
+def marginal(instance: Instance, *, tick: Tick = None) -> Allocation | None:
     """Give the next larger count to the job that gains most per GPU: the marginal-gain heuristic of Optimus.
 
     As ``doubling``, with the next allowed count w' instead of 2w and the gain (cost_j(w) - cost_j(w')) / (w' - w).
@@ -42,10 +43,11 @@ def marginal(instance: Instance) -> Allocation | None:
 
     Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
     """
-    return _on_table(instance, tabulate(instance, useful_counts(instance, current=False)), increase_greedily)
+    table = tabulate(instance, useful_counts(instance, current=False, tick=tick), tick=tick)
+    return _allocation(instance, table, increase_greedily(table, instance.gpus, tick=tick))
 
 
-def hull(instance: Instance) -> Allocation | None:
+def hull(instance: Instance, *, tick: Tick = None) -> Allocation | None:
     """Take the steps of the jobs' lower convex hulls in order of saving per added GPU; a job whose step does not fit is closed.
 
     Guarantee: at most the linear programming bound over the counts that can fit plus the largest single hull step
@@ -54,7 +56,15 @@ def hull(instance: Instance) -> Allocation | None:
 
     Source: the greedy half of Sinha and Zoltners 1979 (Operations Research 27).
     """
-    return _on_table(instance, cost_table(instance), climb_hulls)
+    table = cost_table(instance, tick=tick)
+    return _allocation(instance, table, climb_hulls(table, instance.gpus, tick=tick))
+
+
+def smallest(instance: Instance) -> Allocation | None:
+    """Give every job its smallest allowed count: what is held when the time is up before anything else is found."""
+    if instance.minimum_gpus > instance.gpus:
+        return None
+    return Allocation({job.id: instance.counts(place)[0] for place, job in enumerate(instance.jobs)})
 
 
 def fixed(instance: Instance, *, gpus_per_job: int = 8) -> Allocation | None:
@@ -84,8 +94,5 @@ def equal(instance: Instance) -> Allocation | None:
     return fixed(instance, gpus_per_job=max(1, instance.gpus // len(instance.jobs)))
 
 
-def _on_table(
-    instance: Instance, table: CostTable, algorithm: Callable[[CostTable, int], IntArray | None]
-) -> Allocation | None:
-    chosen = algorithm(table, instance.gpus)
+def _allocation(instance: Instance, table: CostTable, chosen: IntArray | None) -> Allocation | None:
     return None if chosen is None else allocation(instance, table, chosen)

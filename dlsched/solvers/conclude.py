@@ -14,10 +14,12 @@ from dlsched.solvers.outcome import Incumbent, Outcome
 if TYPE_CHECKING:
     import pulp
 
+    from dlsched.solvers.linear import LinearModel
+
 
 def solve_and_conclude(
     search: Search,
-    problem: "pulp.LpProblem",
+    problem: "pulp.LpProblem | LinearModel",
     decode: Callable[[Incumbent], Any],
     unit: float = 1.0,
     *,

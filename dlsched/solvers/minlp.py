@@ -1,5 +1,6 @@
 """Non-linear mixed-integer models in Pyomo, solved to global optimality by SCIP."""
 
+from dataclasses import replace
 from typing import Any
 
 from dlsched.core.limits import Limits
@@ -7,12 +8,12 @@ from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.outcome import Outcome
 
-FEASIBILITY = 1e-9
-"""SCIP's tolerance on scaled rows; with its default of 1e-6 bounds are off by more than that."""
+_ABSOLUTE = 1e-6
+"""SCIP's tolerance on a row or a non-linear term, which stays as it is: at a tight one its linear programs can cycle."""
 
 
-def solve_minlp(model: Any, *, limits: Limits | None = None, isolated: bool = True) -> Outcome:
-    """Solve a Pyomo model to a relative gap of 0; feasibility tolerance ``FEASIBILITY``.
+def solve_minlp(model: Any, *, limits: Limits | None = None, isolated: bool = True, terms: int = 1) -> Outcome:
+    """Solve a Pyomo model to a relative gap of 0; its objective should have a magnitude of 1e4 or more.
 
     Parameters
     ----------
@@ -22,6 +23,8 @@ def solve_minlp(model: Any, *, limits: Limits | None = None, isolated: bool = Tr
         Time, nodes and threads.
     isolated
         Run it in a child process, which makes limits hold and Ctrl-C work.
+    terms
+        Non-linear terms of the objective, each of which may be off by SCIP's tolerance.
 
     Raises
     ------
@@ -30,14 +33,15 @@ def solve_minlp(model: Any, *, limits: Limits | None = None, isolated: bool = Tr
     """
     limits = limits or Limits()
     availability.require("scip", "minlp")
+    slack = _ABSOLUTE * (1 + terms)
     if not isolated:
-        return solve(model, limits)
+        return replace(solve(model, limits), slack=slack)
     try:
         outcome = child.call("dlsched.solvers.minlp:solve", model, limits, time_s=limits.time_s)
     except child.OutOfTime:
         return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS["scip"].version())
     assert isinstance(outcome, Outcome)
-    return outcome
+    return replace(outcome, slack=slack)
 
 
 def solve(model: Any, limits: Limits) -> Outcome:
@@ -58,9 +62,6 @@ def solve(model: Any, limits: Limits) -> Outcome:
     # SCIP 10.0's symmetry detection takes 1/v and 3/w for each other and "proves" wrong optima: it stays off
     options: dict[str, float | int] = {
         "parallel/maxnthreads": limits.threads,
-        "numerics/feastol": FEASIBILITY,
-        "numerics/dualfeastol": FEASIBILITY,
-        "propagating/obbt/freq": -1,  # at a tight feastol, the linear programs of bound tightening can cycle for ever
         "misc/usesymmetry": 0,
     }
     if limits.nodes is not None:

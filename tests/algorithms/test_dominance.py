@@ -3,13 +3,17 @@
 import itertools
 from fractions import Fraction
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dlsched.algorithms import dominance
 from dlsched.algorithms.cost_table import CostTable
 from dlsched.algorithms.dominance import hull, undominated
 from dlsched.testing import cost_tables
 
-SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 
 
 def rows(table):
@@ -44,13 +48,15 @@ def test_undominated_pairs_by_definition(table):
 
 
 @SETTINGS
-@given(cost_tables(max_jobs=4, max_pairs=10, whole=True))
-def test_hull_vertices_by_definition(table):
+@given(cost_tables(max_jobs=4, max_pairs=10, whole=True), st.integers(0, 8))
+def test_hull_vertices_by_definition(table, rounds):
     """Marked are exactly the pairs that are the only minimiser of cost + price x count at some price (or the smallest count)."""
     expected = [
         count == row[0][1] or on_hull(row, (pair, count, cost)) for row in rows(table) for pair, count, cost in row
     ]
-    assert hull(table).tolist() == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dominance, "_ROUNDS", rounds)  # then pair by pair
+        assert hull(table).tolist() == expected
 
 
 @SETTINGS
@@ -70,6 +76,13 @@ def test_hull_by_hand():
     table = CostTable.from_rows([{1: 10.0, 2: 8.0, 3: 3.0, 5: 2.0, 9: 5.0}])
     assert undominated(table).tolist() == [True, True, True, True, False]
     assert hull(table).tolist() == [True, False, True, True, False]
+
+
+def test_each_drop_uncovers_the_next():
+    """Falling convexly by 4000, 3999, ... and by 10^9 in the end: every round of drops would take one; two vertices stay."""
+    costs = [1e10 - 4000.0 * w + w * (w - 1) / 2 for w in range(4000)]
+    table = CostTable.from_rows([dict(enumerate([*costs, 0.0], 1))])
+    assert np.flatnonzero(hull(table)).tolist() == [0, 4000]
 
 
 def test_collinear_pairs_are_stepped_over():

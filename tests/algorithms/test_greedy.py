@@ -12,7 +12,7 @@ from dlsched.algorithms.greedy import climb_hulls, double_greedily, increase_gre
 from dlsched.algorithms.lagrange import best_price, dual_value
 from dlsched.testing import cost_tables
 
-SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 
 
 def naive(rows, capacity, following):

@@ -128,7 +128,7 @@ def exact_sum(jobs):
     return srpt_value(*(column.tolist() for column in arrays(jobs)))
 
 
-@settings(max_examples=80, derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(JOBS)
 def test_the_sum_is_the_least_possible(jobs):
     """Completions add up to the optimum of the search; the exact value is the same number."""
@@ -179,7 +179,7 @@ def test_very_different_magnitudes_against_exact_arithmetic():
     assert sum(map(Fraction, srpt_completions(releases, sizes).tolist())) == exact
 
 
-@settings(max_examples=80, derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(FLOATS)
 def test_any_floats_are_near_exact_arithmetic(jobs):
     """Of any magnitudes: the sum is the exact one up to rounding of the largest completion time."""
@@ -242,14 +242,14 @@ def holds(releases, sizes, exact):
         assert not np.any((releases < until) & (completions > since))
 
 
-@settings(max_examples=80, derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), max_size=10))
 def test_the_schedule_of_integers(jobs):
     """Each job gets exactly its size, and the completions are those of the other loop."""
     holds(*arrays(jobs), exact=True)
 
 
-@settings(max_examples=80, derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(FLOATS)
 def test_the_schedule_of_floats(jobs):
     """Ends are completions in the same bits, work is right up to rounding."""
@@ -290,7 +290,7 @@ def test_numbers_that_are_none_are_refused_here(call, releases, sizes, message):
         call(np.array(releases), np.array(sizes))
 
 
-@settings(max_examples=80, derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(st.lists(st.one_of(st.sampled_from([-1.0, -0.0, 0.0, 2.0]), st.floats(-5, 5)), max_size=40))
 def test_the_stable_sort_is_numpys(numbers):
     """With ties or without, zeros of both signs are equal and stay in their places."""

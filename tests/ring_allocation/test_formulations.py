@@ -5,15 +5,16 @@ import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 
+from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_allocation import Allocation, Instance, check, example, objective
-from dlsched.ring_allocation.formulations.milp import build_milp, start_values
+from dlsched.ring_allocation import Allocation, Instance, check, example, objective, solve
+from dlsched.ring_allocation.formulations.milp import build_arrays, build_milp, start_values
 from dlsched.ring_allocation.formulations.minlp import build_minlp
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force, ring_allocation_instances
 
-SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=25, derandomize=True, deadline=None, database=None)
 
 
 def table(name, times, **fields):
@@ -57,19 +58,27 @@ def test_dominated_counts_can_be_left_out():
     assert sorted(names) == ["x_a_1", "x_a_2", "x_a_4"]
 
 
+def test_arrays_hold_open_pairs_on_their_grid():
+    """Hull answers 3 and 2 GPUs, 2 + 4, 2 more than the least of both: one GPU for a, 6 more, is out. Counts are 2 apart."""
+    jobs = [table("a", {"1": 8.0, "3": 2.0}), table("b", {"2": 4.0, "4": 3.0, "6": 2.0})]
+    model, decode = build_arrays(Instance(name="x", gpus=7, jobs=jobs))
+    assert model.names == ["x_a_3", "x_b_2", "x_b_4", "x_b_6"]
+    assert model.row_names == ["capacity", "choice_a", "choice_b"]
+    assert model.matrix().toarray().tolist() == [[1, 1, 2, 3], [1, 0, 0, 0], [0, 1, 1, 1]]
+    assert model.row_upper.tolist() == [3.0, 1.0, 1.0]
+    assert decode({"x_a_3": 1.0, "x_b_4": 0.9999999}).gpus == {"a": 3, "b": 4}
+
+
 @SETTINGS
-@given(ring_allocation_instances())
+@given(ring_allocation_instances(feasible=True))
 def test_milp_optimum_is_brute_forces(instance):
-    """HiGHS finds the brute-force optimum, or infeasible where there is none; the decoded answer passes the checker."""
-    problem, decode = build_milp(instance)
-    outcome = solve_milp(problem, solver="highs", isolated=False)
-    found = brute_force(instance)
-    if found is None:
-        assert outcome.status is TerminationStatus.INFEASIBLE
-        return
-    allocation = decode(outcome.values)
-    assert check(instance, allocation) == []
-    assert objective(instance, allocation) == pytest.approx(found[0], rel=1e-9, abs=1e-6)
+    """HiGHS finds the brute-force optimum, of the model to export and of its arrays; decoded, it passes the checker."""
+    value, _ = brute_force(instance)
+    for problem, decode in (build_milp(instance), build_arrays(instance)):
+        outcome = solve_milp(problem, solver="highs", isolated=False)
+        allocation = decode(outcome.values)
+        assert check(instance, allocation) == []
+        assert objective(instance, allocation) == pytest.approx(value, rel=1e-9)
 
 
 @SETTINGS
@@ -86,57 +95,106 @@ def test_a_start_is_a_point_of_the_model(instance):
     assert decode(start) == allocation
 
 
+LAW = {"theta": [2.0, 1.0, 0.0, 0.5], "samples": 8.0, "model_bytes": 0.0}
+"""tau(w) = 16 / w + w - 0.5: 16.5, 9.5, 7.83, 7.5, 7.7 on 1 to 5 GPUs."""
+
+
+def small():
+    """A table and a law with a restart; hull answers 1 and 4 GPUs, 30 + 8, 10 above the least of both: all is open."""
+    jobs = [table("a", {"1": 30.0, "4": 20.0, "9": 1.0}), {"id": "b", "epochs": 1.0, "speed_law": LAW}]
+    jobs[1] |= {"current_gpus": 2, "restart_s": 0.5}
+    return Instance(name="x", gpus=5, jobs=jobs)
+
+
 def test_minlp_components_by_name():
-    """The rows that the module's table names exist: for a table job, a law job, and a restart."""
-    model, _, unit_s = build_minlp(example())
-    assert model.w[0].bounds == (1, 6)
-    assert set(model.x) == {(0, 1), (0, 2), (0, 4)}
-    assert set(model.speed) == {0}
-    assert set(model.kept) == {0}
-    sizes = {name: len(model.component(name)) for name in ("choice", "count", "table", "kept_least", "kept_most")}
+    """The rows that the module's table names exist: for a table, a law, and a restart; units are beyond the least count."""
+    model = build_minlp(small())
+    program = model.program
+    assert {place: program.w[place].bounds for place in (0, 1)} == {0: (0, 3), 1: (0, 3)}
+    assert set(program.x) == {(0, 1), (0, 4)}
+    assert set(program.kept) == {1}
+    sizes = {name: len(program.component(name)) for name in ("choice", "count", "kept_least", "kept_most")}
     assert sizes == dict.fromkeys(sizes, 1)
-    assert model.capacity.upper() == 6
-    assert unit_s > 0
+    assert program.capacity.upper() == 3
+    assert (model.laws, model.constant_s) == (1, 0.0)
+    assert 2**16 <= 30.0 / model.unit_s <= 2**17
 
 
-@SETTINGS
+def test_minlp_leaves_out_what_no_better_answer_holds():
+    """Hull gives 4 and 2 GPUs, 3 + 4: more than 4 + 7 - 3 - 4 above a job's least is out, and one count left is a constant."""
+    jobs = [table("a", {"1": 1e9, "4": 3.0}), table("b", {"1": 5.0, "2": 4.0})]
+    model = build_minlp(Instance(name="x", gpus=6, jobs=jobs))
+    assert model.program is None
+    assert model.constant_s == 7.0
+    assert model.decode({}).gpus == {"a": 4, "b": 2}
+
+
+def test_minlp_counts_on_their_grid():
+    """Counts 10^12 apart are 0, 1, 2 in the model; where they are not, SCIP is not asked."""
+    jobs = [table(name, {"1": 9.0, str(1 + 10**12): 7.5, str(1 + 2 * 10**12): 3.0}) for name in "ab"]
+    model = build_minlp(Instance(name="x", gpus=2 + 3 * 10**12, jobs=jobs))
+    assert [model.program.w[place].ub for place in (0, 1)] == [2, 2]
+    assert model.program.capacity.upper() == 3
+    jobs[1]["epoch_time_s"]["7"] = 8.0
+    with pytest.raises(UsageError, match=r"minlp: found counts that are .* x 2 GPUs apart"):
+        build_minlp(Instance(name="x", gpus=2 + 3 * 10**12, jobs=jobs))
+
+
+@settings(SETTINGS, max_examples=20)
 @given(ring_allocation_instances(max_jobs=4, max_gpus=10, feasible=True))
 def test_minlp_optimum_is_brute_forces(instance):
     """SCIP proves the brute-force optimum of the program as the paper writes it, within 1e-6."""
-    model, decode, unit_s = build_minlp(instance)
-    outcome = solve_minlp(model, isolated=False)
+    model = build_minlp(instance)
     value, _ = brute_force(instance)
-    assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
-    allocation = decode(outcome.values)
+    values = {}
+    if model.program is not None:
+        outcome = solve_minlp(model.program, isolated=False)
+        assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
+        assert outcome.bound * model.unit_s + model.constant_s <= value * (1 + 1e-9)
+        values = outcome.values
+    allocation = model.decode(values)
     assert check(instance, allocation) == []
-    assert objective(instance, allocation) == pytest.approx(value, rel=1e-6, abs=1e-6)
-    assert outcome.bound * unit_s <= value + 1e-6 * max(1.0, value)
+    assert objective(instance, allocation) == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("power", [-60, 0, 60])
+def test_minlp_does_not_depend_on_the_unit_of_time(power):
+    """Times 2^-60 and 2^60 as long: the optimum, 2^-60 and 2^60 times as much, is proven alike."""
+    jobs = [
+        {"id": f"j{n}", "epochs": 2.0**power, "speed_law": LAW | {"samples": 8.0 + n}, "current_gpus": 9}
+        for n in range(3)
+    ]
+    result = solve(Instance(name="x", gpus=8, jobs=jobs), method="minlp")
+    assert result.status is TerminationStatus.OPTIMAL
+    assert result.objective == pytest.approx(brute_force(Instance(name="x", gpus=8, jobs=jobs))[0], rel=1e-12)
+    assert result.bound == pytest.approx(result.objective, rel=1e-9)
 
 
 def test_minlp_of_two_laws_that_scip_10_takes_for_symmetric():
     """1 / w + w and 3 / w + w on four GPUs, weight 2: 2 (1 + 0) + 2 (1.5 + 1) = 7 with 1 and 2 GPUs, not 8."""
     law = {"theta": [1.0, 1.0, 0.0, 0.0], "model_bytes": 0.0}
     jobs = [{"id": f"j{m}", "epochs": 1.0, "weight": 2.0, "speed_law": law | {"samples": m}} for m in (1.0, 3.0)]
-    instance = Instance(name="x", gpus=4, jobs=jobs)
-    model, decode, _ = build_minlp(instance)
-    allocation = decode(solve_minlp(model, isolated=False).values)
-    assert allocation == Allocation({"j1.0": 1, "j3.0": 2})
+    result = solve(Instance(name="x", gpus=4, jobs=jobs), method="minlp")
+    assert result.solution == Allocation({"j1.0": 1, "j3.0": 2})
 
 
 def test_minlp_evaluates_to_the_checkers_objective():
     """At a point set by hand the Pyomo objective is the checker's, in units of ``unit_s``."""
-    instance = example()
-    model, _, unit_s = build_minlp(instance)
-    for a, b in ((1, 1), (4, 2), (2, 4)):
-        model.w[0], model.w[1] = a, b
-        model.speed[0] = 1 / instance.jobs[0].epoch_time_s[a]
-        model.kept[0] = int(a == 4)
+    instance = small()
+    model = build_minlp(instance)
+    program = model.program
+    for a, b in ((1, 1), (4, 2), (1, 4)):
+        program.w[0], program.w[1] = a - 1, b - 1
+        program.x[0, 1], program.x[0, 4] = int(a == 1), int(a == 4)
+        program.kept[1] = int(b == 2)
         expected = objective(instance, Allocation({"a": a, "b": b}))
-        assert pyo.value(model.time_left) * unit_s == pytest.approx(expected, rel=1e-12)
+        assert pyo.value(program.time_left) * model.unit_s == pytest.approx(expected, rel=1e-12)
 
 
 def test_models_of_infeasible_instances_are_infeasible_models():
-    """A job larger than the cluster: both models can be built, and their solvers say infeasible."""
+    """A job larger than the cluster: the solver of the model to export says infeasible; the others are not built."""
     instance = Instance(name="x", gpus=2, jobs=[table("a", {"4": 1.0})])
     assert solve_milp(build_milp(instance)[0], isolated=False).status is TerminationStatus.INFEASIBLE
-    assert solve_minlp(build_minlp(instance)[0], isolated=False).status is TerminationStatus.INFEASIBLE
+    for build in (build_arrays, build_minlp):
+        with pytest.raises(UsageError, match="infeasible"):
+            build(instance)

@@ -8,6 +8,7 @@ import dlsched
 from dlsched import Limits, TerminationStatus, ring_allocation
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.gap import meets
+from dlsched.core.search import Search, Stopped
 from dlsched.ring_allocation import Allocation, Instance, example, generate, solve
 from dlsched.ring_allocation.methods import METHODS
 from dlsched.testing import brute_force
@@ -220,11 +221,47 @@ def test_interrupted(name, solver):
 
 
 def test_dynamic_programming_says_what_it_would_need():
-    """A hundred jobs on 2**40 useful GPUs: refused before any memory is taken."""
-    jobs = [{"id": f"j{n}", "epochs": 1, "epoch_time_s": {"1": 2.0, str(2**40): 1.0}} for n in range(100)]
-    with pytest.raises(UsageError, match="GiB"):
-        solve(Instance(name="x", gpus=2**45, jobs=jobs), method="dp")
-    assert solve(Instance(name="x", gpus=2**45, jobs=jobs)).status is TerminationStatus.OPTIMAL
+    """A hundred jobs on 2**40 useful GPUs: it stops before any memory is taken, with the answer of hull."""
+    jobs = [{"id": f"j{n}", "epochs": 1, "epoch_time_s": {"1": 2.0, "2": 1.9, str(2**40): 1.0}} for n in range(100)]
+    instance = Instance(name="x", gpus=2**45, jobs=jobs)
+    result = solve(instance, method="dp")
+    assert result.status is TerminationStatus.MEMORY_LIMIT
+    assert "GiB, allowed: 1.0 GiB" in result.message
+    assert result.objective >= solve(instance).objective
+
+
+def stopped_at(call, method):
+    """Result of a method whose clock runs out at the given call of ``tick``."""
+    calls = []
+
+    def tick(self, nodes=0):
+        calls.append(nodes)
+        if len(calls) >= call:
+            raise Stopped(TerminationStatus.TIME_LIMIT)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Search, "tick", tick)
+        return solve(hard(), method=method, limits=Limits(time_s=3600)), len(calls)
+
+
+@pytest.mark.parametrize("method", ["exact", "dp", "milp", "doubling", "marginal", "hull"])
+def test_whenever_it_is_stopped_an_answer_is_held(method):
+    """At the first call of tick, some calls later, and near the end: a checked answer, and a bound that is one, if any."""
+    best = solve(hard()).objective
+    _, calls = stopped_at(10**9, method)
+    for call in sorted({1, 2, 3, calls // 2, calls}):
+        result, _ = stopped_at(call, method)
+        assert result.status in (TerminationStatus.TIME_LIMIT, TerminationStatus.OPTIMAL)
+        assert not ring_allocation.check(hard(), result.solution)
+        assert result.objective >= best * (1 - 1e-12)
+        assert result.bound is None or result.bound <= best * (1 + 1e-12)
+
+
+def test_bounds_that_are_stopped_hold_nothing():
+    """Neither a bound nor an answer, and the reason."""
+    for method in ("lagrange", "lp"):
+        result, _ = stopped_at(3, method)
+        assert (result.status, result.bound, result.solution) == (TerminationStatus.TIME_LIMIT, None, None)
 
 
 def test_the_library_and_the_family_are_one():

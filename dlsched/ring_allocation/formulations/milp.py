@@ -1,13 +1,23 @@
-"""ring_allocation as a multiple-choice knapsack: the program of ``algorithms.choice_program`` on its cost table."""
+"""ring_allocation as a multiple-choice knapsack: the program of ``algorithms.choice_program`` on its cost table.
+
+Solvers are given the same program as arrays (``build_arrays``), without the counts that no better answer can hold: a PuLP
+model of ten thousand jobs takes seconds to build.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dlsched.algorithms import choice_program
 from dlsched.algorithms.dominance import undominated
-from dlsched.ring_allocation.costs import cost_table
+from dlsched.algorithms.reduction import on_grid
+from dlsched.core.labels import plain_labels
+from dlsched.core.status import Sense
+from dlsched.ring_allocation.costs import cost_table, open_pairs
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
+from dlsched.solvers.linear import LinearModel
 
 if TYPE_CHECKING:
     import pulp
@@ -16,10 +26,7 @@ Decode = Callable[[Mapping[str, float]], Allocation]
 
 
 def build_milp(
-    instance: Instance,
-    *,
-    drop_dominated: bool = False,
-    tick: Callable[[], None] | None = None,
+    instance: Instance, *, drop_dominated: bool = False, tick: Callable[[], None] | None = None
 ) -> tuple["pulp.LpProblem", Decode]:
     """Build the model and the function that reads an allocation from values of its variables.
 
@@ -37,12 +44,51 @@ def build_milp(
     UsageError
         More pairs than ``costs.LARGEST_TABLE``.
     """
-    table = cost_table(instance)
+    ids = [job.id for job in instance.jobs]
+    table = cost_table(instance, tick=tick)
     if drop_dominated:
         table = table.subset(undominated(table))
-    ids = [job.id for job in instance.jobs]
     problem, decode = choice_program.build_choice_program("ring_allocation", table, ids, instance.gpus, tick=tick)
     return problem, lambda values: Allocation(decode(values))
+
+
+def build_arrays(instance: Instance, *, tick: Callable[[], None] | None = None) -> tuple[LinearModel, Decode]:
+    """Build the model of ``costs.open_pairs`` and its decoder; the rest as ``build_milp``.
+
+    The row ``capacity`` counts units of ``reduction.on_grid``, beyond all but one of every job's least.
+    """
+    table = open_pairs(instance, tick=tick)
+    grid, room, _ = on_grid(table, instance.gpus)
+    ids = [job.id for job in instance.jobs]
+    labels = plain_labels(ids, "j")
+    counts, starts = table.counts.tolist(), table.starts.tolist()
+    names: list[str] = []
+    for label, begin, end in zip(labels, starts, starts[1:], strict=False):
+        if tick is not None:
+            tick()
+        names += [f"x_{label}_{count}" for count in counts[begin:end]]
+    model = LinearModel(
+        sense=Sense.MINIMIZE,
+        names=names,
+        costs=table.costs,
+        constant=0.0,
+        lower=np.zeros(table.pairs),
+        upper=np.ones(table.pairs),
+        integer=np.ones(table.pairs, dtype=bool),
+        row_names=["capacity", *(f"choice_{label}" for label in labels)],
+        row_starts=np.concatenate(([0], table.pairs + table.starts)),
+        columns=np.tile(np.arange(table.pairs), 2),
+        coefficients=np.concatenate((grid.counts.astype(np.float64), np.ones(table.pairs))),
+        row_lower=np.concatenate(([-np.inf], np.ones(table.jobs))),
+        row_upper=np.concatenate(([float(room)], np.ones(table.jobs))),
+    )
+
+    def decode(values: Mapping[str, float]) -> Allocation:
+        rows = np.repeat(np.arange(table.jobs), table.lengths).tolist()
+        chosen = [place for place, name in enumerate(names) if values.get(name, 0.0) > 0.5]
+        return Allocation({ids[rows[place]]: counts[place] for place in chosen})
+
+    return model, decode
 
 
 def start_values(instance: Instance, allocation: Allocation) -> dict[str, float]:

@@ -3,108 +3,172 @@
 ====================  ===============================================================================================
 name                  mathematics
 ====================  ===============================================================================================
-``w[j]``              GPUs of job j, an integer
-``speed[j]``          f_j(w_j), epochs per second: for a table, one of its speeds; for a law, 1 / tau_j(w_j)
+``w[j]``              v_j = (w_j - l_j) / g, an integer: GPUs beyond the least open count l_j, in units of g
 ``x[j,n]``            1 if w_j is the count n of j's table
-``kept[j]``           1 if w_j is the current count (jobs that would be charged a restart only)
-objective             minimise sum_j omega_j (Q_j / f_j(w_j) + rho_j (1 - kept_j))
-``capacity``          sum_j w_j <= C
+``kept[j]``           1 if w_j is the current count (laws that would be charged a restart, where both ways are open)
+objective             minimise sum_j omega_j (Q_j / f_j(w_j) + rho_j (1 - kept_j)), f_j(w) = 1 / tau_j(w)
+``capacity``          sum_j v_j <= floor((C - sum_j l_j) / g)
 ``choice``            sum_n x_jn = 1, for tables
-``count``             w_j = sum_n n x_jn, for tables
-``table``             f_j = sum_n f_j(n) x_jn, for tables
+``count``             v_j = sum_n ((n - l_j) / g) x_jn, for tables
 ``kept_least/most``   w_j is the current count when kept_j = 1
 ====================  ===============================================================================================
 
+g divides all differences of open counts of a job. The speed of a law is as non-linear as it is. That of a table is chosen by
+its x, exactly one of which is 1, so Q_j / f_j(w_j) = sum_n (Q_j / f_j(n)) x_jn: the table's part of the model is linear. A law
+with two open counts is a table.
+
 Source: Capes et al. 2018 (arXiv 1908.08082). Only the abstract was available, which calls the problem a non-convex,
-non-linear, NP-hard integer program; the program itself is our reconstruction. Times are divided by the largest cost at
-the smallest counts, which keeps SCIP's absolute tolerances meaningful.
+non-linear, NP-hard integer program; the program itself is our reconstruction.
+
+SCIP's tolerances are absolute. So only counts are in the model that an answer no worse than ``hull``'s can hold, jobs with one
+such count are constants, and times are counted in such a unit, a power of two, that the largest is 2^16 to 2^17.
 """
 
+import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from dlsched.algorithms.reduction import on_grid
+from dlsched.core.errors import UsageError
+from dlsched.ring_allocation.costs import open_pairs
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation
 
-Decode = Callable[[Mapping[str, float]], Allocation]
+LARGEST_COUNT = 2**20
+"""Of GPUs beyond a job's smallest count, over their common divisor: SCIP's integers are whole to 1e-6 only."""
+
+_POWER = 17
 
 
-def build_minlp(instance: Instance, *, tick: Callable[[], None] | None = None) -> tuple[Any, Decode, float]:
-    """Build the Pyomo model, its decoder, and the number of seconds that its objective counts as one.
+class Model(NamedTuple):
+    """A Pyomo model, and what it leaves out.
 
-    ``tick`` is called before every job; it may raise to stop.
+    Parameters
+    ----------
+    program
+        The ``pyomo.environ.ConcreteModel``; None when every job is constant.
+    decode
+        From values of its variables to the allocation, constants included.
+    unit_s, constant_s
+        Seconds that its objective counts as one, and what the constant jobs cost besides.
+    laws
+        Number of non-linear terms.
     """
-    import pyomo.environ as pyo
 
-    model = pyo.ConcreteModel("ring_allocation")
-    jobs = range(len(instance.jobs))
-    unit_s = _unit_s(instance)
-    model.w = pyo.Var(jobs, domain=pyo.Integers)
-    model.speed = pyo.Var([j for j in jobs if instance.jobs[j].epoch_time_s is not None])
-    model.x = pyo.Var([(j, n) for j in jobs for n in _table_counts(instance, instance.jobs[j])], domain=pyo.Binary)
-    model.kept = pyo.Var([j for j in jobs if _may_restart(instance.jobs[j])], domain=pyo.Binary)
-    model.capacity = pyo.Constraint(expr=sum(model.w[j] for j in jobs) <= instance.gpus)
-    for rows in ("choice", "count", "table", "kept_least", "kept_most"):
-        model.add_component(rows, pyo.ConstraintList())
-    terms = []
-    for place, job in enumerate(instance.jobs):
-        if tick is not None:
-            tick()
-        terms.append(job.weight / unit_s * _time_left(model, instance, place, job))
-    model.time_left = pyo.Objective(expr=sum(terms), sense=pyo.minimize)
+    program: Any
+    decode: Callable[[Mapping[str, float]], Allocation]
+    unit_s: float
+    constant_s: float
+    laws: int
+
+
+def build_minlp(instance: Instance, *, tick: Callable[[], None] | None = None) -> Model:
+    """Build the model of a feasible instance; ``tick`` is called before every job and may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        The instance is infeasible; or counts differ by more than ``LARGEST_COUNT`` times their common divisor.
+    """
+    table = open_pairs(instance, tick=tick)
+    grid, room, unit = on_grid(table, instance.gpus)
+    if int(grid.counts.max()) > LARGEST_COUNT:
+        allowed = f"up to {LARGEST_COUNT}; use exact or milp"
+        raise UsageError(
+            f"method minlp: found counts that are {grid.counts.max()} x {unit} GPUs apart, allowed: {allowed}"
+        )
+    jobs = [
+        _Open(job, unit, *(array[begin:end].tolist() for array in (table.counts, grid.counts - 1, table.costs)))
+        for job, begin, end in zip(instance.jobs, table.starts.tolist(), table.starts.tolist()[1:], strict=False)
+    ]
+    free = [place for place, job in enumerate(jobs) if len(job.counts) > 1]
+    laws = [place for place in free if jobs[place].is_law]
+    largest = max((max(jobs[place].costs) for place in free), default=0.0)
+    unit_s = math.ldexp(1.0, math.frexp(largest)[1] - _POWER) if largest > 0 else 1.0
+    program = _program(jobs, free, room - table.jobs, unit_s, tick) if free else None
 
     def decode(values: Mapping[str, float]) -> Allocation:
-        return Allocation({job.id: round(values[f"w[{place}]"]) for place, job in enumerate(instance.jobs)})
+        gpus = {}
+        for place, job in enumerate(jobs):
+            if place not in free_places:
+                gpus[job.job.id] = job.counts[0]
+            elif job.is_law:
+                gpus[job.job.id] = job.counts[0] + round(values[f"w[{place}]"])
+            else:
+                gpus[job.job.id] = next(n for n in job.counts if values[f"x[{place},{n}]"] > 0.5)
+        return Allocation(gpus)
 
-    return model, decode, unit_s
+    free_places = set(free)
+    constant_s = math.fsum(job.costs[0] for job in jobs if len(job.counts) == 1)
+    return Model(program, decode, unit_s, constant_s, len(laws))
 
 
-def _time_left(model: Any, instance: Instance, place: int, job: Job) -> Any:
-    """Expression of epochs / speed + restart; adds the rows of one job."""
-    counts = instance.counts(place)
-    w = model.w[place]
-    w.setlb(counts[0])
-    w.setub(max(counts[0], min(counts[-1], instance.gpus)))
-    if job.epoch_time_s is not None:
-        speeds = {n: 1.0 / job.epoch_time_s[n] for n in _table_counts(instance, job)}
-        speed = model.speed[place]
-        speed.setlb(min(speeds.values()))
-        speed.setub(max(speeds.values()))
-        model.choice.add(sum(model.x[place, n] for n in speeds) == 1)
-        model.count.add(w == sum(n * model.x[place, n] for n in speeds))
-        model.table.add(speed == sum(speeds[n] * model.x[place, n] for n in speeds))
-        time = job.epochs / speed
-    else:
-        assert job.speed_law is not None
-        theta0, theta1, theta2, theta3 = job.speed_law.theta
-        sent = theta2 * job.speed_law.model_bytes
-        time = job.epochs * ((theta0 * job.speed_law.samples - sent) / w + theta1 * (w - 1) + sent + theta3)
-    if not _may_restart(job):
-        return time
-    kept, current = model.kept[place], job.current_gpus
+class _Open(NamedTuple):
+    """A job, and the counts still open to it, each with its units beyond the least and its cost."""
+
+    job: Job
+    unit: int
+    counts: list[int]
+    beyond: list[int]
+    costs: list[float]
+
+    @property
+    def is_law(self) -> bool:
+        """Whether its time enters as a law: every count between the least and the largest is allowed."""
+        return self.job.speed_law is not None and self.unit == 1 and len(self.counts) > 2
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether it could go on without a restart that others of its counts are charged."""
+        return self.job.restart_s > 0 and self.job.current_gpus in self.counts
+
+
+def _program(jobs: list[_Open], free: list[int], spare: int, unit_s: float, tick: Callable[[], None] | None) -> Any:
+    import pyomo.environ as pyo
+
+    laws = [place for place in free if jobs[place].is_law]
+    model = pyo.ConcreteModel("ring_allocation")
+    model.w = pyo.Var(free, domain=pyo.Integers)
+    model.x = pyo.Var(
+        [(place, n) for place in free if not jobs[place].is_law for n in jobs[place].counts], domain=pyo.Binary
+    )
+    model.kept = pyo.Var([place for place in laws if jobs[place].may_keep], domain=pyo.Binary)
+    for rows in ("choice", "count", "kept_least", "kept_most"):
+        model.add_component(rows, pyo.ConstraintList())
+    terms = []
+    for place in free:
+        if tick is not None:
+            tick()
+        model.w[place].setlb(0)
+        model.w[place].setub(jobs[place].beyond[-1])
+        terms.append((_law_time if jobs[place].is_law else _table_time)(model, place, jobs[place], unit_s))
+    model.capacity = pyo.Constraint(expr=sum(model.w[place] for place in free) <= spare)
+    model.time_left = pyo.Objective(expr=sum(terms), sense=pyo.minimize)
+    return model
+
+
+def _table_time(model: Any, place: int, job: _Open, unit_s: float) -> Any:
+    """Time of a table, linear; adds its rows."""
+    x = [model.x[place, n] for n in job.counts]
+    model.choice.add(sum(x) == 1)
+    model.count.add(model.w[place] == sum(units * chosen for units, chosen in zip(job.beyond, x, strict=True)))
+    return sum(cost / unit_s * chosen for cost, chosen in zip(job.costs, x, strict=True))
+
+
+def _law_time(model: Any, place: int, job: _Open, unit_s: float) -> Any:
+    """Time of a law, epochs over speed plus restart; adds its rows."""
+    law = job.job.speed_law
+    assert law is not None
+    theta0, theta1, theta2, theta3 = law.theta
+    scale, sent, least = job.job.weight * job.job.epochs / unit_s, theta2 * law.model_bytes, job.counts[0]
+    w = least + model.w[place]
+    time = scale * (theta0 * law.samples - sent) / w + scale * theta1 * (w - 1) + scale * (sent + theta3)
+    current = job.job.current_gpus
+    restart = job.job.weight * job.job.restart_s / unit_s if current is not None else 0.0
+    if not job.may_keep:
+        return time + restart
     assert current is not None
-    if current not in counts or current > instance.gpus:
-        kept.fix(0)
-        return time + job.restart_s
-    model.kept_least.add(w >= current * kept + counts[0] * (1 - kept))
-    model.kept_most.add(w <= current * kept + min(counts[-1], instance.gpus) * (1 - kept))
-    return time + job.restart_s * (1 - kept)
-
-
-def _table_counts(instance: Instance, job: Job) -> list[int]:
-    """Counts of a table that the cluster has GPUs for, and in any case the smallest; none for a law."""
-    if job.epoch_time_s is None:
-        return []
-    counts = job.epoch_time_s.counts
-    return [n for n in counts if n <= instance.gpus or n == counts[0]]
-
-
-def _may_restart(job: Job) -> bool:
-    return job.current_gpus is not None and job.restart_s > 0
-
-
-def _unit_s(instance: Instance) -> float:
-    most = 0.0
-    for place, job in enumerate(instance.jobs):
-        most = max(most, job.weight * (job.epochs * job.speed.epoch_time_s(instance.counts(place)[0]) + job.restart_s))
-    return most or 1.0
+    kept, others = model.kept[place], [count for count in job.counts if count != current]
+    model.kept_least.add(w >= current * kept + others[0] * (1 - kept))
+    model.kept_most.add(w <= current * kept + others[-1] * (1 - kept))
+    return time + restart * (1 - kept)

@@ -1,0 +1,206 @@
+"""Partial sums of shifts and regrets, job after job: the states of the knapsack's core, and the way back from one.
+
+A state is a sum of shifts with the least sum of regrets that reaches it. Of every state its parent and its job's option
+are kept, in *segments*: when those of a segment fill their share of the memory, only the states at its end stay, and the
+segment is computed again, from the states at its beginning and with the same limits, when the way back leads through it.
+
+Memory, of ``memory.ALLOWED_BYTES``: half for the work on one job, a quarter for the states between segments, and an eighth
+for a segment, of which two may be held. What would need more raises ``MemoryError``.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.algorithms import memory
+from dlsched.algorithms.cost_table import FloatArray, IntArray
+
+_SHIFT_BYTES = 96  # of work for an entry of an array by shift
+_STATE_BYTES = 512  # of work for a state where sums are sorted
+_BLOCK = 2**20  # sums made between two ticks
+_SPARSEST = 8  # entries of an array by shift for every sum made, beyond which sums are sorted instead
+
+Layer = tuple[npt.NDArray[np.int32], npt.NDArray[np.unsignedinteger]]
+"""Of every state after a job: its parent's place, and the option taken (0: the base)."""
+
+Sums = tuple[IntArray, FloatArray, IntArray, IntArray]
+"""Shifts, regrets, parents' places and options taken."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class States:
+    """Sums of ``shifts``, ascending, each with its least sum of ``regrets``."""
+
+    shifts: IntArray
+    regrets: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Move:
+    """What one job may add: ``shifts`` and ``regrets``, shape (options + 1,), the base (0, 0) first.
+
+    ``low_left`` and ``high_left`` are the least and the most that the jobs after it can still shift.
+    """
+
+    shifts: IntArray
+    regrets: FloatArray
+    low_left: int
+    high_left: int
+
+
+@dataclass(slots=True, eq=False)
+class Trail:
+    """The states after the jobs so far, and how each came about.
+
+    Parameters
+    ----------
+    moves
+        Jobs in the order in which they are combined.
+    price, slack
+        Price of a unit that is left over, and units to spare at shift 0.
+    tick
+        Called at least once for every ``_BLOCK`` sums; it may raise to stop.
+    """
+
+    moves: Sequence[Move]
+    price: float
+    slack: int
+    tick: Callable[[], None]
+    states: States = field(default_factory=lambda: States(np.zeros(1, dtype=np.int64), np.zeros(1)))
+    _limits: list[float] = field(default_factory=list)
+    _marks: list[tuple[int, States]] = field(default_factory=list)
+    _layers: list[Layer] = field(default_factory=list)
+    _held: int = 0  # bytes of the last segment
+    _marked: int = 0  # bytes of the states between segments
+
+    @property
+    def whole(self) -> bool:
+        """Whether no segment has to be computed again."""
+        return len(self._marks) < 2
+
+    def advance(self, limit: float) -> States:
+        """Combine the next job; keep the states whose excess can still get below ``limit``.
+
+        Raises
+        ------
+        MemoryError
+            There are more states than memory is allowed for.
+        """
+        if not self._marks or self._held > memory.ALLOWED_BYTES // 8:
+            self._marked += 16 * len(self.states.shifts)
+            if self._marked > memory.ALLOWED_BYTES // 4:
+                raise MemoryError("knapsack: the states of its core need more memory than is allowed")
+            self._marks.append((len(self._limits), self.states))
+            self._layers, self._held = [], 0
+        self.states, layer = self._extended(self.states, self.moves[len(self._limits)], limit)
+        self._limits.append(limit)
+        self._layers.append(layer)
+        self._held += layer[0].nbytes + layer[1].nbytes
+        return self.states
+
+    def way(self, depth: int, state: int) -> list[int]:
+        """Options of the first ``depth`` jobs on the way to a state after them."""
+        options = [0] * depth
+        layers: list[Layer] | None = self._layers
+        for begin, states in reversed(self._marks):
+            if begin < depth:
+                for place, (parents, taken) in reversed(
+                    [*enumerate(layers or self._again(begin, states, depth), begin)][: depth - begin]
+                ):
+                    options[place] = int(taken[state])
+                    state = int(parents[state])
+                depth = begin
+            layers = None
+        return options
+
+    def _again(self, begin: int, states: States, end: int) -> list[Layer]:
+        layers = []
+        for move, limit in zip(self.moves[begin:end], self._limits[begin:end], strict=True):
+            states, layer = self._extended(states, move, limit)
+            layers.append(layer)
+        return layers
+
+    def _extended(self, states: States, move: Move, limit: float) -> tuple[States, Layer]:
+        """Add one job: each of its options to each state."""
+        least = max(
+            int(states.shifts[0]) + int(move.shifts.min()),
+            self.slack - move.high_left - math.floor(limit / self.price) - 1,
+        )
+        most = min(int(states.shifts[-1]) + int(move.shifts.max()), self.slack - move.low_left)
+        width, sums = max(0, most - least + 1), len(states.shifts) * len(move.shifts)
+        widest = memory.ALLOWED_BYTES // 2 // _SHIFT_BYTES
+        method = self._by_shift if width <= min(widest, max(_SPARSEST * sums, 1024)) else self._by_sorting
+        shifts, regrets, parents, options = method(states, move, limit, least, most)
+        layer = parents.astype(np.int32), options.astype(np.min_scalar_type(len(move.shifts)))
+        return States(shifts, regrets), layer
+
+    def _by_shift(self, states: States, move: Move, limit: float, least: int, most: int) -> Sums:
+        """Sums in an array by shift: for options and states that fill it."""
+        lowest = np.full(max(0, most - least + 1), np.inf)
+        taken = np.zeros(len(lowest), dtype=np.int64)
+        since = 0
+        for option, (shift, regret) in enumerate(zip(move.shifts.tolist(), move.regrets.tolist(), strict=True)):
+            since += len(states.shifts)
+            if since > _BLOCK:
+                self.tick()
+                since = 0
+            begin, end = np.searchsorted(states.shifts, (least - shift, most - shift + 1)).tolist()
+            place = states.shifts[begin:end] + (shift - least)
+            total = states.regrets[begin:end] + regret
+            better = total < lowest[place]
+            lowest[place[better]] = total[better]
+            taken[place[better]] = option
+        moved = np.flatnonzero(lowest < np.inf)
+        paid, options, moved = lowest[moved], taken[moved], moved + least
+        alive = self._alive(move, moved, paid, limit)
+        moved, paid, options = moved[alive], paid[alive], options[alive]
+        record = self._records(moved, paid)
+        moved, paid, options = moved[record], paid[record], options[record]
+        return moved, paid, np.searchsorted(states.shifts, moved - move.shifts[options]), options
+
+    def _by_sorting(self, states: States, move: Move, limit: float, least: int, most: int) -> Sums:
+        """Sums sorted by shift, some options at a time: for shifts that lie far apart."""
+        del least, most
+        held: Sums | None = None
+        size = len(states.shifts)
+        several = max(1, _BLOCK // size)
+        for first in range(0, len(move.shifts), several):
+            self.tick()
+            options = np.repeat(np.arange(first, min(first + several, len(move.shifts))), size)
+            parents = np.tile(np.arange(size), len(options) // size)
+            moved = move.shifts[options] + states.shifts[parents]
+            paid = move.regrets[options] + states.regrets[parents]
+            alive = self._alive(move, moved, paid, limit)
+            found = moved[alive], paid[alive], parents[alive], options[alive]
+            joined = found if held is None else _joined(held, found)
+            order = np.lexsort((joined[1], joined[0]))
+            record = order[self._records(joined[0][order], joined[1][order])]
+            held = joined[0][record], joined[1][record], joined[2][record], joined[3][record]
+            if len(record) * _STATE_BYTES > memory.ALLOWED_BYTES // 2:
+                raise MemoryError("knapsack: the states of its core need more memory than is allowed")
+        assert held is not None
+        return held
+
+    def _alive(self, move: Move, moved: IntArray, paid: FloatArray, limit: float) -> IntArray:
+        """Places of the sums that can still fit and get below the limit."""
+        unused = np.maximum(self.slack - moved - move.high_left, 0)
+        return np.flatnonzero((moved + move.low_left <= self.slack) & (paid + self.price * unused < limit))
+
+    def _records(self, moved: IntArray, paid: FloatArray) -> npt.NDArray[np.bool_]:
+        """Mark sums, given by shift, that no smaller shift matches even if the difference stays unused."""
+        cost = paid - self.price * moved
+        record = np.ones(len(cost), dtype=bool)
+        record[1:] = cost[1:] < np.minimum.accumulate(cost)[:-1]
+        return record
+
+
+def _joined(first: Sums, second: Sums) -> Sums:
+    return (
+        np.concatenate((first[0], second[0])),
+        np.concatenate((first[1], second[1])),
+        np.concatenate((first[2], second[2])),
+        np.concatenate((first[3], second[3])),
+    )
