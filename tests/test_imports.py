@@ -58,9 +58,9 @@ def room(name):
 
 
 def level(name):
-    """Place in core <- rooms <- families <- families.py <- traces, plots, testing <- cli; version stands below all."""
+    """Place in core <- rooms <- families <- families.py <- traces, plots, testing <- cli; version and names stand below all."""
     part = room(name)
-    if part == "version":
+    if part in ("version", "names"):
         return -1
     if part == "core":
         return 0
