@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from dlsched.cli.options import OutPath
+from dlsched.core.messages import printable
 from dlsched.families import write
 from dlsched.traces import SOURCES, import_instance
 
@@ -41,6 +42,6 @@ def run(
         to=to,
     )
     for sentence in audit:
-        print(f"audit: {sentence}", file=sys.stderr)
+        print(f"audit: {printable(sentence)}", file=sys.stderr)
     write(instance, out or "-")
     return 0

@@ -37,7 +37,7 @@ def test_solve_and_check(two: Path, cli: Any, tmp_path: Path) -> None:
     assert ended.code == 0 and "19.6 seconds of flow time, mean of jobs" in ended.out
     assert "restarts 2" in ended.out and "periods      4, of 2 jobs" in ended.out
     checked = cli("check", two, out)
-    assert checked.code == 0 and "verified" in checked.out and "proven by dlsched slots" in checked.out
+    assert checked.code == 0 and "verified" in checked.out and "by dlsched slots" in checked.out
     result = json.loads(out.read_text())
     result["solution"]["periods"]["b"][0]["end_s"] = 17.0
     out.write_text(json.dumps(result))
@@ -80,13 +80,13 @@ def test_compare_shows_the_figures(drawn: Path, cli: Any) -> None:
     shown = cli(*arguments)
     assert shown.code == 0 and "<= " in shown.out and all(name in shown.out for name in FIGURES)
     rows = cli(*arguments, "--json").json
-    assert [row["method"] for row in rows] == ["doubling", "fixed", "srpt-knee", "equal"]
-    for row in rows:
+    assert [row["method"] for row in rows] == ["doubling", "fixed", "srpt-knee", "equal", "bound"]
+    for row in rows[:-1]:
         assert list(row["figures"]) == FIGURES and row["ratio_is_at_most"] and row["ratio"] >= 1
         assert row["objective"] <= row["figures"]["p99_flow_s"] <= row["figures"]["max_flow_s"]
         assert 0 < row["figures"]["utilisation"] <= 1 <= row["figures"]["slowdown"]
     table = list(csv.DictReader(io.StringIO(cli(*arguments, "--csv").out)))
-    assert [float(row["restarts"]) for row in table] == [row["figures"]["restarts"] for row in rows]
+    assert [float(row["restarts"]) for row in table[:-1]] == [row["figures"]["restarts"] for row in rows[:-1]]
 
 
 @pytest.mark.parametrize("width", [80, 120])
