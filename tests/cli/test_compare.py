@@ -105,7 +105,7 @@ def test_known_values_are_read_by_sense(known: Any, method: str, code: int, cli:
         "rate": 1.0,
         "max_workers": 4,
         "demand": {"gpu": 1},
-        "utility": {"kind": "sqrt"},
+        "utility": {"kind": "sqrt", "scale": 1.0},
     }
     job["bandwidth_bytes_per_s"] = 1.0
     data = {"format": "dlsched/ring_embedding/1", "name": "one", "slots": 1, "links": [], "jobs": [job]}
