@@ -182,6 +182,21 @@ def test_solving_exactly_loads_no_solver():
     assert run(f"{code}; print([name for name in {HEAVY!r} if name in sys.modules])") == "[]"
 
 
+def test_everything_is_there_though_nothing_is_loaded():
+    """Names are imported when they are asked for; ``dir`` tells of them, and a wrong one is an AttributeError."""
+    code = (
+        "import dlsched, sys\n"
+        "loaded = [name for name in sys.modules if name.startswith('dlsched.')]\n"
+        "assert set(dlsched.__all__) <= set(dir(dlsched))\n"
+        "assert all(getattr(dlsched, name) is not None for name in dlsched.__all__)\n"
+        "from dlsched import ring_allocation\n"
+        "assert dlsched.FAMILIES['ring_allocation'] is ring_allocation.FAMILY\n"
+        "assert 'nosuch' not in dlsched.FAMILIES and not hasattr(dlsched, 'nosuch')\n"
+        "print(loaded, len(dlsched.FAMILIES))"
+    )
+    assert run(code) == "['dlsched.version'] 6"
+
+
 def test_importing_dlsched_is_silent_and_logs_nothing():
     """Nothing on standard output, no handler installed, no child process started."""
     code = (

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dlsched import elastic_stream
+from dlsched.cli import completion
 from dlsched.cli.comparison import Row, compare_one
 from dlsched.cli.options import AsJson, Threads
 from dlsched.cli.output import csv_text, number, percent, print_json, print_table, seconds
@@ -28,7 +28,12 @@ DEFAULT_TIME_S = 10.0
 def run(
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="Instance files.")] = None,
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="Methods, or FILE.py:FUNCTION; all but bounds by default.")
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="Methods, or FILE.py:FUNCTION; all but bounds by default.",
+            autocompletion=completion.method_lists,
+        ),
     ] = None,
     solutions: Annotated[list[str] | None, typer.Option(metavar="FILE...", help="Answers from elsewhere.")] = None,
     time_limit: Annotated[
@@ -193,3 +198,59 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _label(row: Row) -> str:
     """Name of the method, marked where the answer is from elsewhere."""
     return row.method if row.kind != "foreign" else f"{row.method} *"
+
+
+def _require_plot(path: str) -> None:
+    """Refuse a plot that could not be drawn in the end."""
+    from dlsched.plots import require_format
+
+    try:
+        require_format(path)
+        require_writable(path)
+    except ValueError as error:
+        raise UsageError(f"plot: {error}") from None
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
+
+
+def _draw(rows: list[Row], instances: Sequence[Any], path: str) -> None:
+    """Draw gaps and profile; of streams what holds the units, in a file of its own where there are several instances."""
+    streams = [instance for instance in instances if instance.family == "elastic_stream"]
+    for instance in streams:
+        target = Path(path)
+        if len(instances) > 1:
+            safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in instance.name)
+            target = target.with_name(f"{target.stem}-{safe}{target.suffix}")
+        _draw_streams([row for row in rows if row.instance == instance.name and row.solution], instance, target)
+    if len(instances) == 1 and streams:
+        return
+    from dlsched.plots import Point, draw_comparison
+
+    points = {
+        (row.instance, row.method, row.kind): Point(
+            instance=row.instance,
+            method=_label(row),
+            kind="exact" if row.kind == "exact" else "foreign" if row.kind == "foreign" else "heuristic",
+            ratio=row.ratio,
+            ratio_is_upper_bound=row.ratio_is_at_most,
+            runtime_s=row.runtime_s,
+        )
+        for row in rows
+        if row.kind != "bound"
+    }
+    written = draw_comparison(list(points.values()), path)
+    print(f"plot: {written}", file=sys.stderr)
+
+
+def _draw_streams(rows: list[Row], instance: Any, path: Path) -> None:
+    from dlsched import elastic_stream
+    from dlsched.plots import StreamRow, draw_streams
+
+    if not rows:
+        print(f"plot: no method found a stream of {instance.name}", file=sys.stderr)
+        return
+    drawn = [
+        StreamRow(_label(row), row.solution.periods, elastic_stream.flow_times(instance, row.solution)) for row in rows
+    ]
+    written = draw_streams(drawn, path, units=instance.units, title=instance.name)
+    print(f"plot: {written}", file=sys.stderr)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dlsched.cli import completion
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
 from dlsched.cli.output import number, percent, print_json, progress_line, seconds
 from dlsched.core.errors import DisagreementError, SolverError, UsageError
@@ -29,10 +30,20 @@ _SHOWN = 20  # entries of a solution that the summary prints
 def run(
     file: InstancePath,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="A name from `dlsched methods`, or FILE.py:FUNCTION.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="A name from `dlsched methods`, or FILE.py:FUNCTION.",
+            autocompletion=completion.methods,
+        ),
     ] = "exact",
-    solver: Annotated[str | None, typer.Option(metavar="NAME", help="highs, cbc, scip or cpsat.")] = None,
-    cross_check: Annotated[str | None, typer.Option(metavar="NAME", help="Solve again with this solver.")] = None,
+    solver: Annotated[
+        str | None, typer.Option(metavar="NAME", help="highs, cbc, scip or cpsat.", autocompletion=completion.solvers)
+    ] = None,
+    cross_check: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Solve again with this solver.", autocompletion=completion.solvers),
+    ] = None,
     time_limit: TimeLimit = None,
     node_limit: NodeLimit = None,
     threads: Threads = 1,
