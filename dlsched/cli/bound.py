@@ -5,6 +5,7 @@ from dlsched.cli.output import print_json, progress_line
 from dlsched.cli.solve import disproof, exit_code, print_summary
 from dlsched.core.errors import DisagreementError
 from dlsched.core.limits import Limits
+from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve
 
 NAME = "bound"
@@ -24,4 +25,5 @@ def run(file: InstancePath, time_limit: TimeLimit = None, as_json: AsJson = Fals
     wrong = disproof(instance, result)
     if wrong is not None:
         raise DisagreementError(wrong)
-    return 0 if result.bound is not None else exit_code(result)
+    held = result.bound is not None and result.status is not TerminationStatus.SOLVER_ERROR
+    return 0 if held else exit_code(result)
