@@ -3,6 +3,7 @@
 import csv
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from dlsched.cli.options import AsJson, Threads
 from dlsched.cli.output import csv_text, number, percent, print_json, print_table, seconds
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.family import Family, Method
-from dlsched.core.files import read_json, require_writable
+from dlsched.core.files import read_json
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.result_file import Claim, claim_from
@@ -49,6 +50,8 @@ def run(
         raise UsageError("found --json and --csv, allowed: one of them")
     limits = Limits(time_s=time_limit, threads=threads)
     if plot is not None:
+        from dlsched.cli.drawing import require_plot
+
         require_plot(plot)
     instances, claims, errors = _read_all(files or [], solutions or [])
     wanted = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
@@ -66,7 +69,9 @@ def run(
     rows += [_stray_row(path, claims[path]) for path in strays]
     _print(rows, as_json, as_csv)
     if plot is not None and rows:
-        _draw(rows, instances, plot)
+        from dlsched.cli.drawing import draw
+
+        draw(rows, instances, plot)
     wrong = list(dict.fromkeys(row.wrong for row in rows if row.wrong))
     for error in errors:
         print(f"dlsched: {error}", file=sys.stderr)
@@ -198,59 +203,3 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _label(row: Row) -> str:
     """Name of the method, marked where the answer is from elsewhere."""
     return row.method if row.kind != "foreign" else f"{row.method} *"
-
-
-def _require_plot(path: str) -> None:
-    """Refuse a plot that could not be drawn in the end."""
-    from dlsched.plots import require_format
-
-    try:
-        require_format(path)
-        require_writable(path)
-    except ValueError as error:
-        raise UsageError(f"plot: {error}") from None
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
-
-
-def _draw(rows: list[Row], instances: Sequence[Any], path: str) -> None:
-    """Draw gaps and profile; of streams what holds the units, in a file of its own where there are several instances."""
-    streams = [instance for instance in instances if instance.family == "elastic_stream"]
-    for instance in streams:
-        target = Path(path)
-        if len(instances) > 1:
-            safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in instance.name)
-            target = target.with_name(f"{target.stem}-{safe}{target.suffix}")
-        _draw_streams([row for row in rows if row.instance == instance.name and row.solution], instance, target)
-    if len(instances) == 1 and streams:
-        return
-    from dlsched.plots import Point, draw_comparison
-
-    points = {
-        (row.instance, row.method, row.kind): Point(
-            instance=row.instance,
-            method=_label(row),
-            kind="exact" if row.kind == "exact" else "foreign" if row.kind == "foreign" else "heuristic",
-            ratio=row.ratio,
-            ratio_is_upper_bound=row.ratio_is_at_most,
-            runtime_s=row.runtime_s,
-        )
-        for row in rows
-        if row.kind != "bound"
-    }
-    written = draw_comparison(list(points.values()), path)
-    print(f"plot: {written}", file=sys.stderr)
-
-
-def _draw_streams(rows: list[Row], instance: Any, path: Path) -> None:
-    from dlsched import elastic_stream
-    from dlsched.plots import StreamRow, draw_streams
-
-    if not rows:
-        print(f"plot: no method found a stream of {instance.name}", file=sys.stderr)
-        return
-    drawn = [
-        StreamRow(_label(row), row.solution.periods, elastic_stream.flow_times(instance, row.solution)) for row in rows
-    ]
-    written = draw_streams(drawn, path, units=instance.units, title=instance.name)
-    print(f"plot: {written}", file=sys.stderr)
