@@ -172,8 +172,8 @@ def cluster_gpus(
     if gpus < min(demand, together):
         share = f"{100 * demand / gpus:,.0f} %" if seconds > 0 else "more than all"
         audit.append(
-            f"Warning: that is {share} of the {gpus:,} GPUs; over 100 % the queue grows while jobs arrive, "
-            "and flow times depend on how long that is."
+            f"Warning: the jobs ask for {share} of the {gpus:,} GPUs while they arrive; over 100 % the queue grows, "
+            "and flow times depend on how long that lasts."
         )
     unfit = sum(count > gpus for count in least)
     if unfit:
