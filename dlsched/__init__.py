@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dlsched.core.result import Result
     from dlsched.core.status import Sense, TerminationStatus
     from dlsched.core.violation import Violation
-    from dlsched.families import FAMILIES, check, read, solve, verify, write
+    from dlsched.families import FAMILIES, check, read, read_result, solve, verify, write
 
 __version__ = VERSION
 
@@ -58,6 +58,7 @@ __all__ = [
     "matching_placement",
     "ratio",
     "read",
+    "read_result",
     "ring_allocation",
     "ring_embedding",
     "solve",
@@ -73,7 +74,7 @@ _HOMES = {
     "dlsched.core.result": ["Result"],
     "dlsched.core.status": ["Sense", "TerminationStatus"],
     "dlsched.core.violation": ["Violation"],
-    "dlsched.families": ["FAMILIES", "check", "read", "solve", "verify", "write"],
+    "dlsched.families": ["FAMILIES", "check", "read", "read_result", "solve", "verify", "write"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {*__all__, "core", "families"} - {*_HOME, "__version__"}

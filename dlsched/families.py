@@ -3,12 +3,13 @@
 import gc
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dlsched import names
 from dlsched.core.errors import InputError, InstanceError, UsageError
-from dlsched.core.family import Family
+from dlsched.core.family import Family, Method
 from dlsched.core.files import json_text, read_json, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
@@ -132,7 +133,7 @@ def write(item: InstanceFile | Result[Any], path: str | os.PathLike[str]) -> Non
 def solve(
     instance: InstanceFile,
     *,
-    method: str = "exact",
+    method: str | Method = "exact",
     limits: Limits | None = None,
     seed: int = 0,
     solver: str | None = None,
@@ -146,7 +147,7 @@ def solve(
     instance
         As ``read`` returns it; it is not changed.
     method
-        A name from ``dlsched methods``; ``exact`` is the family's best exact method.
+        A name from ``dlsched methods``; ``exact`` is the family's best exact method. Or a ``Method`` of your own.
     limits
         Time, nodes and threads; none by default.
     seed
@@ -196,6 +197,38 @@ def verify(instance: InstanceFile, result: "Result[Any] | Claim") -> "Verificati
         solution = None if result.solution is None else result.solution.as_data()
         result = Claim(solution, result.objective, result.method, result)
     return verify_claim(family, instance, result)
+
+
+def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = None) -> Result[Any]:
+    """Read a result file, as ``write`` makes it (``-``: standard input).
+
+    Parameters
+    ----------
+    path
+        Of a complete result: ``dlsched/result/1``.
+    instance
+        The one that was solved. With it ``solution`` is of the family's own type, and ``instance`` is the result's; without
+        it ``solution`` holds the data of the file, and ``instance`` a name and a hash.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is no complete result, contradicts itself, or is a result of another instance. What it says
+        is not checked; ``verify`` does that.
+    """
+    from dlsched.core.result_file import claim_from
+    from dlsched.core.verification import read_solution, require_same_instance
+
+    name = os.fspath(path)
+    claim = claim_from(read_json(path), name)
+    if claim.result is None:
+        raise InputError(f"{name}: format: found nothing, allowed: dlsched/result/1")
+    if instance is None:
+        return claim.result
+    family = family_of(instance)
+    require_same_instance(family, instance, claim.result, name)
+    solution = None if claim.solution is None else read_solution(family, instance, claim, name)
+    return replace(claim.result, instance=instance, solution=solution)
 
 
 def check(instance: InstanceFile, solution: Any) -> list[Violation]:

@@ -58,9 +58,9 @@ def room(name):
 
 
 def level(name):
-    """Place in core <- rooms <- families <- families.py <- traces, plots, testing <- cli; version stands below all."""
+    """Place in core <- rooms <- families <- families.py <- traces, plots, testing <- cli; version and names stand below all."""
     part = room(name)
-    if part == "version":
+    if part in ("version", "names"):
         return -1
     if part == "core":
         return 0
@@ -180,6 +180,21 @@ def test_solving_exactly_loads_no_solver():
     """Our own exact method needs none either."""
     code = "import dlsched, sys; dlsched.solve(dlsched.ring_allocation.example())"
     assert run(f"{code}; print([name for name in {HEAVY!r} if name in sys.modules])") == "[]"
+
+
+def test_everything_is_there_though_nothing_is_loaded():
+    """Names are imported when they are asked for; ``dir`` tells of them, and a wrong one is an AttributeError."""
+    code = (
+        "import dlsched, sys\n"
+        "loaded = [name for name in sys.modules if name.startswith('dlsched.')]\n"
+        "assert set(dlsched.__all__) <= set(dir(dlsched))\n"
+        "assert all(getattr(dlsched, name) is not None for name in dlsched.__all__)\n"
+        "from dlsched import ring_allocation\n"
+        "assert dlsched.FAMILIES['ring_allocation'] is ring_allocation.FAMILY\n"
+        "assert 'nosuch' not in dlsched.FAMILIES and not hasattr(dlsched, 'nosuch')\n"
+        "print(loaded, len(dlsched.FAMILIES))"
+    )
+    assert run(code) == "['dlsched.version'] 6"
 
 
 def test_importing_dlsched_is_silent_and_logs_nothing():

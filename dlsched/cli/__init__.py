@@ -59,9 +59,9 @@ class _Command(TyperCommand):
         return typer.main.get_command(alone)
 
     # what the base class sets is passed over: it knows neither yet
-    params = property(lambda self: self._whole.params, lambda self, value: None)  # type: ignore[assignment]
-    callback = property(lambda self: self._whole.callback, lambda self, value: None)  # type: ignore[assignment]
-    help = property(lambda self: self._whole.help, lambda self, value: None)  # type: ignore[assignment]
+    params = property(lambda self: self._whole.params, lambda self, value: None)
+    callback = property(lambda self: self._whole.callback, lambda self, value: None)
+    help = property(lambda self: self._whole.help, lambda self, value: None)
 
 
 class _Commands(TyperGroup):

@@ -1,23 +1,29 @@
 """``dlsched bound``: the best proven bound without solving."""
 
-from dlsched.cli.options import AsJson, InstancePath
-from dlsched.cli.output import print_json
-from dlsched.cli.solve import exit_code, print_summary
+from dlsched.cli.options import AsJson, InstancePath, TimeLimit
+from dlsched.cli.output import print_json, progress_line
+from dlsched.cli.solve import disproof, exit_code, print_summary
+from dlsched.core.errors import DisagreementError
+from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve
 
 NAME = "bound"
 
 
-def run(file: InstancePath, as_json: AsJson = False) -> int:
+def run(file: InstancePath, time_limit: TimeLimit = None, as_json: AsJson = False) -> int:
     """Print the best bound that is proven without solving, with its certificate."""
     instance = read(file)
     family = family_of(instance)
-    result = solve(instance, method=family.best_bound)
+    limits = Limits(time_s=time_limit)
+    with progress_line(f"{instance.name}, {family.best_bound}") as progress:
+        result = solve(instance, method=family.best_bound, limits=limits, progress=progress)
     if as_json:
         print_json(result.as_data())
     else:
         print_summary(result, family.unit)
-    if result.status in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR):
-        return exit_code(result)
-    return 0 if result.bound is not None else 5
+    wrong = disproof(instance, result)
+    if wrong is not None:
+        raise DisagreementError(wrong)
+    held = result.bound is not None and result.status is not TerminationStatus.SOLVER_ERROR
+    return 0 if held else exit_code(result)

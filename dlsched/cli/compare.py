@@ -3,22 +3,24 @@
 import csv
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
 import typer
 
-from dlsched.cli.comparison import Row, compare_one, concerns, stray_row
-from dlsched.cli.drawing import draw, require_plot
+from dlsched.cli import completion
+from dlsched.cli.comparison import Row, compare_one
 from dlsched.cli.options import AsJson, Threads
-from dlsched.cli.output import number, percent, print_json, print_table, seconds
+from dlsched.cli.output import csv_text, number, percent, print_json, print_table, seconds
 from dlsched.core.errors import InputError, UsageError
+from dlsched.core.family import Family, Method
 from dlsched.core.files import read_json
-from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
+from dlsched.core.messages import printable
 from dlsched.core.result_file import Claim, claim_from
-from dlsched.core.run import find_method
 from dlsched.families import family_of, instance_from
+from dlsched.own_methods import method_named
 
 NAME = "compare"
 DEFAULT_TIME_S = 10.0
@@ -26,7 +28,14 @@ DEFAULT_TIME_S = 10.0
 
 def run(
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="Instance files.")] = None,
-    methods: Annotated[str | None, typer.Option(metavar="A,B,C", help="Methods; all but bounds by default.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="Methods, or FILE.py:FUNCTION; all but bounds by default.",
+            autocompletion=completion.method_lists,
+        ),
+    ] = None,
     solutions: Annotated[list[str] | None, typer.Option(metavar="FILE...", help="Answers from elsewhere.")] = None,
     time_limit: Annotated[
         float, typer.Option(metavar="S", help="Seconds for each method on each file.")
@@ -41,35 +50,60 @@ def run(
         raise UsageError("found --json and --csv, allowed: one of them")
     limits = Limits(time_s=time_limit, threads=threads)
     if plot is not None:
+        from dlsched.cli.drawing import require_plot
+
         require_plot(plot)
     instances, claims, errors = _read_all(files or [], solutions or [])
     wanted = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
-    for instance in instances:
-        for name in wanted or ():
-            find_method(family_of(instance), name)
+    by_family = {instance.family: _methods(family_of(instance), wanted) for instance in instances}
+    owners = {path: _owners(claim, instances) for path, claim in claims.items()}
     rows: list[Row] = []
     interrupted = False
-    for instance in instances:
-        of_instance, interrupted = compare_one(instance, wanted, claims, limits, alone=len(instances) == 1)
+    for place, instance in enumerate(instances):
+        own = {path: claim for path, claim in claims.items() if place in owners[path]}
+        of_instance, interrupted = compare_one(instance, by_family[instance.family], own, limits)
         rows += of_instance
         if interrupted:
             break
-    strays = {
-        path: claim
-        for path, claim in claims.items()
-        if not any(concerns(claim, instance, len(instances) == 1) for instance in instances)
-    }
-    rows += [stray_row(path, claim) for path, claim in strays.items()]
+    strays = [path for path, places in owners.items() if instances and not places]
+    rows += [_stray_row(path, claims[path]) for path in strays]
     _print(rows, as_json, as_csv)
     if plot is not None and rows:
+        from dlsched.cli.drawing import draw
+
         draw(rows, instances, plot)
-    for error in [*errors, *dict.fromkeys(row.disproof for row in rows if row.disproof is not None)]:
+    wrong = list(dict.fromkeys(row.wrong for row in rows if row.wrong))
+    for error in errors:
         print(f"dlsched: {error}", file=sys.stderr)
+    for sentence in (*wrong, *(_stray_row(path, claims[path]).status for path in strays)):
+        print(f"dlsched: {printable(sentence)}", file=sys.stderr)
     if interrupted:
         print("dlsched: interrupted; the rows above are what was done", file=sys.stderr)
-    if any(row.contradicted for row in rows):
-        return 7
-    return 3 if errors else 0
+    unsaid = any(claims[path].result is None and claims[path].instance is None for path in strays)
+    return 7 if wrong else 3 if errors or (strays and not unsaid) else 2 if strays else 0
+
+
+def _methods(family: Family, names: Sequence[str] | None) -> list[Method]:
+    if names is None:
+        return [method for method in family.methods.values() if method.kind != "bound"]
+    return [method_named(family, name) for name in names]
+
+
+def _owners(claim: Claim, instances: Sequence[Any]) -> set[int]:
+    """Positions of the instances to which an answer belongs; one that does not say belongs to the only one."""
+    if len(instances) == 1 and claim.of(instances[0]) is None:
+        return {0}
+    return {place for place, instance in enumerate(instances) if claim.of(instance)}
+
+
+def _stray_row(path: str, claim: Claim) -> Row:
+    """Say of an answer that it belongs to none of the instances, or that it does not say to which."""
+    label = claim.method or Path(path).stem
+    named = claim.instance if claim.result is None else claim.result.instance
+    if named is None:
+        said = "a bare solution does not say to which of several instances it belongs"
+        return Row("-", label, "foreign", f"{path}: {said}")
+    return Row(named.name or "-", label, "foreign", f"{path}: belongs to no instance that was given")
 
 
 def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[Any], dict[str, Claim], list[str]]:
@@ -112,8 +146,9 @@ def _print(rows: list[Row], as_json: bool, as_csv: bool) -> None:
     elif as_csv:
         writer = csv.DictWriter(sys.stdout, (*fields, *figures), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(entry | dict(row.figures) for entry, row in zip(data, rows, strict=True))
-    else:
+        for entry, row in zip(data, rows, strict=True):
+            writer.writerow({name: csv_text(value) for name, value in (entry | dict(row.figures)).items()})
+    elif rows:
         columns = ("instance", "method", "status", "objective", "bound", "gap", "ratio", "time")
         print_table(columns, [_cells(row) for row in rows], right=columns[3:], grouped=True)
         if figures:
@@ -142,7 +177,7 @@ def _print_summary(rows: list[Row]) -> None:
             (
                 method,
                 f"{sum(row.objective is not None for row in of_method)} of {len(of_method)}",
-                str(sum(meets(row.ratio, 1.0) for row in of_method if row.ratio is not None)),
+                str(sum(row.at_optimum for row in of_method)),
                 at_most + percent(median(gaps) if gaps else None),
                 at_most + percent(gaps[-1] if gaps else None),
                 seconds(sum(row.runtime_s or 0.0 for row in of_method)),

@@ -1,6 +1,6 @@
 """The rows of ``dlsched compare``: methods and answers from elsewhere on one instance, against the best that is proven."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from dlsched.cli.output import progress_line
 from dlsched.cli.solve import disproof
 from dlsched.core.errors import DlschedError
-from dlsched.core.family import Family
+from dlsched.core.family import Family, Method
 from dlsched.core.gap import gap, meets, ratio
 from dlsched.core.limits import Limits
 from dlsched.core.result_file import Claim
@@ -18,10 +18,15 @@ from dlsched.core.status import TerminationStatus
 from dlsched.core.verification import read_solution, verify_claim
 from dlsched.families import family_of, solve
 
+_FAILED = 7  # exit code of what is wrong
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One method (or one answer from elsewhere) on one instance; ``status`` may be a sentence of what went wrong."""
+    """One method (or one answer from elsewhere) on one instance; ``status`` may be a sentence of what went wrong.
+
+    ``wrong`` is what that means for the exit code: a line on standard error; empty when nothing is wrong.
+    """
 
     instance: str
     method: str
@@ -35,47 +40,48 @@ class Row:
     runtime_s: float | None = None
     figures: Mapping[str, float] = field(default_factory=dict)
     solution: Any = None
-    disproof: str | None = None  # of what the instance's file calls known
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether two proofs, or a proof and a checked answer, exclude each other."""
-        said = self.status.startswith(f"solver_error: {CONTRADICTION}") or ", contradicts the proven " in self.status
-        return said or self.disproof is not None
+    at_optimum: bool = False
+    wrong: str = ""
 
 
 def compare_one(
-    instance: Any, wanted: list[str] | None, claims: dict[str, Claim], limits: Limits, *, alone: bool
+    instance: Any, methods: Sequence[Method], claims: Mapping[str, Claim], limits: Limits
 ) -> tuple[list[Row], bool]:
-    """Rows of one instance, with gaps and ratios against the best that is proven; and whether Ctrl-C ended it."""
+    """Rows of one instance, with gaps and ratios against the best that is proven; and whether Ctrl-C ended it.
+
+    Where no optimum is known or proven by a row, the family's bound is one more row.
+    """
     family = family_of(instance)
-    names = wanted or [method.name for method in family.methods.values() if method.kind != "bound"]
     rows: list[Row] = []
     interrupted = False
-    for name in names:
-        row = _method_row(family, instance, name, limits)
-        rows.append(row)
-        if row.status == TerminationStatus.INTERRUPTED:
-            interrupted = True
+    for method in methods:
+        rows.append(_method_row(family, instance, method, limits))
+        interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
+        if interrupted:
             break
-    rows += [
-        _claim_row(family, instance, path, claim) for path, claim in claims.items() if concerns(claim, instance, alone)
-    ]
+    if not interrupted and _needs_bound(family, instance, rows):
+        rows.append(_method_row(family, instance, find_method(family, family.best_bound), limits))
+        interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
+    rows += [_claim_row(family, instance, path, claim) for path, claim in claims.items()]
     bound = _best_bound(family, instance, rows)
-    optimum = _optimum(family, instance, rows)
-    return [_against(family, row, bound, optimum) for row in rows], interrupted
+    optimum = _optimum(instance, rows)
+    return [_against(family, instance, row, bound, optimum) for row in rows], interrupted
 
 
-def _method_row(family: Family, instance: Any, name: str, limits: Limits) -> Row:
-    method = find_method(family, name)
+def _method_row(family: Family, instance: Any, method: Method, limits: Limits) -> Row:
     try:
-        with progress_line(f"{instance.name}, {name}") as progress:
-            result = solve(instance, method=name, limits=limits, progress=progress)
+        with progress_line(f"{instance.name}, {method.name}") as progress:
+            result = solve(instance, method=method, limits=limits, progress=progress)
     except DlschedError as error:
-        return Row(instance.name, method.name, method.kind, str(error))
-    status = (
-        str(result.status) if result.status is not TerminationStatus.SOLVER_ERROR else f"solver_error: {result.message}"
-    )
+        wrong = f"{instance.name}: {error}" if error.exit_code == _FAILED else ""
+        return Row(instance.name, method.name, method.kind, str(error), wrong=wrong)
+    status = str(result.status)
+    wrong = disproof(instance, result) or ""
+    if result.status is TerminationStatus.SOLVER_ERROR:
+        status = f"solver_error: {result.message}"
+        wrong = (
+            f"{instance.name}: {method.name}: {result.message}" if result.message.startswith(CONTRADICTION) else wrong
+        )
     return Row(
         instance.name,
         method.name,
@@ -86,25 +92,17 @@ def _method_row(family: Family, instance: Any, name: str, limits: Limits) -> Row
         runtime_s=result.runtime_s,
         figures=result.figures,
         solution=result.solution,
-        disproof=disproof(instance, result),
+        wrong=wrong,
     )
 
 
-def concerns(claim: Claim, instance: Any, alone: bool) -> bool:
-    """Whether an answer is one to this instance: a complete result says so, a bare solution belongs to the only file."""
-    if claim.result is None:
-        return alone
-    return bool(claim.result.family == instance.family and claim.result.instance.sha256 == instance.sha256)
-
-
-def stray_row(path: str, claim: Claim) -> Row:
-    """Say of an answer that it belongs to none of the instances, or that it does not say to which."""
-    label = claim.method or Path(path).stem
-    if claim.result is None:
-        return Row(
-            "-", label, "foreign", f"{path}: a bare solution does not say to which of several instances it belongs"
-        )
-    return Row(claim.result.instance.name, label, "foreign", f"{path}: belongs to no instance that was given")
+def _needs_bound(family: Family, instance: Any, rows: Sequence[Row]) -> bool:
+    """Whether the bound of the family says anything that is not known better."""
+    return (
+        _optimum(instance, rows) is None
+        and not any(row.method == family.best_bound for row in rows)
+        and family.infeasible(instance) is None
+    )
 
 
 def _claim_row(family: Family, instance: Any, path: str, claim: Claim) -> Row:
@@ -112,9 +110,10 @@ def _claim_row(family: Family, instance: Any, path: str, claim: Claim) -> Row:
     try:
         failures = verify_claim(family, instance, replace(claim, result=None), path).failures
     except DlschedError as error:
-        return Row(instance.name, label, "foreign", f"rejected: {error}")
+        failures = [str(error)]
     if failures:
-        return Row(instance.name, label, "foreign", f"rejected: {failures[0]}")
+        said = f"{path}: rejected as an answer to {instance.name}: {failures[0]}"
+        return Row(instance.name, label, "foreign", f"rejected: {failures[0]}", wrong=said)
     if claim.solution is None:
         return Row(instance.name, label, "foreign", str(TerminationStatus.NO_SOLUTION))
     solution = read_solution(family, instance, claim, path)
@@ -129,19 +128,15 @@ def _claim_row(family: Family, instance: Any, path: str, claim: Claim) -> Row:
     )
 
 
-def _best_bound(family: Family, instance: Any, rows: list[Row]) -> float | None:
-    """The tightest bound of the rows, of the family's bound method, and of what is known of the instance."""
+def _best_bound(family: Family, instance: Any, rows: Sequence[Row]) -> float | None:
+    """The tightest bound of the rows, and of what is known of the instance."""
     bounds = [row.bound for row in rows if row.bound is not None]
-    if family.infeasible(instance) is None:
-        bound = solve(instance, method=family.best_bound).bound
-        bounds += [] if bound is None else [bound]
-    known = instance.known
-    if known is not None:
-        bounds += [value for value in (known.optimum, known.lower) if value is not None]
+    known = None if instance.known is None else instance.known.bound(family.sense)
+    bounds += [] if known is None else [known]
     return max(bounds, default=None) if family.sense == "minimize" else min(bounds, default=None)
 
 
-def _optimum(family: Family, instance: Any, rows: list[Row]) -> float | None:
+def _optimum(instance: Any, rows: Sequence[Row]) -> float | None:
     """A proven optimum: of a row of this run, else the one the instance's file states."""
     proven = [row.objective for row in rows if row.status == TerminationStatus.OPTIMAL]
     if proven:
@@ -149,17 +144,26 @@ def _optimum(family: Family, instance: Any, rows: list[Row]) -> float | None:
     return None if instance.known is None else instance.known.optimum
 
 
-def _against(family: Family, row: Row, bound: float | None, optimum: float | None) -> Row:
+def _against(family: Family, instance: Any, row: Row, bound: float | None, optimum: float | None) -> Row:
     """Fill in gap and ratio; an objective that beats a proven value is said to contradict it."""
-    if row.objective is None:
-        return row
+    constant = family.constant(instance)
+    for proven in (optimum, bound):
+        if row.objective is None or proven is None or not family.sense.better(row.objective, proven):
+            continue
+        if not meets(row.objective, proven, constant):
+            said = f"contradicts the proven {proven!r}"
+            wrong = row.wrong or f"{row.instance}: {row.method}: the objective {row.objective!r} {said}"
+            return replace(row, status=f"{row.status}, {said}", wrong=wrong)
     reference = optimum if optimum is not None else bound
-    if reference is None:
+    if row.objective is None or reference is None:
         return row
-    if family.sense.better(row.objective, reference):
-        if not meets(row.objective, reference):
-            return replace(row, status=f"{row.status}, contradicts the proven {reference!r}")
+    met = meets(row.objective, reference, constant)
+    if met and family.sense.better(row.objective, reference):
         reference = row.objective
-    at_most = optimum is None and not (bound is not None and meets(row.objective, bound))
-    factor = ratio(row.objective, reference, family.sense)
-    return replace(row, gap=gap(row.objective, reference), ratio=factor, ratio_is_at_most=at_most)
+    return replace(
+        row,
+        gap=gap(row.objective, reference, constant),
+        ratio=ratio(row.objective, reference, family.sense, constant),
+        ratio_is_at_most=optimum is None and not met,
+        at_optimum=met,
+    )

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dlsched.cli import completion
 from dlsched.cli.options import InstancePath, OutPath
 from dlsched.core.errors import UsageError
 from dlsched.core.files import write_text
@@ -18,7 +19,12 @@ DEFAULT = "milp"
 def run(
     file: InstancePath,
     formulation: Annotated[
-        str | None, typer.Option(metavar="F", help="A linear formulation of the family: milp, or else its first.")
+        str | None,
+        typer.Option(
+            metavar="F",
+            help="A linear formulation of the family: milp, or else its first.",
+            autocompletion=completion.formulations,
+        ),
     ] = None,
     format_: Annotated[str, typer.Option("--format", metavar="lp|mps", help="File format.")] = "lp",
     out: OutPath = None,

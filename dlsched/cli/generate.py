@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dlsched.cli import completion
 from dlsched.cli.options import FamilyName, OutPath, Seed
 from dlsched.core.errors import UsageError
 from dlsched.families import find_family, write
@@ -14,7 +15,10 @@ NAME = "generate"
 
 def run(
     family: FamilyName,
-    preset: Annotated[str | None, typer.Option(metavar="P", help="What kind; the family's first by default.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="What kind; the family's first by default.", autocompletion=completion.presets),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Number of jobs.")] = None,
     gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs (units, workers) of the cluster.")] = None,
     servers: Annotated[int | None, typer.Option(metavar="N", help="Servers of the network; rings only.")] = None,

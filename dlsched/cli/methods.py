@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dlsched.cli import completion
 from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table
 from dlsched.core.family import Method
@@ -14,7 +15,10 @@ NAME = "methods"
 
 
 def run(
-    family: Annotated[str | None, typer.Argument(metavar="[FAMILY]", help="One family; all by default.")] = None,
+    family: Annotated[
+        str | None,
+        typer.Argument(metavar="[FAMILY]", help="One family; all by default.", autocompletion=completion.families),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """List exact methods, heuristics and bounds."""

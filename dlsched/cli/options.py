@@ -4,8 +4,12 @@ from typing import Annotated
 
 import typer
 
+from dlsched.cli import completion
+
 InstancePath = Annotated[str, typer.Argument(metavar="FILE", help="Instance file, - for standard input.")]
-FamilyName = Annotated[str, typer.Argument(metavar="FAMILY", help="Family, e.g. ring_allocation.")]
+FamilyName = Annotated[
+    str, typer.Argument(metavar="FAMILY", help="Family, e.g. ring_allocation.", autocompletion=completion.families)
+]
 OutPath = Annotated[str | None, typer.Option("-o", metavar="OUT", help="Write to this file, whole or not at all.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Seconds; 0 starts no search.")]

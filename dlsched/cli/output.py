@@ -1,6 +1,7 @@
 """What the commands print: tables to standard output, progress to standard error on a terminal, JSON alone."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -8,15 +9,31 @@ from contextlib import contextmanager
 from typing import Any
 
 from dlsched.core.limits import Progress, ProgressCallback
+from dlsched.core.messages import printable
 
 _PIPE_WIDTH = 200  # columns of a table that no terminal limits
 _TEXT_WIDTH = 12  # of a column of text, which a narrow terminal folds no further
 _BETWEEN = 3  # columns of a table
+_UNSEEN = re.compile(r"[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""Controls and marks of direction that JSON need not escape, and terminals obey."""
 
 
 def print_json(data: Any) -> None:
-    """Print JSON on standard output."""
-    print(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1))
+    """Print JSON on standard output; what no terminal shows is escaped, and remains what it is."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1)
+    print(_UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text))
+
+
+def csv_text(value: Any) -> Any:
+    """Escape a cell of text for terminals and spreadsheets, which take one that begins with = + - @ for a formula.
+
+    >>> csv_text("=1+1"), csv_text("-"), csv_text(-2.5)
+    ("'=1+1", '-', -2.5)
+    """
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if value[:1] in tuple("=+-@\t\r") and value != "-" else text
 
 
 def print_table(
@@ -33,7 +50,8 @@ def print_table(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     needed = 0
-    for name, *cells in zip(columns, *rows, strict=True):
+    rows = [tuple(map(printable, row)) for row in rows]
+    for name, *cells in zip(map(printable, columns), *rows, strict=True):
         aligned = name in right
         table.add_column(name, justify="right" if aligned else "left", no_wrap=aligned, overflow="fold")
         longest = max(map(cell_len, (name, *cells)))
@@ -41,7 +59,7 @@ def print_table(
     for row, following in zip(rows, [*rows[1:], None][: len(rows)], strict=True):
         table.add_row(*row, end_section=grouped and following is not None and following[0] != row[0])
     width = Console().width if sys.stdout.isatty() else _PIPE_WIDTH
-    Console(width=max(width, needed), markup=False, highlight=False).print(table)
+    Console(width=max(width, needed), markup=False, highlight=False, emoji=False).print(table)
 
 
 def number(value: float | None) -> str:
@@ -73,6 +91,7 @@ def progress_line(what: str) -> Iterator[ProgressCallback | None]:
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    what = printable(what)
     with Bar(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),

@@ -6,18 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
+from dlsched.cli import completion
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
 from dlsched.cli.output import number, percent, print_json, progress_line, seconds
 from dlsched.core.errors import DisagreementError, SolverError, UsageError
-from dlsched.core.family import Family
+from dlsched.core.family import Family, Method
 from dlsched.core.files import require_writable
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
+from dlsched.core.messages import printable
 from dlsched.core.result import Result
 from dlsched.core.run import find_method
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve, write
+from dlsched.own_methods import method_named
 from dlsched.solvers.availability import require
 
 NAME = "solve"
@@ -26,9 +29,21 @@ _SHOWN = 20  # entries of a solution that the summary prints
 
 def run(
     file: InstancePath,
-    method: Annotated[str, typer.Option(metavar="NAME", help="A name from `dlsched methods`.")] = "exact",
-    solver: Annotated[str | None, typer.Option(metavar="NAME", help="highs, cbc, scip or cpsat.")] = None,
-    cross_check: Annotated[str | None, typer.Option(metavar="NAME", help="Solve again with this solver.")] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="A name from `dlsched methods`, or FILE.py:FUNCTION.",
+            autocompletion=completion.methods,
+        ),
+    ] = "exact",
+    solver: Annotated[
+        str | None, typer.Option(metavar="NAME", help="highs, cbc, scip or cpsat.", autocompletion=completion.solvers)
+    ] = None,
+    cross_check: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Solve again with this solver.", autocompletion=completion.solvers),
+    ] = None,
     time_limit: TimeLimit = None,
     node_limit: NodeLimit = None,
     threads: Threads = 1,
@@ -40,11 +55,12 @@ def run(
     instance = read(file)
     family = family_of(instance)
     limits = Limits(time_s=time_limit, nodes=node_limit, threads=threads)
-    _require_another(family, method, solver, cross_check)
+    chosen = method_named(family, method)
+    _require_another(family, chosen, solver, cross_check)
     if out is not None:
         require_writable(out)
     with progress_line(f"{instance.name}, {method}") as progress:
-        result = solve(instance, method=method, limits=limits, seed=seed, solver=solver, progress=progress)
+        result = solve(instance, method=chosen, limits=limits, seed=seed, solver=solver, progress=progress)
     disagreement = None
     if cross_check is not None and result.status is not TerminationStatus.INTERRUPTED:
         with progress_line(f"{instance.name}, cross-check by {cross_check}") as progress:
@@ -68,7 +84,7 @@ def run(
     return exit_code(result)
 
 
-def _require_another(family: Family, method: str, solver: str | None, cross_check: str | None) -> None:
+def _require_another(family: Family, method: Method, solver: str | None, cross_check: str | None) -> None:
     """Refuse a cross-check by the solver that solves: one code base twice proves nothing."""
     if cross_check is None:
         return
@@ -76,9 +92,10 @@ def _require_another(family: Family, method: str, solver: str | None, cross_chec
     if cross_check not in able:
         raise UsageError(f"cross-check: found {cross_check!r}, allowed: {', '.join(able)}")
     require(cross_check, "milp")
-    solvers = find_method(family, method).solvers
-    if solvers and cross_check == (solver or solvers[0]):
-        raise UsageError(f"cross-check: found {cross_check!r}, the solver of method {method}, allowed: another one")
+    if method.solvers and cross_check == (solver or method.solvers[0]):
+        raise UsageError(
+            f"cross-check: found {cross_check!r}, the solver of method {method.name}, allowed: another one"
+        )
 
 
 def contradiction(first: Result[Any], second: Result[Any]) -> str | None:
@@ -154,7 +171,7 @@ def print_summary(result: Result[Any], unit: str) -> None:
         lines.append(f"  figures      {shown}")
     if result.solution is not None:
         lines += [f"  {what:12s} {_entries(entries)}" for what, entries in result.solution.as_data().items()]
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 
 def _entries(entries: Any) -> str:

@@ -2,10 +2,8 @@
 
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from dlsched.async_sgd import Instance, random_stream
 from dlsched.cli.options import InstancePath, OutPath, Seed
 from dlsched.core.errors import UsageError
 from dlsched.families import read, write
@@ -27,10 +25,14 @@ def run(
 ) -> int:
     """Let the jobs of an instance of async_sgd arrive over time: an instance of elastic_stream, Poisson arrivals."""
     instance = read(file)
-    if not isinstance(instance, Instance):
+    if instance.family != "async_sgd":
         raise UsageError(f"FILE: found an instance of {instance.family}, allowed: one of async_sgd")
     if seed < 0:
         raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+    import numpy as np
+
+    from dlsched.async_sgd import random_stream
+
     stops = [_pair(text) for text in stop or ()]
     stream = random_stream(
         instance,

@@ -5,15 +5,22 @@ from typing import Annotated
 
 import typer
 
+from dlsched.cli import completion
 from dlsched.cli.options import OutPath
+from dlsched.core.messages import printable
 from dlsched.families import write
-from dlsched.traces import SOURCES, import_instance
+from dlsched.names import SOURCES
 
 NAME = "import"
 
 
 def run(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help=f"What kind of file: {', '.join(SOURCES)}.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", help=f"What kind of file: {', '.join(SOURCES)}.", autocompletion=completion.sources
+        ),
+    ],
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file, or the folder of AdaptDL.")],
     gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs of the cluster.")] = None,
     epochs: Annotated[
@@ -29,6 +36,8 @@ def run(
     out: OutPath = None,
 ) -> int:
     """Read a public file as an instance; say what was dropped, repaired or assumed (on standard error, and in `source`)."""
+    from dlsched.traces import import_instance
+
     instance, audit = import_instance(
         source,
         file,
@@ -41,6 +50,6 @@ def run(
         to=to,
     )
     for sentence in audit:
-        print(f"audit: {sentence}", file=sys.stderr)
+        print(f"audit: {printable(sentence)}", file=sys.stderr)
     write(instance, out or "-")
     return 0

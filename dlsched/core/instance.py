@@ -5,10 +5,12 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import SchemaValidator
 
 from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
-from dlsched.core.messages import Refused, located
+from dlsched.core.messages import Refused, sentences
+from dlsched.core.sparing import ENOUGH, sparing
 from dlsched.core.status import Sense
 
 LARGEST_COUNT = 2**53
@@ -87,11 +89,51 @@ class InstanceFile(BaseModel):
     source: str | None = None
     known: Known | None = None
 
+    _validator: ClassVar[SchemaValidator]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        cls._validator = sparing(cls)
+
     def __init__(self, /, **data: Any) -> None:
         try:
-            super().__init__(**data)
+            self._validator.validate_python(data, self_instance=self)
         except ValidationError as error:
-            raise InstanceError(located(error, self.unions)) from None
+            raise InstanceError(self._message(data, error)) from None
+
+    @classmethod
+    def _message(cls, data: dict[str, Any], error: ValidationError) -> str:
+        """Say what is wrong, a line each, ``ENOUGH`` at most.
+
+        The validator stops at the first wrong entry of a list; what follows it is validated again, without the rest.
+        """
+        errors: list[Any] = error.errors(include_url=False)
+        for first in list(errors):
+            match first["loc"]:
+                case (str(field), int(place), *_) if isinstance(data[field], list | tuple):
+                    errors += cls._later_errors(data[field], field, place + 1)
+        said = list(dict.fromkeys(sentences(errors, cls.unions)))
+        counted = len(said) <= ENOUGH and not any(isinstance(step, int) for each in errors for step in each["loc"][2:])
+        more = f" (and {'' if counted else 'at least '}{min(len(said) - 1, ENOUGH)} more)" if len(said) > 1 else ""
+        return "\n  ".join([said[0] + more, *said[1:ENOUGH]])
+
+    @classmethod
+    def _later_errors(cls, entries: Sequence[Any], field: str, start: int) -> list[Any]:
+        """Errors of a list's entries from ``start`` on, more than ``ENOUGH`` where there are as many."""
+        found: list[Any] = []
+        while len(found) <= ENOUGH and start < len(entries):
+            errors: list[Any] = []
+            try:
+                cls._validator.validate_python({field: entries[start:]}, self_instance=cls.__new__(cls))
+            except ValidationError as error:
+                errors = [each for each in error.errors(include_url=False) if each["loc"][:1] == (field,)]
+            errors = [each for each in errors if len(each["loc"]) > 1]  # the others are of the whole list
+            if not errors:
+                break
+            place = start + errors[0]["loc"][1]
+            found += [each | {"loc": (field, place, *each["loc"][2:])} for each in errors]
+            start = place + 1
+        return found
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with fields replaced, validated like any other instance."""

@@ -1,7 +1,7 @@
 """What messages say of bad input: the path of the field, what was found, what is allowed; always on one line."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -43,25 +43,31 @@ def located(error: ValidationError, unions: Collection[str] = ()) -> str:
 
     ``unions``: fields whose value is of one of several kinds; Pydantic puts the kind into the path behind them.
     """
-    errors = error.errors(include_url=False)
-    errors = [
-        each for each in errors if each["type"] != "too_short"
-    ] or errors  # a list is also short of its bad entries
-    first = errors[0]
-    where, found, allowed = first["loc"], shown(first["input"]), _allowed(first)
-    cause = first.get("ctx", {}).get("error")
+    first, *others = sentences(error.errors(include_url=False), unions)
+    return f"{first} (and {len(others)} more)" if others else first
+
+
+def sentences(errors: Sequence[Any], unions: Collection[str] = ()) -> list[str]:
+    """One sentence of each of Pydantic's errors."""
+    inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
+    # a list is also short of its bad entries
+    return [_sentence(each, unions) for each in errors if each["type"] != "too_short" or each["loc"] not in inside]
+
+
+def _sentence(error: Any, unions: Collection[str]) -> str:
+    where, found, allowed = error["loc"], shown(error["input"]), _allowed(error)
+    cause = error.get("ctx", {}).get("error")
     if isinstance(cause, Refused):
         where, found, allowed = (*where, *cause.where), cause.found, cause.allowed
     where = tuple(step for place, step in enumerate(where) if place == 0 or where[place - 1] not in unions)
-    if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        where = (*where, first["ctx"]["discriminator"].strip("'"))
-        found = shown(first["ctx"]["tag"]) if "tag" in first["ctx"] else "nothing"
-    if first["type"] == "missing":
+    if error["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        where = (*where, error["ctx"]["discriminator"].strip("'"))
+        found = shown(error["ctx"]["tag"]) if "tag" in error["ctx"] else "nothing"
+    if error["type"] == "missing":
         found = "nothing"
-    if first["type"] == "extra_forbidden":
+    if error["type"] == "extra_forbidden":
         found = "an unknown field"
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{field_path(where)}: found {found}, allowed: {allowed}{more}"
+    return f"{field_path(where)}: found {found}, allowed: {allowed}"
 
 
 def shown(value: Any) -> str:

@@ -68,9 +68,16 @@ class _Complete(BaseModel):
     message: str = ""
 
 
+class _Named(BaseModel):
+    model_config = STRICT
+    name: Name | None = None
+    sha256: Name | None = None
+
+
 class _Bare(BaseModel):
     model_config = STRICT
     solution: dict[str, Any]
+    instance: Name | _Named | None = None
     method: Name | None = None
     objective: Finite | None = None
 
@@ -107,12 +114,24 @@ class _Lengths(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a result file says: its result when it is complete, and the solution and objective in any case."""
+    """What a result file says: its result when it is complete, and the solution and objective in any case.
+
+    ``instance`` is what a bare solution says of the instance it belongs to; a name or hash that is missing is empty.
+    """
 
     solution: Any
     objective: float | None
     method: str | None
     result: Result[Any] | None
+    instance: InstanceId | None = None
+
+    def of(self, instance: Any) -> bool | None:
+        """Whether it belongs to that instance; None where it does not say."""
+        if self.result is not None:
+            return bool(self.result.family == instance.family and self.result.instance.sha256 == instance.sha256)
+        if self.instance is None:
+            return None
+        return self.instance.name in ("", instance.name) and self.instance.sha256 in ("", instance.sha256)
 
 
 def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
@@ -129,13 +148,13 @@ def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
     try:
         if "format" not in data:
             bare = _Bare(**data)
-            return Claim(bare.solution, bare.objective, bare.method, None)
+            return Claim(bare.solution, bare.objective, bare.method, None, _named(bare.instance))
         complete = _Complete(**data)
         result = _result(complete)
         if complete.gap is not None and not _same_gap(complete.gap, result):
             raise ValueError(f"gap {complete.gap!r}, which does not follow from objective and bound")
     except ValidationError as error:
-        raise InputError(f"{name}: {located(error)}") from None
+        raise InputError(f"{name}: {located(error, () if 'format' in data else ('instance',))}") from None
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except ValueError as error:
@@ -143,6 +162,12 @@ def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
             f"{name}: found a result that contradicts itself ({error}), allowed: one that does not"
         ) from None
     return Claim(complete.solution, complete.objective, complete.method, result)
+
+
+def _named(said: str | _Named | None) -> InstanceId | None:
+    if isinstance(said, _Named):
+        return InstanceId(said.name or "", said.sha256 or "") if said.name or said.sha256 else None
+    return None if said is None else InstanceId(said, "")
 
 
 def _same_gap(claimed: float, result: Result[Any]) -> bool:

@@ -18,7 +18,7 @@ _KEPT = (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
 def run_method(
     family: Family,
     instance: InstanceFile,
-    method: str,
+    method: str | Method,
     *,
     limits: Limits | None = None,
     seed: int = 0,
@@ -26,7 +26,7 @@ def run_method(
     start: Any = None,
     progress: ProgressCallback | None = None,
 ) -> Result[Any]:
-    """Run a method; a limit, Ctrl-C or a failing solver ends it with what it holds, checked.
+    """Run a method, named or its record; a limit, Ctrl-C or a failing solver ends it with what it holds, checked.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def run_method(
     SolverMissingError
         Its solver is not installed.
     """
-    chosen = find_method(family, method)
+    chosen = method if isinstance(method, Method) else find_method(family, method)
     if solver is not None and solver not in chosen.solvers:
         allowed = ", ".join(chosen.solvers) or "none, it needs no solver"
         raise UsageError(f"solver of method {chosen.name}: found {solver!r}, allowed: {allowed}")

@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError
@@ -12,6 +11,9 @@ from dlsched.core.gap import meets
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
+
+if TYPE_CHECKING:
+    import numpy as np
 
 CONTRADICTION = "contradiction"
 """First word of the message of an error in which two proofs, or a proof and a checked solution, exclude each other."""
@@ -58,7 +60,6 @@ class Search:
         self._progress = progress
         self._began = time.perf_counter()
         self.limits, self.seed, self.solver, self.start = limits, seed, solver, start
-        self.generator = np.random.default_rng(seed)
         self.solution: Any = None
         self.objective: float | None = None
         self.bound: float | None = None
@@ -67,6 +68,13 @@ class Search:
         self.solver_version: str | None = None
         self.nodes = 0
         self.message = ""
+
+    @cached_property
+    def generator(self) -> "np.random.Generator":
+        """Random numbers from the seed."""
+        import numpy as np  # commands that do not solve go without it
+
+        return np.random.default_rng(self.seed)
 
     @property
     def elapsed_s(self) -> float:

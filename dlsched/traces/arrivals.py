@@ -169,6 +169,12 @@ def cluster_gpus(
         gpus = GPUS_OF_A_SERVER * math.ceil(needed / GPUS_OF_A_SERVER)
         cause = f"as some job needs {needed:,}" if needed == max(least) else "that"
         audit.append(f"The cluster is given {gpus:,} GPUs: {cause}, rounded up to a multiple of {GPUS_OF_A_SERVER}.")
+    if gpus < min(demand, together):
+        share = f"{100 * demand / gpus:,.0f} %" if seconds > 0 else "more than all"
+        audit.append(
+            f"Warning: the jobs ask for {share} of the {gpus:,} GPUs while they arrive; over 100 % the queue grows, "
+            "and flow times depend on how long that lasts."
+        )
     unfit = sum(count > gpus for count in least)
     if unfit:
         audit.append(f"Jobs that need more GPUs than the cluster has, so that no {answer} exists: {unfit:,}.")

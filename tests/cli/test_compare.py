@@ -3,11 +3,15 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dlsched import Limits, read, ring_allocation
 
 Compare = Callable[..., dict[str, dict[str, Any]]]
 OPTIMUM, DOUBLED, EQUAL = 927118.96, 1144391.6025, 13114 + 90.5 * (50000 / 3 + 0.02 + 0.2 / 3 + 0.2)
@@ -83,11 +87,61 @@ def test_what_the_file_knows_is_used(compare: Compare, cli: Any, stall: Path, sa
         path = save(data | {"gpus": 2, "known": {"lower": lower, "upper": 90.0, "proof": "by hand"}})
         row = compare(path, "--methods", "equal")["equal"]
         assert (row["ratio"], row["ratio_is_at_most"]) == (pytest.approx(ratio), True)
-    ended = cli(
-        "compare", save(data | {"known": {"optimum": 95.0, "proof": "wrong"}}), "--methods", "doubling", "--json"
-    )
-    assert "contradicts the proven 95.0" in ended.json[0]["status"]
-    assert (ended.code, ended.line) == (7, "dlsched: stall: the file calls 95.0 known, but a solution of 90.0 is held")
+
+
+@pytest.mark.parametrize(
+    ("known", "method", "code"),
+    [
+        ({"lower": 1.0, "upper": 2.0}, "fifo", 0),
+        ({"lower": 4.0, "upper": 5.0}, "exact", 7),
+        ({"lower": 1.0, "upper": 1.5}, "fifo", 7),
+    ],
+)
+def test_known_values_are_read_by_sense(known: Any, method: str, code: int, cli: Any, save: Any) -> None:
+    """Four workers for one slot have the utility sqrt 4, and more is better: ``upper`` is the bound, ``lower`` an answer."""
+    job = {
+        "id": "a",
+        "arrival_slot": 1,
+        "rate": 1.0,
+        "max_workers": 4,
+        "demand": {"gpu": 1},
+        "utility": {"kind": "sqrt", "scale": 1.0},
+    }
+    job["bandwidth_bytes_per_s"] = 1.0
+    data = {"format": "dlsched/ring_embedding/1", "name": "one", "slots": 1, "links": [], "jobs": [job]}
+    data["nodes"] = [{"id": "s", "capacity": {"gpu": 4}}]
+    ended = cli("compare", save(data | {"known": known | {"proof": "by hand"}}), "--methods", method, "--json")
+    assert (ended.code, bool(ended.err)) == (code, code == 7)
+    assert ended.json[0]["objective"] == pytest.approx(2.0)
+    if not code:
+        assert (ended.json[0]["ratio"], ended.json[0]["ratio_is_at_most"]) == (1.0, False)  # the bound meets it
+
+
+@pytest.mark.parametrize(
+    ("known", "method", "said"),
+    [
+        ({"optimum": 95.0}, "doubling", "the file calls 95.0 known, but a solution of 90.0 is held"),
+        ({"optimum": 95.0}, "exact", "the file calls 95.0 known, but a solution of 10.0 is held"),
+        ({"optimum": 5.0}, "exact", "the file calls 5.0 known, but the bound 10.0 is proven"),
+        ({"lower": 3.0, "upper": 5.0}, "exact", "the file calls 3.0 to 5.0 known, but the bound 10.0 is proven"),
+        ({"lower": 11.0, "upper": 50.0}, "exact", "the file calls 11.0 to 50.0 known, but a solution of 10.0 is held"),
+    ],
+)
+def test_what_a_run_disproves_is_said(known: Any, method: str, said: str, cli: Any, stall: Path, save: Any) -> None:
+    """By hand doubling ends with 90 and the optimum is 10: a line on standard error, exit 7, nothing "at the optimum"."""
+    path = save(json.loads(stall.read_text()) | {"known": known | {"proof": "wrong"}})
+    ended = cli("compare", path, "--methods", method, "--json")
+    assert (ended.code, ended.line) == (7, f"dlsched: stall: {said}")
+    if "solution" in said:
+        assert "contradicts the proven" in ended.json[0]["status"] and ended.json[0]["ratio"] is None
+
+
+def test_an_objective_beyond_the_proven_is_never_at_the_optimum(cli: Any, stall: Path, save: Any) -> None:
+    """The second instance calls 95 its optimum, which doubling's 90 disproves: it is at the optimum of none of the two."""
+    wrong = save(json.loads(stall.read_text()) | {"name": "wrong", "known": {"optimum": 95.0, "proof": "wrong"}})
+    ended = cli("compare", stall, wrong, "--methods", "doubling")
+    assert ended.code == 7
+    assert re.search(r"^ *doubling +2 of 2 +0 ", ended.out, re.MULTILINE)
 
 
 def test_every_method_but_bounds_is_the_default(compare: Compare, stall: Path) -> None:
@@ -121,7 +175,10 @@ def answers(cli: Any, example: Path, save: Any, tmp_path: Path) -> dict[str, Pat
 def test_answers_from_elsewhere_are_rows(cli: Any, example: Path, answers: dict[str, Path]) -> None:
     """Checked as any other: right ones get their ratio, wrong ones are rejected with the reason, in order."""
     ended = cli("compare", example, "--methods", "exact", "--json", "--solutions", *answers.values())
-    assert (ended.code, ended.err) == (0, "")
+    assert ended.code == 7
+    assert [line.split(": rejected ")[0] for line in ended.err.splitlines()] == [
+        f"dlsched: {answers[name]}" for name in ("large", "named", "shape")
+    ]
     own, good, large, named, shape, complete = ended.json
     assert own["kind"] == "exact"
     assert {row["kind"] for row in (good, large, named, shape, complete)} == {"foreign"}
@@ -147,21 +204,105 @@ def test_solutions_may_stand_anywhere(order: str, cli: Any, example: Path, answe
         "equals sign": [example, f"--solutions={good}", f"--solutions={large}", "--methods", "exact"],
     }[order]
     ended = cli("compare", *arguments, "--json")
-    assert ended.code == 0, ended.err
+    assert ended.code == 7, ended.err  # large breaks the capacity
     assert [row["method"] for row in ended.json] == ["exact", "good", "large"]
 
 
 def test_an_answer_of_no_instance_is_not_passed_over(cli: Any, example: Path, stall: Path, answers: Any) -> None:
-    """A result of another instance, and a bare solution beside two instances, are named in what is printed."""
-    for files, answer in (([stall], answers["complete"]), ([example, stall], answers["good"])):
-        ended = cli("compare", *files, "--methods", "exact", "--json", "--solutions", answer)
-        assert answer.stem in ended.out + ended.err
+    """A result of another instance is a wrong file, a bare solution beside two instances a question that stays open."""
+    for files, name, code in (([stall], "complete", 3), ([example, stall], "good", 2)):
+        ended = cli("compare", *files, "--methods", "exact", "--json", "--solutions", answers[name])
+        assert ended.code == code
+        assert ended.line.startswith(f"dlsched: {answers[name]}: ")
+        assert ended.json[-1]["status"] in ended.line
 
 
-def test_a_count_of_400_digits_is_a_row(compare: Compare, example: Path, save: Any) -> None:
+@pytest.mark.parametrize("key", ["name", "sha256", "both", "string"])
+def test_bare_answers_name_their_instance(key: str, cli: Any, example: Path, stall: Path, save: Any) -> None:
+    """Two of them find theirs among three instances, and a third, whose instance is not there, is told of."""
+    third = save(json.loads(stall.read_text()) | {"name": "third", "gpus": 2}, "third.json")
+
+    def bare(file: Path | None, solution: Any, out: str) -> Path:
+        instance = read(file) if file else None
+        name, sha256 = (instance.name, instance.sha256) if instance else ("elsewhere", "0")
+        said = {"name": {"name": name}, "sha256": {"sha256": sha256}, "both": {"name": name, "sha256": sha256}}
+        return Path(save({"instance": said.get(key, name), "solution": {"gpus": solution}}, out))
+
+    answers = [bare(stall, {"a": 2}, "one.json"), bare(third, {"a": 2}, "two.json")]
+    ended = cli("compare", example, stall, third, "--methods", "exact", "--json", "--solutions", *answers)
+    assert (ended.code, ended.err) == (0, "")
+    found = {(row["instance"], row["method"]): row["ratio"] for row in ended.json if row["kind"] == "foreign"}
+    assert found == {("stall", "one"): 9.0, ("third", "two"): 1.0}  # 90 against 10, and against 90
+    ended = cli("compare", stall, third, "--methods", "exact", "--solutions", *answers, bare(None, {"a": 1}, "no.json"))
+    assert (ended.code, "no.json: belongs to no instance" in ended.line) == (3, True)
+
+
+def test_a_count_of_400_digits_is_a_row(cli: Any, example: Path, save: Any) -> None:
     """An absurd answer from elsewhere does not take the others down."""
     absurd = save({"solution": {"gpus": {"a": 1, "b": 10**400}}}, "absurd.json")
-    assert compare(example, "--methods", "exact", "--solutions", absurd)["absurd"]["status"].startswith("rejected: ")
+    ended = cli("compare", example, "--methods", "exact", "--json", "--solutions", absurd)
+    assert (ended.code, [row["status"][:8] for row in ended.json]) == (7, ["optimal", "rejected"])
+
+
+def test_the_bound_that_is_computed_besides_is_a_row(compare: Compare, stall: Path) -> None:
+    """With its time, and once; where a row proves the optimum, or the file knows it, none is."""
+    assert [*compare(stall, "--methods", "doubling")] == ["doubling", "lagrange"]
+    assert [*compare(stall, "--methods", "lagrange,doubling")] == ["lagrange", "doubling"]
+    assert [*compare(stall, "--methods", "exact,doubling")] == ["exact", "doubling"]
+    row = compare(stall, "--methods", "doubling")["lagrange"]
+    assert (row["kind"], row["bound"], row["objective"], row["runtime_s"] >= 0) == ("bound", 10.0, None, True)
+
+
+def test_the_bound_obeys_the_limit_and_ctrl_c(cli: Any, stall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is run as every method is: with the limits of the call, and an interrupt ends the comparison."""
+    limits: list[Any] = []
+
+    def interrupted(instance: Any, search: Any) -> Any:
+        limits.append(search.limits)
+        raise KeyboardInterrupt
+
+    family = ring_allocation.FAMILY
+    bound = replace(family.methods["lagrange"], run=interrupted)
+    monkeypatch.setattr(ring_allocation, "FAMILY", replace(family, methods={**family.methods, "lagrange": bound}))
+    ended = cli("compare", stall, stall, "--methods", "doubling", "--time-limit", "3", "--json")
+    assert limits == [Limits(time_s=3.0)]
+    assert [row["status"] for row in ended.json] == ["feasible", "interrupted"]
+    assert "interrupted" in ended.line
+
+
+NASTY = "=cmd|'x'\n\x1b[2Jfeasible"
+
+
+@pytest.fixture
+def nasty(save: Any) -> Path:
+    """Return an instance, and a job, whose names are made for spreadsheets and terminals."""
+    job = {"id": NASTY, "epochs": 1, "epoch_time_s": {"1": 2.0}}
+    data = {"format": "dlsched/ring_allocation/1", "name": NASTY, "gpus": 1, "jobs": [job]}
+    return Path(save(data, "nasty.json"))
+
+
+def test_names_do_nothing_to_terminals_and_spreadsheets(cli: Any, nasty: Path, save: Any) -> None:
+    """One line each, no escape character, no formula; in JSON they are what they are."""
+    answer = save({"solution": {"gpus": {NASTY: 1}}, "method": NASTY, "instance": NASTY})
+    for arguments in (("solve", nasty), ("bound", nasty), ("compare", nasty, "--solutions", answer)):
+        printed = cli(*arguments).out
+        assert "\x1b" not in printed and "\nfeasible" not in printed and "\\x1b[2J" in printed
+    rows = list(csv.DictReader(io.StringIO(cli("compare", nasty, "--csv", "--solutions", answer).out)))
+    assert {row["instance"] for row in rows} == {"'=cmd|'x'\\n\\x1b[2Jfeasible"}
+    assert rows[-1]["method"] == rows[0]["instance"]
+    found = cli("compare", nasty, "--json", "--solutions", answer).json
+    assert {row["instance"] for row in found} == {found[-1]["method"]} == {NASTY}
+
+
+def test_json_escapes_what_terminals_obey(cli: Any, save: Any) -> None:
+    """A control character of the second kind, and a mark that turns the direction of text."""
+    job = {"id": "a", "epochs": 1, "epoch_time_s": {"1": 2.0}}
+    name = "one\x9b2J\u202etwo"
+    ended = cli(
+        "solve", save({"format": "dlsched/ring_allocation/1", "name": name, "gpus": 1, "jobs": [job]}), "--json"
+    )
+    assert ended.out.replace("\n", "").isprintable()
+    assert ended.json["instance"]["name"] == name
 
 
 def test_a_file_that_cannot_be_read_is_3_and_the_rest_is_compared(cli: Any, example: Path) -> None:

@@ -283,9 +283,12 @@ def test_7_for_a_contradiction_in_every_command(
         liar(status=TerminationStatus.TIME_LIMIT, solver="liar 1", bound=1e6),
     )
     compared = cli("compare", example, "--methods", "doubling,milp", "--time-limit", "60", "--json")
-    assert (compared.code, [row["status"].split(":")[0] for row in compared.json]) == (7, ["feasible", "solver_error"])
+    assert (compared.code, [row["status"].split(":")[0] for row in compared.json]) == (
+        7,
+        ["feasible", "solver_error", "feasible"],
+    )
     contradiction = dlsched.solve(dlsched.read(example), method="milp")
-    monkeypatch.setattr("dlsched.cli.bound.solve", lambda instance, method: contradiction)
+    monkeypatch.setattr("dlsched.cli.bound.solve", lambda instance, **named: contradiction)
     assert cli("bound", example, "--json").code == 7
 
 

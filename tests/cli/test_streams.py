@@ -80,13 +80,13 @@ def test_compare_shows_the_figures(drawn: Path, cli: Any) -> None:
     shown = cli(*arguments)
     assert shown.code == 0 and "<= " in shown.out and all(name in shown.out for name in FIGURES)
     rows = cli(*arguments, "--json").json
-    assert [row["method"] for row in rows] == ["doubling", "fixed", "srpt-knee", "equal"]
-    for row in rows:
+    assert [row["method"] for row in rows] == ["doubling", "fixed", "srpt-knee", "equal", "bound"]
+    for row in rows[:-1]:
         assert list(row["figures"]) == FIGURES and row["ratio_is_at_most"] and row["ratio"] >= 1
         assert row["objective"] <= row["figures"]["p99_flow_s"] <= row["figures"]["max_flow_s"]
         assert 0 < row["figures"]["utilisation"] <= 1 <= row["figures"]["slowdown"]
     table = list(csv.DictReader(io.StringIO(cli(*arguments, "--csv").out)))
-    assert [float(row["restarts"]) for row in table] == [row["figures"]["restarts"] for row in rows]
+    assert [float(row["restarts"]) for row in table[:-1]] == [row["figures"]["restarts"] for row in rows[:-1]]
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -8,6 +8,8 @@ from dlsched import elastic_stream, ring_allocation, ring_embedding, srpt_mappin
 from dlsched.cli.comparison import Row, compare_one
 from dlsched.cli.drawing import draw
 from dlsched.core.limits import Limits
+from dlsched.core.run import find_method
+from dlsched.families import family_of
 
 METHODS = {elastic_stream: ["equal", "doubling"], srpt_mapping: ["fifo", "least-work"], ring_embedding: ["fifo", "drf"]}
 
@@ -17,7 +19,8 @@ def named(instance, name):
 
 
 def rows_of(instance, methods):
-    return compare_one(instance, methods, {}, Limits(), alone=True)[0]
+    chosen = [find_method(family_of(instance), name) for name in methods]
+    return compare_one(instance, chosen, {}, Limits())[0]
 
 
 @pytest.mark.parametrize("family", METHODS)

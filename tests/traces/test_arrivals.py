@@ -144,6 +144,9 @@ def test_the_cluster_has_the_average_demand(tmp_path: Path) -> None:
     assert (given.units, given.name) == (3, "philly-20x3")
     assert "The jobs ask for 10.0 GPUs on average over 190 s of arrivals." in audit
     assert not any("cluster is given" in sentence for sentence in audit)
+    (warning,) = [sentence for sentence in audit if sentence.startswith("Warning: ")]
+    assert warning.startswith("Warning: the jobs ask for 333 % of the 3 GPUs while they arrive;")
+    assert not any("Warning" in sentence for sentence in import_philly(path)[1] + import_philly(path, gpus=10)[1])
 
 
 def test_the_cluster_is_no_larger_than_all_jobs_ask_for(tmp_path: Path) -> None:
