@@ -73,7 +73,7 @@ class Arrays:
         slow = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=-1)[..., None]
         slowness = np.maximum(slow, 1.0 / self.bandwidth)
         rate = (counts @ self.rates[job])[..., None] + self.rates[job]
-        time = np.divide(self.work[job], rate, out=np.full(rate.shape, np.inf), where=rate > 0)
+        time: Floats = np.divide(self.work[job], rate, out=np.full(rate.shape, np.inf), where=rate > 0)
         time += self.traffic[job] * ((size - 1) / size) * slowness
         return time
 

@@ -58,7 +58,10 @@ class _Steps:
 
     def __init__(self, arrays: Arrays) -> None:
         kinds = arrays.types
-        room = [*np.minimum(arrays.stock + 1, arrays.jobs).tolist(), arrays.jobs]  # + 1: a swap puts one job after the other
+        room = [
+            *np.minimum(arrays.stock + 1, arrays.jobs).tolist(),
+            arrays.jobs,
+        ]  # + 1: a swap puts one job after the other
         self._arrays = arrays
         self._changes = [np.full((rows, kinds + 1), np.inf) for rows in room]
         self._jobs = [np.full(rows, -1, dtype=np.int64) for rows in room]

@@ -221,7 +221,7 @@ def test_labels_are_compared_in_as_many_words_as_they_need():
 def test_a_proven_optimum_stays_optimal_without_a_certificate(monkeypatch):
     """The dynamic program has proven it; that HiGHS fails on the certificate is said, and takes nothing away."""
 
-    def fails(instance):
+    def fails(instance, **clock):
         raise dlsched.SolverError("numbers too far apart")
 
     monkeypatch.setattr("dlsched.matching_placement.bounds.configuration_lp", fails)
