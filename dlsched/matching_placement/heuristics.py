@@ -16,7 +16,7 @@ from dlsched.matching_placement.columns import generate_columns
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.moves import improve
-from dlsched.matching_placement.seeds import seeds, smallest
+from dlsched.matching_placement.seeds import seeds, smallest, take_fastest
 from dlsched.matching_placement.solution import Placement
 
 Tick = Callable[[], None]
@@ -50,15 +50,8 @@ def fastest_first(instance: Instance) -> Placement | None:
     """
     data = arrays(instance)
     share = int(data.stock.sum()) // data.jobs
-    left = data.stock.copy()
-    counts = np.zeros((data.jobs, data.types), dtype=np.int64)
     wanted = np.minimum(np.maximum(share, data.least), data.most)
-    for job in range(data.jobs):
-        fast = np.argsort(-data.rates[job], kind="stable")
-        fast = fast[data.rates[job, fast] > 0]
-        upto = np.minimum(np.cumsum(left[fast]), wanted[job])
-        counts[job, fast] = np.diff(upto, prepend=0)
-        left -= counts[job]
+    counts = take_fastest(data, wanted, np.arange(data.jobs))
     return placement(instance, counts) if (counts.sum(axis=1) >= data.least).all() else None
 
 

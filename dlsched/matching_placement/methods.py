@@ -66,7 +66,7 @@ def run_dp(instance: Instance, search: Search) -> TerminationStatus:
     if needed > MOST_BYTES or sums > MOST_ADDITIONS:
         raise UsageError(
             f"method dp would need {needed / 2**30:.3g} GiB for its states and {sums:.3g} additions or more, "
-            f"allowed: {MOST_BYTES / 2**30:.0f} GiB and {MOST_ADDITIONS:.0e}; use exact"
+            f"allowed: {MOST_BYTES / 2**30:.1f} GiB and {MOST_ADDITIONS:.0e}; use exact"
         )
     _warm(instance, search)
     counts = solve_by_states(data, step=lambda: search.tick(1), tick=search.tick)

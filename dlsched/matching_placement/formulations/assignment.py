@@ -54,6 +54,8 @@ LARGEST = 1_000_000
 USELESS = 2.0**-40
 STEEPEST = 2.0**20
 """Largest coefficient of ``slowest``, rows of slower workers are divided; and how many units of ``l`` there are at most."""
+NOTHING = 2.0**-10
+"""Units of ``l`` that are left out of rows: where any are so few, one is a millionth of ``most_s``."""
 
 
 def build_assignment(
@@ -102,7 +104,7 @@ def build_assignment(
             rates = np.where(rates < USELESS * best * (least / longest), 0.0, rates)
         able = np.flatnonzero(rates).tolist()
         longest = min(longest, least * best / min((float(rates[k]) for k in able), default=best))
-        slowest = pulp.LpVariable(f"l_{job}", least, longest)
+        slowest = pulp.LpVariable(f"l_{job}", least if least > NOTHING else 0.0, longest)
         rings = _rings(rates, levels, int(held.least[place]), int(held.most[place]), sends=held.traffic[place] > 0)
         sent = {(n, level): float(held.traffic[place] * ((n - 1) / n) / bandwidths[level]) for n, level in rings}
         rings = {ring: r for ring, r in rings.items() if sent[ring] <= most_s and least * best / r <= 2 * longest}
@@ -115,7 +117,7 @@ def build_assignment(
         sizes = [(chosen, -n) for (n, _), chosen in z.items()]
         add(f"served_{job}", [*((x[k], 1) for k in able), *sizes], pulp.LpConstraintEQ, 0)
         add(f"batch_{job}", [(pi[k], 1) for k in able], pulp.LpConstraintEQ, 1)
-        fastest = [(z[ring], -least * best / rate) for ring, rate in rings.items()]
+        fastest = [(z[ring], -least * best / rate) for ring, rate in rings.items() if least * best / rate > NOTHING]
         add(f"fastest_{job}", [(slowest, 1), *fastest], pulp.LpConstraintGE, 0)
         for k in able:
             if tick is not None:
@@ -124,7 +126,8 @@ def build_assignment(
             add(f"split_{pair}", [(pi[k], 1), (x[k], -1)], pulp.LpConstraintLE, 0)
             ratio = least * best / float(rates[k])
             part = min(1.0, STEEPEST / ratio)
-            add(f"slowest_{pair}", [(pi[k], ratio * part), (slowest, -part)], pulp.LpConstraintLE, 0)
+            if ratio > NOTHING:
+                add(f"slowest_{pair}", [(pi[k], ratio * part), (slowest, -part)], pulp.LpConstraintLE, 0)
             slow = [(chosen, -1) for (_, level), chosen in z.items() if level <= levels[k]]
             add(f"bandwidth_{pair}", [(x[k], 1), *slow], pulp.LpConstraintLE, 0)
             serves[x[k].name] = place, k

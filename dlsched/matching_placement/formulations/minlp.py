@@ -19,8 +19,9 @@ objective               minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + 2 D_i (1 - 1
 ``order``               sum_{j<=i} x_jm <= sum_{j<=i} x_jk for workers k, then m, of one type, next to each other
 ======================  =============================================================================================
 
-*Valid*: ``rate`` is theorem A, l_i >= Pi_i / R_i. ``order``: workers of one type may change places, so they may stand in
-order of the jobs that they serve, the idle ones last. Both help SCIP only.
+*Valid*: ``rate`` is theorem A, l_i >= Pi_i / R_i, with quotients of at least 2^-20, which SCIP does not take for 0.
+``order``: workers of one type may change places, so they may stand in order of the jobs that they serve, the idle ones last.
+Both help SCIP only.
 
 Source: Liu, Wang, Huang, Pan (TPDS 2024). Only the abstract was available; the program is our reconstruction. Parts of the
 batch, multiples of least times and ``unit_s`` keep SCIP's absolute tolerances meaningful: the optimum is at least 1.
@@ -28,7 +29,7 @@ batch, multiples of least times and ``unit_s`` keep SCIP's absolute tolerances m
 *A known placement* of ``most_s`` seconds in all bounds every job's seconds: ``l`` is bounded so, and counts ``units`` as in
 ``assignment``; a worker counts with at least the bandwidth at which a ring of two alone takes that long; one is left out of a
 job with min_i = 1 where it trains less than ``USELESS`` of the batch in that time (without it the others take longer by no
-more than that part); and so are rows that say less than ``_NOTHING``, and rings that take less of ``most_s``.
+more than that part); and so are rows that say less than ``NOTHING``, and rings that take less than ``_NOTHING`` of ``most_s``.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +39,7 @@ import numpy as np
 
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.formulations.assignment import STEEPEST, USELESS, units
+from dlsched.matching_placement.formulations.assignment import NOTHING, STEEPEST, USELESS, units
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 
@@ -99,15 +100,17 @@ def build_minlp(
     terms = []
     for i, served in enumerate(able):
         slow = least[i] * best[i] / min((float(rates[i, k]) for k in served), default=best[i])
-        model.l[i].setlb(float(least[i]) if least[i] > _NOTHING else 0.0)
-        model.l[i].setub(float(min(longest[i], slow)))
+        model.l[i].setlb(float(least[i]) if least[i] > NOTHING else 0.0)
+        model.l[i].setub(
+            2 * float(min(longest[i], slow))
+        )  # room: SCIP loses itself in bounds nearer than its tolerances
         model.n[i].setlb(int(held.least[i]))
         model.n[i].setub(int(max(held.least[i], held.most[i])))
         model.served.add(model.n[i] == pyo.quicksum(model.x[i, k] for k in served))
         if served:
             model.batch.add(pyo.quicksum(model.pi[i, k] for k in served) == 1)
-            rate = pyo.quicksum(float(rates[i, k]) / best[i] * model.x[i, k] for k in served)
-            if least[i] > _NOTHING:
+            rate = pyo.quicksum(max(float(rates[i, k]) / best[i], 1 / STEEPEST) * model.x[i, k] for k in served)
+            if least[i] > NOTHING:
                 model.rate.add(model.l[i] * rate >= float(least[i]))
         for k in served:
             if tick is not None:
@@ -115,7 +118,7 @@ def build_minlp(
             model.split.add(model.pi[i, k] <= model.x[i, k])
             ratio = float(least[i]) * best[i] / float(rates[i, k])
             part = min(1.0, STEEPEST / ratio)
-            if ratio <= _NOTHING:
+            if ratio <= NOTHING:
                 continue
             model.slowest.add(ratio * part * model.pi[i, k] <= part * model.l[i])
         terms.append(float(each_s[i]) / held.jobs / unit_s * model.l[i])
