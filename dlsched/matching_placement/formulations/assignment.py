@@ -53,7 +53,9 @@ LARGEST = 1_000_000
 """Coefficients; a model of so many takes PuLP some hundred megabytes."""
 USELESS = 2.0**-40
 STEEPEST = 2.0**20
-"""Largest coefficient of ``slowest``, rows of slower workers are divided; and how many units of ``l`` there are at most."""
+"""Coefficient of ``slowest`` from which on the row is divided by it: pi_ik <= l_i / ratio."""
+UNITS = 2.0**20
+"""How many units of ``l`` there are at most, where a placement is known."""
 NOTHING = 2.0**-10
 """Units of ``l`` that are left out of rows: where any are so few, one is a millionth of ``most_s``."""
 
@@ -103,7 +105,9 @@ def build_assignment(
         if held.least[place] == 1:
             rates = np.where(rates < USELESS * best * (least / longest), 0.0, rates)
         able = np.flatnonzero(rates).tolist()
-        longest = min(longest, least * best / min((float(rates[k]) for k in able), default=best))
+        longest = min(
+            longest, 2 * least * best / min((float(rates[k]) for k in able), default=best)
+        )  # 2: room for solvers
         slowest = pulp.LpVariable(f"l_{job}", least if least > NOTHING else 0.0, longest)
         rings = _rings(rates, levels, int(held.least[place]), int(held.most[place]), sends=held.traffic[place] > 0)
         sent = {(n, level): float(held.traffic[place] * ((n - 1) / n) / bandwidths[level]) for n, level in rings}
@@ -125,7 +129,7 @@ def build_assignment(
             pair = f"{workers[k]}_{job}"
             add(f"split_{pair}", [(pi[k], 1), (x[k], -1)], pulp.LpConstraintLE, 0)
             ratio = least * best / float(rates[k])
-            part = min(1.0, STEEPEST / ratio)
+            part = 1.0 if ratio <= STEEPEST else 1 / ratio
             if ratio > NOTHING:
                 add(f"slowest_{pair}", [(pi[k], ratio * part), (slowest, -part)], pulp.LpConstraintLE, 0)
             slow = [(chosen, -1) for (_, level), chosen in z.items() if level <= levels[k]]
@@ -152,13 +156,13 @@ def build_assignment(
 
 
 def units(work: float, best: float, most_s: float) -> tuple[float, float, float]:
-    """Seconds that ``l`` of a job counts as one, and the least and the largest ``l``: at most ``STEEPEST`` is the latter.
+    """Seconds that ``l`` of a job counts as one, and the least and the largest ``l``: at most ``UNITS`` is the latter.
 
     One is the job's least time, unless a placement is known in all of whose ``most_s`` seconds that is next to nothing.
     """
     if most_s == np.inf:
         return work / best, 1.0, np.inf
-    unit = max(work / best, most_s / STEEPEST)
+    unit = max(work / best, most_s / UNITS)
     return unit, work / best / unit, max(1.0, most_s / unit)
 
 

@@ -117,7 +117,7 @@ def build_minlp(
                 tick()
             model.split.add(model.pi[i, k] <= model.x[i, k])
             ratio = float(least[i]) * best[i] / float(rates[i, k])
-            part = min(1.0, STEEPEST / ratio)
+            part = 1.0 if ratio <= STEEPEST else 1 / ratio
             if ratio <= NOTHING:
                 continue
             model.slowest.add(ratio * part * model.pi[i, k] <= part * model.l[i])
