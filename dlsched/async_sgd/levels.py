@@ -19,8 +19,8 @@ from dlsched.async_sgd.network import Network, network_of
 from dlsched.async_sgd.throughput import Recursion, iterate
 from dlsched.core.errors import UsageError
 
-LARGEST_TABLE = 2**23
-"""Pairs of job and count; a table of so many takes most of a gigabyte while it is made."""
+LARGEST_TABLE = 2**22
+"""Pairs of job and count; a table of so many takes half a gigabyte while it is made and used."""
 
 _BLOCK = 4096  # steps that are looked at together
 _FEW = 8  # networks for which a plain loop is faster than arrays
