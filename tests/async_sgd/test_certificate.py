@@ -17,7 +17,7 @@ from dlsched.core.errors import UsageError
 from dlsched.testing.brute_force_async import brute_force_async, exact_throughput
 from dlsched.testing.strategies_async import async_sgd_instances
 
-SETTINGS = settings(max_examples=80, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 
 
 def exact_times_of(instance):
