@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from dlsched.algorithms.lagrange import best_price
 from dlsched.async_sgd.certificate import duals_bound, price_bound
 from dlsched.async_sgd.checker import infeasible
@@ -24,6 +26,10 @@ from dlsched.async_sgd.network import Network
 from dlsched.async_sgd.throughput import require_customers
 from dlsched.core.certificate import DualsCertificate, PriceCertificate, rounded_down
 from dlsched.core.errors import UsageError
+from dlsched.core.labels import plain_labels
+from dlsched.solvers.lp import linear_program
+
+_TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the largest cost
 
 
 class Bounds(NamedTuple):
@@ -99,20 +105,32 @@ def relaxation(
 ) -> DualsCertificate:
     """Linear programming bound of the formulation ``milp``, by HiGHS; its duals are the certificate.
 
+    ``tick`` is called now and then; it may raise to stop.
+
     Raises
     ------
     UsageError
         The instance is infeasible.
-    OutOfTime
+    Stopped
         HiGHS overran ``time_s`` seconds.
     """
-    from dlsched.async_sgd.formulations.milp import build_milp
-    from dlsched.solvers import child
-    from dlsched.solvers.linear import from_pulp
+    from scipy.sparse import csr_array
 
     _require_feasible(instance)
-    problem, _ = build_milp(instance, tick=tick)
-    duals = child.call("dlsched.solvers.highs:duals", from_pulp(problem), time_s=time_s)
+    table = cost_table(instance, tick=tick)
+    pairs = np.arange(table.pairs)
+    answer = linear_program(
+        table.costs,
+        a_ub=csr_array((table.counts.astype(np.float64), (np.zeros_like(pairs), pairs)), shape=(1, len(pairs))),
+        b_ub=[instance.nodes],
+        a_eq=csr_array((np.ones(len(pairs)), pairs, table.starts), shape=(table.jobs, len(pairs))),
+        b_eq=np.ones(table.jobs),
+        bounds=(0.0, 1.0),
+        tolerance=_TOLERANCE,
+        time_s=time_s,
+    )
+    names = [f"choice_{label}" for label in plain_labels([job.id for job in instance.jobs], "j")]
+    duals = {"capacity": float(answer.upper[0])} | dict(zip(names, answer.equal.tolist(), strict=True))
     rows = {name: value for name, value in duals.items() if value != 0.0}
     return DualsCertificate("milp", rows, rounded_down(duals_bound(instance, DualsCertificate("milp", rows, 0.0))))
 

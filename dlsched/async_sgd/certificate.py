@@ -34,6 +34,8 @@ from dlsched.core.certificate import (
 )
 from dlsched.core.labels import plain_labels
 
+VAST = 1e280
+"""Multipliers beyond prove nothing that has a float: no job takes as many seconds."""
 MOST = 2**20
 """Counts of one job that are looked at."""
 
@@ -60,16 +62,16 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
 def price_bound(instance: Instance, price: float, *, tick: Callable[[], None] | None = None) -> Fraction:
     """Lagrangian bound of a price; some tens of microseconds a job, and about ten for each node that is worth the price.
 
-    ``tick`` is called for every job; it may raise to stop.
+    ``tick`` is called now and then; it may raise to stop.
     """
-    if not 0 <= price < float("inf"):
-        raise ValueError(f"price {price} is no number >= 0")
+    if not 0 <= price <= VAST:
+        raise ValueError(f"price {price} is no number from 0 to {VAST:g}")
     exact = Fraction(price)
     minima = []
     for place in range(len(instance.jobs)):
         if tick is not None:
             tick()
-        times, counts, floor = _cheapest(instance, place, exact)
+        times, counts, floor = _cheapest(instance, place, exact, tick)
         values = [Fraction(*times.on(nodes).low) + exact * nodes for nodes in counts]
         if floor is not None:
             values.append(floor + exact * (counts[-1] + 1))
@@ -84,6 +86,9 @@ def duals_bound(instance: Instance, certificate: DualsCertificate) -> Fraction:
     labels = [f"choice_{label}" for label in plain_labels([job.id for job in instance.jobs], "j")]
     rows = {"capacity": Row("<=", instance.nodes)} | dict.fromkeys(labels, Row("=", 1))
     exact = exact_multipliers(certificate.rows, rows)
+    for name, multiplier in exact.items():
+        if abs(multiplier) > VAST:
+            raise ValueError(f"multiplier {certificate.rows[name]} of row {name!r} is beyond {VAST:g}")
     price = -exact.get("capacity", Fraction(0))
     parts = []
     for place, label in enumerate(labels):
@@ -102,11 +107,11 @@ class _Cheapest(NamedTuple):
     """Least time, which stands for all later counts; None where time + price x count rises from there on."""
 
 
-def _cheapest(instance: Instance, place: int, price: Fraction) -> _Cheapest:
+def _cheapest(instance: Instance, place: int, price: Fraction, tick: Callable[[], None] | None = None) -> _Cheapest:
     """Look for the cheapest count, first in floats."""
     job, most = instance.jobs[place], instance.most(place)
     ratio = Ratio(*price.as_integer_ratio())
-    times, floor = ExactTimes(job), least_time(job)
+    times, floor = ExactTimes(job, tick=tick), least_time(job)
     last = _nearly(job, float(price), min(most, MOST))
     reached = None
     while last < most and times.saves(last, ratio) is not False:

@@ -38,7 +38,7 @@ def cost_table(instance: Instance, *, tick: Callable[[], None] | None = None) ->
     order = np.argsort(found.jobs, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(found.jobs))))
     batches = np.array([job.batches for job in instance.jobs])
-    return CostTable(starts, found.counts[order], (batches[found.jobs] / found.throughputs)[order])
+    return CostTable(starts, found.counts[order].astype(np.int64), (batches[found.jobs] / found.throughputs)[order])
 
 
 def allocation(instance: Instance, table: CostTable, chosen: IntArray) -> Allocation:

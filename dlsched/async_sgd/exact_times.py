@@ -12,6 +12,7 @@ one upwards: what follows is an enclosure, whose relative width is about n 2^-KE
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ LONGEST = 4096
 """Bits from which on numbers are cut off; some tens of nodes are exact."""
 KEPT = 512
 """Bits to which they are."""
+_OFTEN = 2**8  # nodes, after which a callback is called
 
 
 class Ratio(NamedTuple):
@@ -45,7 +47,7 @@ def least_time(job: Job) -> Fraction:
 
 
 class ExactTimes:
-    """Seconds that a job takes on n = 1, 2, ... nodes.
+    """Seconds that a job takes on n = 1, 2, ... nodes; ``tick`` is called now and then, and may raise to stop.
 
     >>> job = Job(id="a", epochs=1, dataset_examples=12, batch_examples=1, parameter_bytes=0, bandwidth_bytes_per_s=1,
     ...           compute_s=1)
@@ -53,7 +55,8 @@ class ExactTimes:
     Fraction(4, 1)
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, *, tick: Callable[[], None] | None = None) -> None:
+        self._tick = tick
         bandwidth, per_bandwidth = job.bandwidth_bytes_per_s.as_integer_ratio()
         computing, per_computing = job.compute_s.as_integer_ratio()
         moved, per_moved = job.parameter_bytes.as_integer_ratio()
@@ -80,6 +83,7 @@ class ExactTimes:
         """Return the seconds on that many nodes, >= 1; O(nodes) beyond those that were asked for before."""
         low = self._low
         while len(low.constants) <= nodes:
+            self._sometimes(len(low.constants))
             if self._high is None and low.constants[-1].bit_length() > LONGEST:
                 self._high = low.upwards()
             low.step(cut=self._high is not None)
@@ -88,8 +92,13 @@ class ExactTimes:
             exact = self._over(low, low, nodes)
             return Enclosure(exact, exact)
         while len(high.constants) <= nodes:
+            self._sometimes(len(high.constants))
             high.step(cut=True)
         return Enclosure(self._over(low, high, nodes), self._over(high, low, nodes))
+
+    def _sometimes(self, nodes: int) -> None:
+        if self._tick is not None and nodes % _OFTEN == 0:
+            self._tick()
 
     def saves(self, nodes: int, price: Ratio) -> bool | None:
         """Whether one more node than ``nodes`` saves more than the price (True) or less (False); None: as much, or unknown."""

@@ -1,8 +1,10 @@
 """The heuristics of async_sgd: plain functions from an instance to an allocation.
 
 None means that there are fewer nodes than jobs, which proves infeasibility, or for ``fixed`` that its counts do not fit.
-Ties go to the job that stands first.
+Ties go to the job that stands first. ``tick`` is called now and then; it may raise to stop.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,13 +15,18 @@ from dlsched.async_sgd.costs import allocation, cost_table
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.levels import Step, levels
 from dlsched.async_sgd.solution import Allocation
+from dlsched.async_sgd.throughput import batches_per_s
 from dlsched.core.errors import UsageError
 
+Tick = Callable[[], None]
+
+_SOON = 64  # nodes
+_AT_ONCE = 2**20  # steps of the recursion, of all jobs together
 _ROUNDING = 1e-12  # of an efficiency
 _LEAST_TURN = 2.0**-60  # below that of any count
 
 
-def marginal(instance: Instance) -> Allocation | None:
+def marginal(instance: Instance, *, tick: Tick | None = None) -> Allocation | None:
     """Give node after node to the job whose time falls most by it: marginal gain, optimal here.
 
     1. Every job gets one node.
@@ -37,13 +44,13 @@ def marginal(instance: Instance) -> Allocation | None:
     """
     if infeasible(instance) is not None:
         return None
-    table = cost_table(instance)
+    table = cost_table(instance, tick=tick)
     chosen = increase_greedily(table, instance.nodes)
     assert chosen is not None
-    return allocation(instance, table, chosen)
+    return timed(instance, allocation(instance, table, chosen), tick)
 
 
-def knee(instance: Instance, *, theta: float = 0.5) -> Allocation | None:
+def knee(instance: Instance, *, theta: float = 0.5, tick: Tick | None = None) -> Allocation | None:
     """Give every job the most nodes at an efficiency e(n) = X(n) / (n X(1)) of at least ``theta``.
 
     Where these do not fit together, nodes go round in turn to the jobs that are below theirs, in file order. Nodes that
@@ -66,13 +73,13 @@ def knee(instance: Instance, *, theta: float = 0.5) -> Allocation | None:
         efficient = step.after >= theta * (1 - _ROUNDING) * step.nodes * step.single
         return np.where(efficient, 1.0 / step.nodes, 0.0)
 
-    steps = levels(instance, turn, least=_LEAST_TURN)
+    steps = levels(instance, turn, least=_LEAST_TURN, tick=tick)
     worth = np.flatnonzero(steps.gains >= _LEAST_TURN)  # the first level has NaN
     first = worth[np.argsort(-steps.gains[worth], kind="stable")][: instance.nodes - len(instance.jobs)]
-    return _allocated(instance, 1 + np.bincount(steps.jobs[first], minlength=len(instance.jobs)))
+    return _allocated(instance, 1 + np.bincount(steps.jobs[first], minlength=len(instance.jobs)), tick)
 
 
-def proportional(instance: Instance) -> Allocation | None:
+def proportional(instance: Instance, *, tick: Tick | None = None) -> Allocation | None:
     """Share the nodes in proportion to the seconds that the jobs would take on one node.
 
     Every job gets one; of the others floor(share), at most up to its ``max_nodes``; what is left is shared again in the
@@ -96,10 +103,10 @@ def proportional(instance: Instance) -> Allocation | None:
         nodes[open_] += more
         room[open_] -= more
         left -= int(more.sum())
-    return _allocated(instance, nodes)
+    return _allocated(instance, nodes, tick)
 
 
-def fixed(instance: Instance, *, nodes_per_job: int = 8) -> Allocation | None:
+def fixed(instance: Instance, *, nodes_per_job: int = 8, tick: Tick | None = None) -> Allocation | None:
     """Give every job ``nodes_per_job`` nodes, or its ``max_nodes`` if these are fewer; None if they do not fit together.
 
     Guarantee: none. Cost: O(J).
@@ -112,13 +119,29 @@ def fixed(instance: Instance, *, nodes_per_job: int = 8) -> Allocation | None:
     if nodes_per_job < 1:
         raise UsageError(f"nodes_per_job: found {nodes_per_job}, allowed: an integer >= 1")
     given = {job.id: min(nodes_per_job, instance.counts(place)[-1]) for place, job in enumerate(instance.jobs)}
-    return Allocation(given) if sum(given.values()) <= instance.nodes else None
+    return timed(instance, Allocation(given), tick) if sum(given.values()) <= instance.nodes else None
 
 
-def equal(instance: Instance) -> Allocation | None:
+def equal(instance: Instance, *, tick: Tick | None = None) -> Allocation | None:
     """Give every job floor(N / J) nodes, or its ``max_nodes`` if these are fewer. Guarantee: none. Cost: O(J)."""
-    return fixed(instance, nodes_per_job=max(1, instance.nodes // len(instance.jobs)))
+    return fixed(instance, nodes_per_job=max(1, instance.nodes // len(instance.jobs)), tick=tick)
 
 
-def _allocated(instance: Instance, nodes: IntArray) -> Allocation:
-    return Allocation({job.id: count for job, count in zip(instance.jobs, nodes.tolist(), strict=True)})
+def soon(instance: Instance) -> Allocation | None:
+    """Give equal shares, as far as these are soon timed: what a stopped method holds. Guarantee: none."""
+    share = min(instance.nodes // len(instance.jobs), _SOON, _AT_ONCE // len(instance.jobs))
+    return fixed(instance, nodes_per_job=max(1, share))
+
+
+def timed(instance: Instance, given: Allocation, tick: Tick | None) -> Allocation:
+    """Work out the throughputs, which the checker will ask for, where a limit can still stop that."""
+    if tick is not None:
+        for job in instance.jobs:
+            tick()
+            batches_per_s(job, min(given.nodes[job.id], instance.nodes), tick=tick)
+    return given
+
+
+def _allocated(instance: Instance, nodes: IntArray, tick: Tick | None) -> Allocation:
+    given = Allocation({job.id: count for job, count in zip(instance.jobs, nodes.tolist(), strict=True)})
+    return timed(instance, given, tick)

@@ -19,8 +19,8 @@ from dlsched.async_sgd.network import Network, network_of
 from dlsched.async_sgd.throughput import Recursion, iterate
 from dlsched.core.errors import UsageError
 
-LARGEST_TABLE = 2**24
-"""Pairs of job and count; a table of so many takes about a gigabyte while it is made."""
+LARGEST_TABLE = 2**22
+"""Pairs of job and count; a table of so many takes half a gigabyte while it is made and used."""
 
 _BLOCK = 4096  # steps that are looked at together
 _FEW = 8  # networks for which a plain loop is faster than arrays
@@ -43,8 +43,8 @@ class Step(NamedTuple):
 class Levels(NamedTuple):
     """Steps of jobs to counts, ascending for every job; all of shape (steps,). The first, to one node, gains NaN."""
 
-    jobs: IntArray
-    counts: IntArray
+    jobs: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
     throughputs: FloatArray
     gains: FloatArray
 
@@ -61,12 +61,16 @@ def levels(
     UsageError
         More than ``LARGEST_TABLE`` steps.
     """
-    jobs = np.arange(len(instance.jobs))
+    jobs = np.arange(len(instance.jobs), dtype=np.int32)
     most = np.array([instance.most(job) for job in range(len(jobs))], dtype=np.int64)
     batches = np.array([job.batches for job in instance.jobs])
-    rates = _Rates([network_of(job) for job in instance.jobs])
+    networks = [network_of(job) for job in instance.jobs]
+    waits = np.array([network.largest_s > 0 for network in networks])
+    if min(instance.nodes - len(jobs), sum((most[~waits & (batches > 0)] - 1).tolist())) > LARGEST_TABLE:
+        raise _too_many()  # where nobody waits every further node saves something
+    rates = _Rates(networks)
     single = before = rates.following(1)
-    found = [Levels(jobs, np.ones_like(jobs), single[0], np.full(len(jobs), np.nan))]
+    found = [Levels(jobs, np.ones(len(jobs), dtype=np.int32), single[0], np.full(len(jobs), np.nan))]
     largest = _Largest(max(0, instance.nodes - len(jobs)), least)
     steps, done, more = len(jobs), 1, most > 1
     while more.any():
@@ -81,18 +85,20 @@ def levels(
         reached = most >= nodes
         reached[1:] &= np.logical_and.accumulate(gains[:-1] >= largest.price)
         level, place = np.nonzero(reached)
-        found.append(Levels(jobs[place], nodes[level, 0], after[reached], gains[reached]))
+        found.append(Levels(jobs[place], nodes[level, 0].astype(np.int32), after[reached], gains[reached]))
         steps += len(level)
         if steps > LARGEST_TABLE:
-            raise UsageError(
-                f"found more than {LARGEST_TABLE} pairs of job and count, allowed: as many (limit max_nodes)"
-            )
+            raise _too_many()
         largest.add(gains[reached])
         done, before = done + count, after[-1:]
         more = reached[-1] & (gains[-1] >= largest.price) & (most > done)
         if tick is not None:
             tick()
     return Levels(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _too_many() -> UsageError:
+    return UsageError(f"found more than {LARGEST_TABLE} pairs of job and count, allowed: as many (limit max_nodes)")
 
 
 class _Rates:

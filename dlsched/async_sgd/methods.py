@@ -8,6 +8,7 @@ from dlsched.async_sgd import bounds, heuristics
 from dlsched.async_sgd.checker import infeasible
 from dlsched.async_sgd.costs import allocation, cost_table
 from dlsched.async_sgd.instance import Instance
+from dlsched.async_sgd.solution import Allocation
 from dlsched.core.certificate import PriceCertificate
 from dlsched.core.family import Guarantee, Method, bound_by, heuristic
 from dlsched.core.search import Search
@@ -15,7 +16,6 @@ from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import bound_by_duals, solve_and_conclude
 from dlsched.version import VERSION
 
-_SOON = 64  # nodes
 KNAPSACK = f"dlsched knapsack {VERSION}"
 
 
@@ -27,7 +27,7 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     table = cost_table(instance, tick=search.tick)
     chosen = increase_greedily(table, instance.nodes)
     assert chosen is not None
-    search.offer(allocation(instance, table, chosen), source="marginal")
+    _offer(instance, search, allocation(instance, table, chosen), "marginal")
     _certify(instance, search, table)
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
@@ -41,7 +41,7 @@ def run_knapsack(instance: Instance, search: Search) -> TerminationStatus:
 
     def found(chosen: IntArray, price: float) -> None:
         del price
-        search.offer(allocation(instance, table, chosen), source=KNAPSACK)
+        _offer(instance, search, allocation(instance, table, chosen), KNAPSACK)
         if search.certificate is None:
             _certify(instance, search, table)
 
@@ -67,9 +67,12 @@ def _begin(instance: Instance, search: Search) -> bool:
 
 
 def _warm(instance: Instance, search: Search) -> None:
-    """Hold equal shares, as far as these are soon evaluated; what marginal gain finds would leave solvers nothing to do."""
-    share = min(max(1, instance.nodes // len(instance.jobs)), _SOON)
-    search.offer(heuristics.fixed(instance, nodes_per_job=share), source="fixed")
+    """Hold equal shares, as far as these are soon timed; what marginal gain finds would leave solvers nothing to do."""
+    search.offer(heuristics.soon(instance), source="fixed")
+
+
+def _offer(instance: Instance, search: Search, found: Allocation, source: str) -> None:
+    search.offer(heuristics.timed(instance, found, search.tick), source=source)
 
 
 def _certify(instance: Instance, search: Search, table: CostTable) -> None:
@@ -92,11 +95,15 @@ METHODS = {
         Method("exact", "exact", run_exact),
         Method("knapsack", "exact", run_knapsack),
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip", "cpsat")),
-        Method("marginal", "heuristic", heuristic("marginal", heuristics.marginal, infeasible), MARGINAL),
-        Method("knee", "heuristic", heuristic("knee", heuristics.knee, infeasible)),
-        Method("proportional", "heuristic", heuristic("proportional", heuristics.proportional, infeasible)),
-        Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible)),
-        Method("fixed", "heuristic", heuristic("fixed", heuristics.fixed, infeasible)),
+        Method(
+            "marginal", "heuristic", heuristic("marginal", heuristics.marginal, infeasible, heuristics.soon), MARGINAL
+        ),
+        Method("knee", "heuristic", heuristic("knee", heuristics.knee, infeasible, heuristics.soon)),
+        Method(
+            "proportional", "heuristic", heuristic("proportional", heuristics.proportional, infeasible, heuristics.soon)
+        ),
+        Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible, heuristics.soon)),
+        Method("fixed", "heuristic", heuristic("fixed", heuristics.fixed, infeasible, heuristics.soon)),
         Method("lagrange", "bound", bound_by(_lagrange, infeasible)),
         Method("lp", "bound", bound_by_duals(bounds.relaxation, infeasible), solvers=("highs",)),
     )

@@ -22,21 +22,25 @@ X is increasing and concave in n (for such networks: Dowdy, Eager, Gordon, Saxto
 Source: Reiser and Lavenberg, J. ACM 27 (1980), for the recursion.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.async_sgd.instance import Job
-from dlsched.async_sgd.network import Network, network_of
+from dlsched.async_sgd.network import Network, Station, network_of
 from dlsched.core.errors import UsageError
 
 FloatArray = npt.NDArray[np.float64]
 
 MOST = 2**24
-"""Customers that are added one after the other for one figure, some tens of seconds."""
+"""Customers that are added one after the other for one figure, some seconds."""
 _BUSY = 1 - 2.0**-52
+_OFTEN = 2**14  # customers, after which a callback is called
+_SOON = 64  # customers up to which a figure is not kept
+_KEPT = 2**16
+_figures: dict[tuple[Network, int], float] = {}  # the last figures: a result needs each several times
 
 
 class MeanValues(NamedTuple):
@@ -59,6 +63,25 @@ def iterate(network: Network) -> Iterator[float]:
     >>> [round(value, 3) for value in islice(iterate(Network(0.25, [(0.08, 2), (0.01, 1)])), 4)]
     [2.381, 4.437, 6.147, 7.511]
     """
+    if len(network.stations) == 2:
+        return _iterate_two(network.delay_s, *network.stations)
+    return _iterate(network)
+
+
+def _iterate_two(delay_s: float, first: Station, second: Station) -> Iterator[float]:
+    """Take the same steps for two kinds of stations, as all jobs have them, in half the time."""
+    (demand, copies), (other_demand, other_copies) = first, second
+    queue = other_queue = 0.0
+    customers = 0
+    while True:
+        customers += 1
+        residence, other_residence = demand * (1.0 + queue), other_demand * (1.0 + other_queue)
+        value = customers / (delay_s + copies * residence + other_copies * other_residence)
+        queue, other_queue = residence * value, other_residence * value
+        yield value
+
+
+def _iterate(network: Network) -> Iterator[float]:
     delay_s = network.delay_s
     demands = [station.demand_s for station in network.stations]
     copies = [float(station.copies) for station in network.stations]
@@ -100,10 +123,12 @@ def mean_values(network: Network, customers: int) -> MeanValues:
     )
 
 
-def batches_per_s(job: Job, nodes: int) -> float:
+def batches_per_s(job: Job, nodes: int, *, tick: Callable[[], None] | None = None) -> float:
     """Mini-batches a second of a job on that many nodes; examples a second are ``batch_examples`` times as many.
 
-    The recursion ends early where a station is busy all the time but for rounding.
+    The recursion ends early where a station is busy all the time but for rounding. Among M equal stations none is busy for
+    more than n / (n + M - 1) of the time (where there is nothing else), nor any for more than n D / (Z + sum D).
+    ``tick`` is called now and then; it may raise to stop. Figures of many nodes are kept for a while.
 
     Raises
     ------
@@ -115,11 +140,21 @@ def batches_per_s(job: Job, nodes: int) -> float:
     busiest_s = network.largest_s
     if busiest_s == 0:
         return nodes / network.delay_s
-    for customers, value in enumerate(iterate(network), start=1):
+    if (network, nodes) in _figures:
+        return _figures[network, nodes]
+    busiest = sum(station.copies for station in network.stations if station.demand_s == busiest_s)
+    known = nodes <= MOST or (busiest == 1 and MOST * busiest_s >= _BUSY * network.cycle_s)
+    for customers, value in enumerate(iterate(network) if known else (), start=1):
         if customers == nodes or value * busiest_s >= _BUSY:
+            if nodes > _SOON:
+                if len(_figures) >= _KEPT:
+                    _figures.clear()
+                _figures[network, nodes] = value
             return value
         if customers == MOST:
             break
+        if tick is not None and customers % _OFTEN == 0:
+            tick()
     raise UsageError(f"nodes of {job.id!r}: found {nodes}, allowed: up to {MOST} of which each counts")
 
 

@@ -64,6 +64,19 @@ class Arrays:
         time: Floats = self.work[job] / (counts @ self.rates[job]) + self.traffic[job] * ((size - 1) / size) * slowness
         return time
 
+    def times_with_more(self, job: int, counts: Counts) -> Floats:
+        """Seconds with one more worker of each type than count vectors of shape (..., G), which may be 0; shape (..., G).
+
+        Only for types that can serve the job, and infinite where neither they nor the others train anything.
+        """
+        size = counts.sum(axis=-1)[..., None] + 1
+        slow = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=-1)[..., None]
+        slowness = np.maximum(slow, 1.0 / self.bandwidth)
+        rate = (counts @ self.rates[job])[..., None] + self.rates[job]
+        time: Floats = np.divide(self.work[job], rate, out=np.full(rate.shape, np.inf), where=rate > 0)
+        time += self.traffic[job] * ((size - 1) / size) * slowness
+        return time
+
     def total(self, counts: Counts) -> float:
         """Sum of the times of a placement, shape (S, G)."""
         size = counts.sum(axis=1)

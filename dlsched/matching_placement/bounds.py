@@ -10,15 +10,19 @@ m_i <= n <= M_i (1 - 1/n is concave, equal at both ends). A convex program in R_
     minimise sum_i w_i / R_i + b_i n_i + a_i
     [stock]  sum_i c_ig <= s_g      [rate]  R_i <= sum_g rho_ig c_ig      n_i = sum_g c_ig in [m_i, M_i],  0 <= c_ig <= s_g
 
-solved by tangents (w / R >= 2 w / R0 - w R / R0^2), each round a linear program whose value is a bound; Kelley 1960.
+solved by tangents (w / R >= 2 w / R0 - w R / R0^2), each round a linear program; Kelley 1960. Its prices of the stock rows
+are taken; the multiplier lambda_i of a job's rate row is then the best at these prices: what the job adds to the bound,
+2 sqrt(w_i lambda) + min_c sum_g (p_g - lambda rho_ig + b_i) c_g, is concave in lambda, of slope sqrt(w_i / lambda) less the rate
+of the minimiser, which is 0 between two bisected ends.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from dlsched.core.certificate import DualsCertificate, rounded_down
-from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
 from dlsched.matching_placement.certificate import verify
@@ -26,18 +30,28 @@ from dlsched.matching_placement.columns import Prices, generate_columns
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.heuristics import best_local
 from dlsched.matching_placement.instance import Instance
+from dlsched.solvers.lp import linear_program
+
+Tick = Callable[[], None]
+Left = Callable[[], float | None]
 
 _ROUNDS = 100
 _CLOSE = 1e-5  # relative difference of w / R and its tangents at which rounds end
 _FIRST = np.geomspace(0.1, 10, 13)  # of the rates of a good placement: where the first tangents touch
+_FURTHEST = (
+    2.0**20
+)  # times the rate of a good placement, or a part of it: beyond, tangents matter to no digit of its total
+_LEAST = 2.0**-40  # of that rate: what a worker adds that is left out of the linear program
+_HALVINGS = 100  # of the range of a rate's multiplier, which may span hundreds of decimal orders
 _ROUNDING = 1e-11  # relative error of a bound computed in floats, with room
 
 
-def configuration_lp(instance: Instance, *, tick: Callable[[], None] | None = None) -> DualsCertificate:
+def configuration_lp(instance: Instance, *, tick: Tick | None = None, left: Left | None = None) -> DualsCertificate:
     """Bound of the linear program over configurations; its prices per type are the certificate.
 
-    ``tick`` is called in every round; it may raise to stop. Cost: tens of rounds with few types, hundreds with many; a
-    round is a linear program over the columns held and some milliseconds a job of pricing, more with many workers.
+    ``tick`` is called often, and may raise to stop; ``left`` says how many seconds a linear program may take (``Stopped``
+    is raised when it takes more). Cost: tens of rounds with few types, hundreds with many; a round is a linear program over
+    the columns held and some milliseconds a job of pricing, more with many workers.
 
     Raises
     ------
@@ -46,7 +60,7 @@ def configuration_lp(instance: Instance, *, tick: Callable[[], None] | None = No
     """
     _require_feasible(instance)
     data = arrays(instance)
-    prices = generate_columns(data, best_local(data), tick=tick)
+    prices = generate_columns(data, best_local(data, tick=tick), tick=tick, left=left)
     if not prices.exact:
         raise UsageError("the pricing of configuration-lp had too many labels; use relaxation")
     return price_certificate(instance, data, prices)
@@ -58,10 +72,10 @@ def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> Duals
     return DualsCertificate("milp", _stock_rows(instance, prices.prices), (prices.bound - room) / data.jobs)
 
 
-def relaxation(instance: Instance, *, tick: Callable[[], None] | None = None) -> DualsCertificate:
+def relaxation(instance: Instance, *, tick: Tick | None = None, left: Left | None = None) -> DualsCertificate:
     """Bound of the convex relaxation, computed in exact arithmetic from its multipliers and rounded down.
 
-    ``tick`` is called in every round; it may raise to stop. Cost: some tens of linear programs with S G variables.
+    ``tick`` and ``left`` as in ``configuration_lp``. Cost: some tens of linear programs with S (G + 2) variables.
 
     Raises
     ------
@@ -70,58 +84,107 @@ def relaxation(instance: Instance, *, tick: Callable[[], None] | None = None) ->
     """
     _require_feasible(instance)
     data = arrays(instance)
-    prices, slopes = _tangents(data, best_local(data), tick)
+    prices = _tangents(data, best_local(data, tick=tick), tick, left)
     labels = plain_labels([job.id for job in instance.jobs], "j")
+    slopes = (_best_slopes(data, prices, tick) / data.jobs).tolist()
     rows = _stock_rows(instance, prices) | {
-        f"rate_{label}": -slope for label, slope in zip(labels, (slopes / data.jobs).tolist(), strict=True) if slope > 0
+        f"rate_{label}": -slope for label, slope in zip(labels, slopes, strict=True) if slope > 0
     }
     return DualsCertificate(
         "relaxation", rows, rounded_down(verify(instance, DualsCertificate("relaxation", rows, 0.0)))
     )
 
 
-def _tangents(data: Arrays, start: Counts, tick: Callable[[], None] | None) -> tuple[Floats, Floats]:
-    """Multipliers of the stock rows, shape (G,), and of the rate rows, shape (S,), both >= 0."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array, eye_array, hstack, vstack
+def _tangents(data: Arrays, start: Counts, tick: Tick | None, left: Left | None) -> Floats:
+    """Multipliers of the stock rows, shape (G,), >= 0.
 
+    Variables: c_ig, then every job's rate and time in parts of those it has in ``start``.
+    """
+    from scipy.sparse import csr_array, hstack, vstack
+
+    jobs = data.jobs
     job, kind = np.nonzero(data.rates)
-    pairs, one = np.arange(len(job)), np.ones(len(job))
-    chord = data.traffic / np.where(data.rates > 0, data.bandwidth, 0).max(axis=1) / (data.least * data.most)
     held = np.einsum("ig,ig->i", start, data.rates)
-    unit = float((data.work / held).sum())
-    every = len(job) + data.jobs
-    sizes = csr_array((one, (job, pairs)), shape=(data.jobs, every))
-    stock = csr_array((one, (kind, pairs)), shape=(data.types, every))
-    rates = csr_array((data.rates[job, kind], (job, pairs)), shape=(data.jobs, every))
-    times = hstack((csr_array((data.jobs, len(job))), eye_array(data.jobs)), format="csr")
-    rows, right, slopes = [], [], []
-    fresh = [held * factor for factor in _FIRST]
+    unit = data.total(start)
+    chord = np.minimum(_chords(data) / unit, _FURTHEST)
+    pairs, one = np.arange(len(job)), np.ones(len(job))
+    share = np.minimum(data.rates[job, kind] / held[job], _FURTHEST)
+    share[share < _LEAST] = 0.0
+    sizes, stock, rates = (
+        csr_array((values, (row, pairs)), shape=(rows, len(job) + 2 * jobs))
+        for values, row, rows in ((one, job, jobs), (one, kind, data.types), (-share, job, jobs))
+    )
+    of_rate, of_time = len(job) + np.arange(jobs), len(job) + jobs + np.arange(jobs)
+    rates += csr_array((np.ones(jobs), (np.arange(jobs), of_rate)), shape=rates.shape)
+    rows, right = (
+        [vstack([stock, sizes, -sizes, rates], format="csr")],
+        [data.stock, data.most, -data.least, np.zeros(jobs)],
+    )
+    costs = np.concatenate((chord[job], np.zeros(jobs), data.work / held / unit))
+    upper = np.concatenate((data.stock[kind], np.full(2 * jobs, np.inf)))
+    fresh = [np.full(jobs, factor) for factor in _FIRST]
     for _ in range(_ROUNDS):
+        for points in fresh:
+            tangent = hstack((csr_array((jobs, len(job))), _diagonal(-1 / points), _diagonal(-points)), format="csr")
+            rows.append(tangent)
+            right.append(np.full(jobs, -2.0))
         if tick is not None:
             tick()
-        for points in fresh:
-            slopes.append(data.work / points**2)
-            rows.append(-times - rates * (slopes[-1] / unit)[:, None])
-            right.append(-2 * data.work / points / unit)
-        answer = linprog(
-            np.concatenate((chord[job] / unit, np.ones(data.jobs))),
-            A_ub=vstack([stock, sizes, -sizes, *rows], format="csr"),
-            b_ub=np.concatenate((data.stock, data.most, -data.least, *right)),
-            bounds=np.column_stack((np.zeros(every), np.append(data.stock[kind], np.full(data.jobs, np.inf)))),
-            method="highs",
+        answer = linear_program(
+            costs,
+            a_ub=vstack(rows, format="csr"),
+            b_ub=np.concatenate(right),
+            bounds=np.column_stack((np.zeros(len(upper)), upper)),
+            time_s=None if left is None else left(),
         )
-        if answer.status != 0:
-            raise SolverError(f"HiGHS found no optimum of the relaxation: {answer.message}")
-        reached = rates @ answer.x
-        if np.all(data.work / reached <= (1 + _CLOSE) * answer.x[len(job) :] * unit):
+        reached, times = np.clip(answer.x[of_rate], 1 / _FURTHEST, _FURTHEST), answer.x[of_time]
+        if np.all((1 - (1 + _CLOSE) * reached * times) * costs[of_time] <= _CLOSE * reached * answer.objective):
             break
         fresh = [reached]
-    multipliers = -np.asarray(answer.ineqlin.marginals)
-    prices = np.maximum(0.0, multipliers[: data.types]) * unit
-    weights = np.maximum(0.0, multipliers[data.types + 2 * data.jobs :])
-    found = weights * np.concatenate(slopes)
-    return prices, found.reshape(-1, data.jobs).sum(axis=0)
+    prices: Floats = np.maximum(0.0, -answer.upper[: data.types]) * unit
+    return prices
+
+
+def _diagonal(values: Floats) -> Any:
+    from scipy.sparse import dia_array
+
+    return dia_array((values[None], [0]), shape=(len(values), len(values)))
+
+
+def _chords(data: Arrays) -> Floats:
+    """b_i, seconds that each further worker adds on the chord; shape (S,)."""
+    fastest = np.where(data.rates > 0, data.bandwidth, 0).max(axis=1)
+    chords: Floats = data.traffic / fastest / (data.least * data.most)
+    return chords
+
+
+def _best_slopes(data: Arrays, prices: Floats, tick: Tick | None) -> Floats:
+    """Multipliers of the rate rows that prove most at these prices, shape (S,), > 0."""
+    able, every = data.rates > 0, np.arange(data.jobs)[:, None]
+    paid = np.where(able, prices + _chords(data)[:, None], np.inf)
+    stock = np.where(able, data.stock, 0)
+    slowest = np.min(np.where(able, data.rates, np.inf), axis=1)
+    # a rate lies between that of the slowest worker and that of all; the logarithms of w / R^2
+    low = np.log(data.work) - 2 * np.log(data.rates @ data.stock)
+    high = np.log(data.work) - 2 * np.log(slowest)
+    for _ in range(_HALVINGS):
+        if tick is not None:
+            tick()
+        middle = (low + high) / 2
+        slopes = np.exp(middle)
+        linear = paid - slopes[:, None] * data.rates
+        order = np.argsort(linear, axis=1, kind="stable")
+        taken = np.cumsum(stock[every, order], axis=1)
+        wanted = np.where(linear[every, order] < 0, data.most[:, None], data.least[:, None])
+        # the cheapest first: all that lower the sum as far as most allows, then what least still needs
+        upto = np.minimum(taken, wanted)
+        upto = np.maximum.accumulate(upto, axis=1)
+        counts = np.diff(upto, axis=1, prepend=0)
+        rate = (counts * data.rates[every, order]).sum(axis=1)
+        more = np.sqrt(data.work / slopes) > rate  # the sum still rises with the multiplier
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    found: Floats = np.exp(low)
+    return found
 
 
 def _stock_rows(instance: Instance, prices: Floats) -> dict[str, float]:

@@ -116,11 +116,11 @@ def jain_index(instance: Instance, placement: Placement) -> float:
 
 def equal_share_time(instance: Instance, job: Job) -> float:
     """J_i(equal share) in seconds, as ``jain_index`` uses it."""
-    able = [worker for worker in instance.workers if worker.type in job.samples_per_s]
+    able = [(kind, held) for kind, held in instance.types.items() if kind in job.samples_per_s]
     share = len(instance.jobs)
-    rate = math.fsum(job.samples_per_s[worker.type] for worker in able) / share
+    rate = math.fsum(job.samples_per_s[kind] * len(held) for kind, held in able) / share
     count = max(1.0, len(instance.workers) / share)
-    bandwidth = min(worker.bandwidth_bytes_per_s for worker in able)
+    bandwidth = min(instance.workers[held[0]].bandwidth_bytes_per_s for _, held in able)
     exchange_s = 2 * (count - 1) / count * job.gradient_bytes / bandwidth
     return job.iterations * (job.batch_samples / rate + exchange_s)
 

@@ -5,6 +5,12 @@ have s_g. It has a solution if and only if no set of jobs needs more than the ty
 (Hall 1935); a maximum flow finds either the solution or such a set.
 """
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.instance import Instance
 
 _NAMED = 5  # ids that a sentence lists
@@ -29,30 +35,41 @@ def infeasible(instance: Instance) -> str | None:
 
 def starved_jobs(instance: Instance) -> list[int]:
     """Positions of jobs that need more workers than the types that can serve them have; empty when all can be served."""
-    import numpy as np
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
-
-    jobs, kinds = instance.jobs, list(instance.types)
-    every = len(instance.workers)
-    for place, job in enumerate(jobs):  # alone too large; the flow has 32-bit numbers
-        if job.min_workers > sum(len(instance.types[kind]) for kind in kinds if kind in job.samples_per_s):
-            return [place]
-    source, sink = len(jobs) + len(kinds), len(jobs) + len(kinds) + 1
-    edges = [(source, place, job.min_workers) for place, job in enumerate(jobs)]
-    edges += [(len(jobs) + place, sink, len(instance.types[kind])) for place, kind in enumerate(kinds)]
-    edges += [
-        (place, len(jobs) + other, every)
-        for place, job in enumerate(jobs)
-        for other, kind in enumerate(kinds)
-        if kind in job.samples_per_s
-    ]
-    tails, heads, capacities = (np.array(part, dtype=np.int32) for part in zip(*edges, strict=True))
-    network = csr_array((capacities, (tails, heads)), shape=(sink + 1, sink + 1))
-    flow = maximum_flow(network, source, sink)
-    if flow.flow_value == sum(job.min_workers for job in jobs):
+    data = arrays(instance)
+    short = np.flatnonzero(data.least > data.most)
+    if len(short):  # alone too large; the flow has 32-bit numbers
+        return [int(short[0])]
+    network, flow = _flow(data.rates > 0, data.least, data.stock)
+    if flow.flow_value == int(data.least.sum()):
         return []
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
     residual = csr_array(network - flow.flow)
     residual.eliminate_zeros()
-    reached = breadth_first_order(residual, source, return_predecessors=False)
-    return sorted(int(node) for node in reached if node < len(jobs))
+    reached = breadth_first_order(residual, data.jobs + data.types, return_predecessors=False)
+    return sorted(int(node) for node in reached if node < data.jobs)
+
+
+def some_counts(allowed: npt.NDArray[np.bool_], least: npt.NDArray[np.int64], stock: npt.NDArray[np.int64]) -> Any:
+    """Return how many workers of each type each job gets, ``least`` of them in all, shape (S, G); of a feasible instance."""
+    jobs, kinds = allowed.shape
+    _, flow = _flow(allowed, least, stock)
+    return np.maximum(flow.flow[:jobs, jobs : jobs + kinds].toarray(), 0).astype(np.int64)
+
+
+def _flow(
+    allowed: npt.NDArray[np.bool_], least: npt.NDArray[np.int64], stock: npt.NDArray[np.int64]
+) -> tuple[Any, Any]:
+    """Network of nodes jobs, types, source, sink, and its maximum flow; no job needs more than can serve it."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    jobs, kinds = allowed.shape
+    source, sink = jobs + kinds, jobs + kinds + 1
+    job, kind = np.nonzero(allowed)
+    tails = np.concatenate((np.full(jobs, source), jobs + np.arange(kinds), job))
+    heads = np.concatenate((np.arange(jobs), np.full(kinds, sink), jobs + kind))
+    capacities = np.concatenate((least, stock, np.minimum(least[job], stock[kind]))).astype(np.int32)
+    network = csr_array((capacities, (tails.astype(np.int32), heads.astype(np.int32))), shape=(sink + 1, sink + 1))
+    return network, maximum_flow(network, source, sink)

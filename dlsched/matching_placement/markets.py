@@ -47,7 +47,12 @@ class Market:
 
 
 def ascending_market(
-    values: Counts, allowed: npt.NDArray[np.bool_], sizes: Counts | Sizes, stock: Counts
+    values: Counts,
+    allowed: npt.NDArray[np.bool_],
+    sizes: Counts | Sizes,
+    stock: Counts,
+    *,
+    tick: Callable[[], None] | None = None,
 ) -> Market | None:
     """Raise prices from 0 until every buyer has a worker of its demand set; None when the types cannot serve all.
 
@@ -68,7 +73,8 @@ def ascending_market(
     of Z with p = q. At q, jobs that demanded some of T demand only T; those that hold T are such, and so is the last
     job before T on a path from the unmatched buyer, with a buyer outside T: more buyers than T has workers.
 
-    Cost: at most sum n_i augmentations (in practice a few for each job and type) of O(S G^2).
+    Cost: at most sum n_i augmentations (in practice a few for each job and type) of O(S G^2); ``tick`` is called for each,
+    and may raise to stop.
     """
     value: list[list[int]] = values.tolist()
     able = [np.flatnonzero(row).tolist() for row in allowed]
@@ -79,6 +85,8 @@ def ascending_market(
     for root, size in enumerate(np.asarray(sizes).tolist()):
         wanted = size
         while wanted:
+            if tick is not None:
+                tick()
             found = _find_path(root, value, able, held, free, prices)
             if found is None:
                 return None
@@ -133,7 +141,12 @@ def _find_path(
 
 
 def market_placement(
-    data: Arrays, sizes: Counts | Sizes, *, scale: int = SCALE, rounds: int = ROUNDS
+    data: Arrays,
+    sizes: Counts | Sizes,
+    *,
+    scale: int = SCALE,
+    rounds: int = ROUNDS,
+    tick: Callable[[], None] | None = None,
 ) -> tuple[Counts, tuple[int, ...]] | None:
     """Place one category by the market; return counts (S, G) and the first prices, or None when it cannot be served.
 
@@ -157,7 +170,7 @@ def market_placement(
         values = linear_values(data, count, reference)
         largest = float(values.max())
         whole = np.rint(scale * (values / largest) if largest > 0 else values).astype(np.int64)
-        if (outcome := ascending_market(whole, allowed, count, data.stock)) is None:
+        if (outcome := ascending_market(whole, allowed, count, data.stock, tick=tick)) is None:
             return None
         markets.append(outcome)
         reference = (reference + (outcome.counts * data.rates).sum(axis=1)) / 2
@@ -196,8 +209,13 @@ def market(instance: Instance) -> Placement | None:
     return placement(instance, min(all_markets(data), key=data.total))
 
 
-def all_markets(data: Arrays, *, tick: Callable[[], None] | None = None) -> Iterator[Counts]:
-    """Placement of every category that can be served, shape (S, G) each; errors as ``market``."""
+def all_markets(
+    data: Arrays, *, tick: Callable[[], None] | None = None, within: Callable[[], None] | None = None
+) -> Iterator[Counts]:
+    """Placement of every category that can be served, shape (S, G) each; errors as ``market``.
+
+    ``tick`` is called before every category, ``within`` often within its market; both may raise to stop.
+    """
     if next(islice(categories(data), MOST_CATEGORIES, None), None) is not None:
         raise UsageError(
             f"more than {MOST_CATEGORIES:,} categories, allowed: up to {MOST_CATEGORIES:,}; use sampled-market"
@@ -205,6 +223,6 @@ def all_markets(data: Arrays, *, tick: Callable[[], None] | None = None) -> Iter
     for sizes in categories(data):
         if tick is not None:
             tick()
-        outcome = market_placement(data, sizes)
+        outcome = market_placement(data, sizes, tick=within)
         if outcome is not None:
             yield outcome[0]

@@ -1,25 +1,27 @@
 """The methods of matching_placement by name, as ``solve`` and the command line run them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from dlsched.core.certificate import DualsCertificate
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.family import Method, bound_by, heuristic
-from dlsched.core.search import Search
+from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds, guarantees, heuristics
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
 from dlsched.matching_placement.closing import GROWTH, beyond_slack, close_gap, columns_within, search_beam
-from dlsched.matching_placement.columns import Prices, generate_columns
+from dlsched.matching_placement.columns import CLOSE, Prices, generate_columns
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.markets import all_markets
 from dlsched.matching_placement.moves import improve
 from dlsched.matching_placement.pricing import TooMany
 from dlsched.matching_placement.sampling import DRAWS, sample_markets
+from dlsched.matching_placement.seeds import seeds
 from dlsched.matching_placement.states import additions, solve_by_states, state_bytes
 from dlsched.solvers.conclude import conclude, solve_and_conclude
 from dlsched.version import VERSION
@@ -29,13 +31,13 @@ DP = f"dlsched dp {VERSION}"
 FEW_ADDITIONS = 2_000_000
 """Up to here ``exact`` takes the dynamic program, which needs some milliseconds."""
 MOST_ADDITIONS = 20_000_000_000
-MOST_BYTES = 2**31
+MOST_BYTES = 2**29
 
 
 def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     """The dynamic program where it is small, else column generation and the search that closes its gap."""
     if infeasible(instance) is None:
-        size = additions(arrays(instance))
+        size = additions(arrays(instance), most=FEW_ADDITIONS)
         if size <= FEW_ADDITIONS:
             search.say(f"dp, which needs at most {size:.3g} additions here")
             status = run_dp(instance, search)
@@ -48,7 +50,7 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
 def _certify(instance: Instance, search: Search) -> None:
     """Add the certificate of ``configuration_lp`` to an optimum that is proven, where its linear programs can be solved."""
     try:
-        certificate = bounds.configuration_lp(instance)
+        certificate = _configuration_lp(instance, search)
     except (SolverError, UsageError) as error:
         search.say(f"no certificate: {error}")
     else:
@@ -60,14 +62,14 @@ def run_dp(instance: Instance, search: Search) -> TerminationStatus:
     if not _begin(instance, search):
         return TerminationStatus.INFEASIBLE
     data = arrays(instance)
-    needed, sums = state_bytes(data), additions(data)
+    needed, sums = state_bytes(data), additions(data, most=MOST_ADDITIONS)
     if needed > MOST_BYTES or sums > MOST_ADDITIONS:
         raise UsageError(
-            f"method dp would need {needed / 2**30:.3g} GiB for its states and {sums:.3g} additions, "
-            f"allowed: {MOST_BYTES / 2**30:.0f} GiB and {MOST_ADDITIONS:.0e}; use exact"
+            f"method dp would need {needed / 2**30:.3g} GiB for its states and {sums:.3g} additions or more, "
+            f"allowed: {MOST_BYTES / 2**30:.1f} GiB and {MOST_ADDITIONS:.0e}; use exact"
         )
     _warm(instance, search)
-    counts = solve_by_states(data, step=lambda: search.tick(1))
+    counts = solve_by_states(data, step=lambda: search.tick(1), tick=search.tick)
     assert counts is not None
     search.offer(placement(instance, counts), source=DP)
     assert search.objective is not None
@@ -100,8 +102,10 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
         assert search.objective is not None
         return search.objective * data.jobs
 
-    prices = generate_columns(data, start, tick=lambda: search.tick(1), proven=proven)
-    if search.proven:
+    prices = generate_columns(
+        data, start, tick=search.tick, step=lambda: search.tick(1), left=_left(search), proven=proven
+    )
+    if total() - prices.bound <= CLOSE * total():
         return TerminationStatus.OPTIMAL
     found = search_beam(data, prices, total(), tick=search.tick)
     if found is not None:
@@ -178,7 +182,13 @@ def run_assignment(instance: Instance, search: Search) -> TerminationStatus:
 
 def _by_solver(instance: Instance, search: Search, build: Callable[..., tuple[Any, Any]]) -> TerminationStatus:
     _warm(instance, search)
-    return solve_and_conclude(search, *build(instance, tick=search.tick))
+    return solve_and_conclude(search, *build(instance, most_s=_total(instance, search), tick=search.tick))
+
+
+def _total(instance: Instance, search: Search) -> float:
+    """Twice the seconds of all jobs of the incumbent: no better placement has a job that takes as long; solvers need room."""
+    assert search.objective is not None
+    return 2 * search.objective * len(instance.jobs)
 
 
 def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
@@ -189,35 +199,38 @@ def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
     from dlsched.solvers.minlp import solve_minlp
 
     _warm(instance, search)
-    model, decode, unit_s = build_minlp(instance, tick=search.tick)
+    model, decode, unit_s = build_minlp(instance, most_s=_total(instance, search), tick=search.tick)
     outcome = solve_minlp(model, limits=search.left)
     return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
 
 
 def run_market(instance: Instance, search: Search) -> TerminationStatus:
     """The market of every category; a node is one, and a limit keeps the best so far."""
-    if not search.begin(infeasible(instance), lambda: None):
+    if not search.begin(infeasible(instance), lambda: _soon(instance, search)):
         return TerminationStatus.INFEASIBLE
     data, least = arrays(instance), math.inf
-    for counts in all_markets(data, tick=lambda: search.tick(1)):
-        total = data.total(counts)
-        if total < least:
-            least = total
-            search.offer(placement(instance, counts), source="market")
+    with _an_answer_when_stopped(instance, search):
+        for counts in all_markets(data, tick=lambda: search.tick(1), within=search.tick):
+            total = data.total(counts)
+            if total < least:
+                least = total
+                search.offer(placement(instance, counts), source="market")
     return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
 
 def run_sampled_market(instance: Instance, search: Search) -> TerminationStatus:
     """Markets of categories drawn from the seed; a node is a draw, and a limit keeps the best so far."""
-    if not search.begin(infeasible(instance), lambda: None):
+    if not search.begin(infeasible(instance), lambda: _soon(instance, search)):
         return TerminationStatus.INFEASIBLE
-    sample_markets(
-        instance,
-        draws=DRAWS,
-        generator=search.generator,
-        tick=lambda: search.tick(1),
-        found=lambda held: search.offer(held, source="sampled-market"),
-    )
+    with _an_answer_when_stopped(instance, search):
+        sample_markets(
+            instance,
+            draws=DRAWS,
+            generator=search.generator,
+            tick=lambda: search.tick(1),
+            within=search.tick,
+            found=lambda held: search.offer(held, source="sampled-market"),
+        )
     return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
 
@@ -226,17 +239,48 @@ def _begin(instance: Instance, search: Search) -> bool:
 
 
 def _warm(instance: Instance, search: Search) -> None:
-    """Hold the local search's answer before anything longer starts."""
+    """Hold the local search's answer before anything longer starts; on the way, what is sooner found."""
+    _soon(instance, search)
     data = arrays(instance)
-    search.offer(placement(instance, heuristics.best_local(data)), source="local-search")
+    counts = heuristics.greedy(data, seeds(data), tick=search.tick)
+    search.offer(placement(instance, counts), source="marginal")
+    search.offer(placement(instance, improve(data, counts, tick=search.tick)), source="local-search")
+
+
+def _soon(instance: Instance, search: Search) -> None:
+    held = heuristics.soon(instance)
+    assert held is not None
+    search.offer(held, source="fastest-first")
+
+
+@contextmanager
+def _an_answer_when_stopped(instance: Instance, search: Search) -> Iterator[None]:
+    """Hold a quick answer where a limit or Ctrl-C comes before any other."""
+    try:
+        yield
+    except (Stopped, KeyboardInterrupt):
+        if search.solution is None:
+            _soon(instance, search)
+            search.say("stopped before the first market; what is held is the answer of a faster rule")
+        raise
+
+
+def _left(search: Search) -> Callable[[], float | None]:
+    return lambda: search.left.time_s
+
+
+def run_beam(instance: Instance, search: Search) -> TerminationStatus:
+    """The beam search; ``heuristic`` hands it its clock."""
+    function = partial(heuristics.beam, left=_left(search))
+    return heuristic("beam", function, infeasible, heuristics.soon)(instance, search)
 
 
 def _configuration_lp(instance: Instance, search: Search) -> DualsCertificate:
-    return bounds.configuration_lp(instance, tick=search.tick)
+    return bounds.configuration_lp(instance, tick=search.tick, left=_left(search))
 
 
 def _relaxation(instance: Instance, search: Search) -> DualsCertificate:
-    return bounds.relaxation(instance, tick=search.tick)
+    return bounds.relaxation(instance, tick=search.tick, left=_left(search))
 
 
 METHODS = {
@@ -248,17 +292,22 @@ METHODS = {
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip", "cpsat")),
         Method("assignment", "exact", run_assignment, solvers=("highs", "cbc", "scip")),
         Method("minlp", "exact", run_minlp, solvers=("scip",)),
-        Method("beam", "heuristic", heuristic("beam", heuristics.beam, infeasible)),
+        Method("beam", "heuristic", run_beam),
         Method(
             "local-search",
             "heuristic",
-            heuristic("local-search", heuristics.local_search, infeasible),
+            heuristic("local-search", heuristics.local_search, infeasible, heuristics.soon),
             guarantees.MARGINAL,
         ),
-        Method("marginal", "heuristic", heuristic("marginal", heuristics.marginal, infeasible), guarantees.MARGINAL),
+        Method(
+            "marginal",
+            "heuristic",
+            heuristic("marginal", heuristics.marginal, infeasible, heuristics.soon),
+            guarantees.MARGINAL,
+        ),
         Method("market", "heuristic", run_market),
         Method("sampled-market", "heuristic", run_sampled_market, seeded=True),
-        Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible)),
+        Method("equal", "heuristic", heuristic("equal", heuristics.equal, infeasible, heuristics.soon)),
         Method("fastest-first", "heuristic", heuristic("fastest-first", heuristics.fastest_first, infeasible)),
         Method("configuration-lp", "bound", bound_by(_configuration_lp, infeasible)),
         Method("relaxation", "bound", bound_by(_relaxation, infeasible)),

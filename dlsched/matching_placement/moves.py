@@ -16,24 +16,29 @@ def improve(arrays: Arrays, counts: Counts, *, tick: Callable[[], None] | None =
     goes to the idle, or in exchange to the job that the new one came from. That is every move of a worker to another
     job, to or from the idle, and every swap of two workers of two jobs, or of a job and the idle.
 
-    Cost of a step: O(S G^2), and O(G^2) times for each of the one or two jobs that changed.
+    Cost of a step: O(G^2), and O(G) for each of the jobs that hold a type which one of the two changed jobs held or holds.
+    Memory: O((K + S) G). ``tick`` is called before every job and every step; it may raise to stop.
     """
     counts = counts.copy()
     idle = arrays.stock - counts.sum(axis=0)
-    change = np.array([_changes(arrays, job, counts[job]) for job in range(arrays.jobs)])
+    steps = _Steps(arrays)
+    for job in range(arrays.jobs):
+        if tick is not None:
+            tick()
+        steps.put(job, counts[job])
     while True:
         if tick is not None:
             tick()
-        value, job, other, out, into = _best_step(change, idle)
+        value, job, other, out, into = steps.best(idle)
         if not value < -_GAIN * arrays.total(counts):
             return counts
         _step(counts[job], out, into)
         if other >= 0:
             _step(counts[other], into, out)
-            change[other] = _changes(arrays, other, counts[other])
+            steps.put(other, counts[other])
         else:
             _step(idle, into, out)
-        change[job] = _changes(arrays, job, counts[job])
+        steps.put(job, counts[job])
 
 
 def _step(counts: Counts, out: int, into: int) -> None:
@@ -43,43 +48,97 @@ def _step(counts: Counts, out: int, into: int) -> None:
         counts[into] += 1
 
 
-def _changes(arrays: Arrays, job: int, counts: Counts) -> Floats:
-    """Change of the job's time when it gives up type h and gets type g, shape (G + 1, G + 1); the last means none."""
-    kinds = arrays.types
-    unit = np.vstack((np.eye(kinds, dtype=np.int64), np.zeros((1, kinds), dtype=np.int64)))
-    trial = counts - unit[:, None, :] + unit[None, :, :]
-    size = trial.sum(axis=2)
-    able = (trial >= 0).all(axis=2) & ~((trial > 0) & (arrays.rates[job] == 0)).any(axis=2)
-    able &= (size >= arrays.least[job]) & (size <= arrays.most[job])
-    values = np.full(able.shape, np.inf)
-    values[able] = arrays.times(job, trial[able]) - arrays.times(job, counts)
-    return values
+class _Steps:
+    """Change of every job's time when it gives up a type and gets one; type G means none.
 
+    Kept by the type that is given up, for the jobs that hold it only: ``_changes[h]`` has a row for each of ``_jobs[h]``
+    (-1: a row of infinities). ``_least`` and ``_second`` are the two least changes of each pair of types, ``_first_job`` and
+    ``_second_job`` whose they are; all of shape (G + 1, G + 1), the type given up first.
+    """
 
-def _best_step(change: Floats, idle: Counts) -> tuple[float, int, int, int, int]:
-    """Return the best step: its change, the job, the other job (-1: the idle), the type out, the type in."""
-    jobs, kinds = len(change), change.shape[1] - 1
-    alone = change.copy()
-    alone[:, :, :kinds][:, :, idle <= 0] = np.inf
-    place = np.unravel_index(int(np.argmin(alone)), alone.shape)
-    best = float(alone[place]), int(place[0]), -1, int(place[1]), int(place[2])
-    if jobs == 1:
+    def __init__(self, arrays: Arrays) -> None:
+        kinds = arrays.types
+        room = [
+            *np.minimum(arrays.stock + 1, arrays.jobs).tolist(),
+            arrays.jobs,
+        ]  # + 1: a swap puts one job after the other
+        self._arrays = arrays
+        self._changes = [np.full((rows, kinds + 1), np.inf) for rows in room]
+        self._jobs = [np.full(rows, -1, dtype=np.int64) for rows in room]
+        self._held: list[dict[int, int]] = [{} for _ in range(arrays.jobs)]  # of each job, type to row
+        self._free = [list(range(rows))[::-1] for rows in room]
+        shape = (kinds + 1, kinds + 1)
+        self._least, self._second = np.full(shape, np.inf), np.full(shape, np.inf)
+        self._first_job, self._second_job = np.full(shape, -1, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
+        self._stale: set[int] = set()
+
+    def put(self, job: int, counts: Counts) -> None:
+        """Say what a job has now."""
+        outs, changes = _changes(self._arrays, job, counts)
+        held = self._held[job]
+        for out in set(held).difference(outs):
+            row = held.pop(out)
+            self._changes[out][row], self._jobs[out][row] = np.inf, -1
+            self._free[out].append(row)
+            self._stale.add(out)
+        for out, change in zip(outs, changes, strict=True):
+            if out not in held:
+                held[out] = self._free[out].pop()
+                self._jobs[out][held[out]] = job
+            self._changes[out][held[out]] = change
+            self._stale.add(out)
+
+    def best(self, idle: Counts) -> tuple[float, int, int, int, int]:
+        """Return the best step: its change, the job, the other job (-1: the idle), the type out, the type in."""
+        for out in self._stale:
+            self._settle(out)
+        self._stale.clear()
+        kinds = len(idle)
+        alone = self._least.copy()
+        alone[:, :kinds][:, idle <= 0] = np.inf
+        out, into = map(int, np.unravel_index(int(np.argmin(alone)), alone.shape))
+        best = float(alone[out, into]), int(self._first_job[out, into]), -1, out, into
+        same = self._first_job == self._first_job.T
+        apart = np.minimum(self._least + self._second.T, self._second + self._least.T)
+        together = np.where(same, apart, self._least + self._least.T)
+        out, into = map(int, np.unravel_index(int(np.argmin(together)), together.shape))
+        if together[out, into] < best[0]:
+            job, other = int(self._first_job[out, into]), int(self._first_job[into, out])
+            if job == other:
+                if self._least[out, into] + self._second[into, out] <= self._second[out, into] + self._least[into, out]:
+                    other = int(self._second_job[into, out])
+                else:
+                    job = int(self._second_job[out, into])
+            best = float(together[out, into]), job, other, out, into
         return best
-    first = np.argmin(change, axis=0)
-    rest = change.copy()
-    np.put_along_axis(rest, first[None], np.inf, axis=0)
-    second = np.argmin(rest, axis=0)
-    least = np.take_along_axis(change, first[None], axis=0)[0]
-    next_least = np.take_along_axis(rest, second[None], axis=0)[0]
-    same = first == first.T
-    together = np.where(same, np.minimum(least + next_least.T, next_least + least.T), least + least.T)
-    out, into = np.unravel_index(int(np.argmin(together)), together.shape)
-    if together[out, into] < best[0]:
-        job, other = int(first[out, into]), int(first[into, out])
-        if job == other:
-            if least[out, into] + next_least[into, out] <= next_least[out, into] + least[into, out]:
-                other = int(second[into, out])
-            else:
-                job = int(second[out, into])
-        best = float(together[out, into]), job, other, int(out), int(into)
-    return best
+
+    def _settle(self, out: int) -> None:
+        """Find the two least changes among the jobs that may give up one type, for each type that they may get."""
+        changes, jobs = self._changes[out], self._jobs[out]
+        every = np.arange(changes.shape[1])
+        first = np.argmin(changes, axis=0)
+        self._least[out], self._first_job[out] = changes[first, every], jobs[first]
+        if len(changes) > 1:
+            changes[first, every] = np.inf
+            second = np.argmin(changes, axis=0)
+            self._second[out], self._second_job[out] = changes[second, every], jobs[second]
+            changes[first, every] = self._least[out]
+
+
+def _changes(arrays: Arrays, job: int, counts: Counts) -> tuple[list[int], Floats]:
+    """Types that a job may give up (G: none), and the change of its time when it gets each type, or none, instead."""
+    kinds = arrays.types
+    outs = [*np.flatnonzero(counts).tolist(), kinds]
+    base = np.tile(counts, (len(outs), 1))
+    base[np.arange(len(outs) - 1), outs[:-1]] -= 1
+    changed = np.full((len(outs), kinds + 1), np.inf)
+    able = arrays.able(job)
+    changed[:, able] = arrays.times_with_more(job, base)[:, able]
+    some = base.any(axis=1)
+    changed[some, kinds] = arrays.times(job, base[some])
+    size = base.sum(axis=1)[:, None] + np.append(np.ones(kinds, dtype=np.int64), 0)
+    changed[(size < arrays.least[job]) | (size > arrays.most[job])] = np.inf
+    changed -= arrays.times(job, counts)
+    changed[-1, kinds] = np.inf  # nothing out, nothing in
+    changed[np.arange(len(outs) - 1), outs[:-1]] = np.inf
+    return outs, changed

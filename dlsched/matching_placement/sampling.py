@@ -43,7 +43,7 @@ def draws_needed(q: float, delta: float) -> int:
 
 
 DRAWS = draws_needed(0.01, 0.01)
-LARGEST_TABLE = 1_000_000
+LARGEST_TABLE = 250_000
 """Jobs times workers, beyond which the table for uniform draws would need too much memory: all draws are guided."""
 
 LAWS: tuple[Law, ...] = (lambda data, generator, table: draw_category(data, generator, table=table), draw_guided)
@@ -57,6 +57,7 @@ def sample_counts(
     generator: np.random.Generator,
     tick: Callable[[], None],
     found: Callable[[Counts], object],
+    within: Callable[[], None] | None = None,
     laws: Sequence[Law] = LAWS,
     polish: bool = False,
 ) -> None:
@@ -68,6 +69,8 @@ def sample_counts(
         How many; where there are no more categories than that, all are taken instead, each once.
     tick
         Called before every draw; what it raises ends the search.
+    within
+        Called often within a market and the improvement at the end; it may raise too.
     found
         Called with every placement, shape (S, G), that is better by the true objective than those before. The smallest
         sizes are placed before the first draw, so it is called on every feasible instance.
@@ -89,7 +92,7 @@ def sample_counts(
         if sizes in seen:
             continue
         seen.add(sizes)
-        outcome = market_placement(data, sizes)
+        outcome = market_placement(data, sizes, tick=within)
         if outcome is None:
             continue
         total = data.total(outcome[0])
@@ -97,7 +100,7 @@ def sample_counts(
             best, least = outcome[0], total
             found(best)
     if polish and best is not None:
-        better = improve(data, best, tick=tick)
+        better = improve(data, best, tick=within)
         if data.total(better) < least:
             found(better)
 
@@ -128,6 +131,7 @@ def sample_markets(
     generator: np.random.Generator,
     tick: Callable[[], None],
     found: Callable[[Placement], object],
+    within: Callable[[], None] | None = None,
 ) -> None:
     """``sample_counts`` of a feasible instance, of which ``found`` is called with placements."""
     sample_counts(
@@ -135,6 +139,7 @@ def sample_markets(
         draws=draws,
         generator=generator,
         tick=tick,
+        within=within,
         found=lambda counts: found(placement(instance, counts)),
     )
 

@@ -19,13 +19,26 @@ def state_bytes(arrays: Arrays) -> int:
     return 8 * state_count(arrays) * (arrays.jobs + 1)
 
 
-def additions(arrays: Arrays) -> int:
-    """Bound on the additions that ``solve_by_states`` makes."""
-    return state_count(arrays) * sum(count_configurations(arrays, job) for job in range(arrays.jobs))
+def additions(arrays: Arrays, *, most: int | None = None) -> int:
+    """Bound on the additions that ``solve_by_states`` makes; where it is above ``most``, maybe only a number above that."""
+    states, ways = state_count(arrays), arrays.jobs  # every job that can be served has a configuration
+    if most is not None and states * ways > most:
+        return states * ways
+    ways = 0
+    for job in range(arrays.jobs):
+        ways += count_configurations(arrays, job)
+        if most is not None and states * ways > most:
+            break
+    return states * ways
 
 
-def solve_by_states(arrays: Arrays, *, step: Callable[[], None]) -> Counts | None:
-    """Return optimal counts, shape (S, G), or None when no placement exists; ``step`` is called before every job."""
+def solve_by_states(
+    arrays: Arrays, *, step: Callable[[], None], tick: Callable[[], None] | None = None
+) -> Counts | None:
+    """Return optimal counts, shape (S, G), or None when no placement exists.
+
+    ``step`` is called before every job, ``tick`` before every configuration; both may raise to stop.
+    """
     shape = tuple(int(stock) + 1 for stock in arrays.stock)
     least = np.full(shape, np.inf)
     least[(0,) * arrays.types] = 0.0
@@ -37,6 +50,8 @@ def solve_by_states(arrays: Arrays, *, step: Callable[[], None]) -> Counts | Non
         times = arrays.times(job, counts)
         following = np.full(shape, np.inf)
         for row, time in zip(counts.tolist(), times.tolist(), strict=True):
+            if tick is not None:
+                tick()
             target = following[tuple(slice(count, None) for count in row)]
             source = least[tuple(slice(None, size - count) for size, count in zip(shape, row, strict=True))]
             np.minimum(target, source + time, out=target)

@@ -14,7 +14,7 @@ from dlsched.core.errors import UsageError
 from dlsched.testing.brute_force_async import exact_throughput
 from dlsched.testing.strategies_async import async_sgd_instances
 
-SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
 
 
 def job(name, **fields):

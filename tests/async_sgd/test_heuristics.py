@@ -25,7 +25,7 @@ from dlsched.core.gap import meets
 from dlsched.testing.brute_force_async import brute_force_async, exact_throughput
 from dlsched.testing.strategies_async import async_sgd_instances
 
-SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
 
 
 def job(name, **fields):
@@ -83,7 +83,7 @@ def test_many_blocks_and_a_price_that_rises_lose_nothing():
 
 def test_marginal_knapsack_and_program_agree_on_a_sample():
     """A sample of the long campaign below."""
-    agree(range(20))
+    agree(range(6))
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dlsched.async_sgd import Job, Range, batches_per_s, refine, two_nodes
 from dlsched.core.errors import UsageError
 
-SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 
 
 def profile(steps, **fields):

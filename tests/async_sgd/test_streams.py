@@ -18,7 +18,7 @@ from dlsched.elastic_stream.policies import ORDERS
 from dlsched.testing.brute_force_async import exact_throughput
 from dlsched.testing.strategies_async import async_sgd_instances
 
-SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=30, derandomize=True, deadline=None, database=None)
 LINEAR = {"parameter_bytes": 0.0, "bandwidth_bytes_per_s": 1.0, "compute_s": 1.0}
 LINKS = {"parameter_bytes": 1.0, "bandwidth_bytes_per_s": 1.0, "compute_s": 1.0}
 SEARCH = ((0.05, 0.5), (0.25, 0.3))

@@ -15,7 +15,7 @@ from dlsched.core.errors import UsageError
 from dlsched.testing.brute_force_async import convolution, exact_throughput
 from dlsched.testing.strategies_async import async_sgd_instances, networks
 
-SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 DESIGN = Network(0.25, ((0.08, 2), (0.01, 1)))
 ONE = {"id": "a", "epochs": 1, "dataset_examples": 1, "batch_examples": 1}
 ROUNDING = 24  # units in the last place of X; 13 is the most that was met, with 1024 customers

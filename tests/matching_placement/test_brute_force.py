@@ -21,7 +21,7 @@ def profile(examples):
     return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
-@profile(100)
+@profile(50)
 @given(matching_placement_instances(max_workers=4))
 def test_brute_force_by_types_is_brute_force_by_workers(instance):
     """Every worker to every job or none, each checked: the same optimum, to the last bit."""
@@ -36,7 +36,7 @@ def test_brute_force_by_types_is_brute_force_by_workers(instance):
     assert (min(values) if values else None) == (found and found[0])
 
 
-@profile(150)
+@profile(60)
 @given(matching_placement_instances())
 def test_infeasible_is_what_brute_force_cannot_place(instance):
     """Hall's condition and the search agree."""
@@ -65,7 +65,7 @@ def test_brute_force_refuses_what_is_too_large():
                 brute_force_placement(instance)
 
 
-@profile(120)
+@profile(50)
 @given(matching_placement_instances(feasible=True))
 def test_configurations_are_all_count_vectors_that_are_allowed(instance):
     """In lexicographic order, as many as are counted; each with the checker's time."""

@@ -120,13 +120,13 @@ def agreed(instance, outcome, decode, optimum, unit):
 
 
 def test_a_sample_of_the_campaign():
-    """Thirty-five instances."""
+    """Fourteen instances."""
     seen = Counter()
-    for seed in range(35):
+    for seed in range(14):
         agree(seed, seen)
-    assert seen["programs"] >= 20
-    assert seen["minlp"] >= 8
-    assert 1 <= seen["infeasible"] <= 12
+    assert seen["programs"] >= 8
+    assert seen["minlp"] >= 3
+    assert 1 <= seen["infeasible"] <= 5
 
 
 @pytest.mark.long

@@ -42,7 +42,7 @@ def test_the_relaxed_value_by_hand():
     assert float(relaxed_value(instance, instance.jobs[0], {"V": 1.0}, 3.0)) == pytest.approx(22 / 3, rel=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_least_values_against_all_configurations(seed):
     """The verifier's minimum is that of the list, whatever the prices."""
     rng = np.random.default_rng(seed)
@@ -59,7 +59,7 @@ def test_least_values_against_all_configurations(seed):
         )
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_any_prices_prove_a_bound(seed):
     """Good or bad multipliers of either program: what they prove is no more than the optimum."""
     rng = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ SHAPES = [(2, 6, 4), (3, 4, 4), (4, 2, 3), (9, 1, 3), (1, 12, 5)]
 
 @pytest.mark.parametrize("exchange", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_dp_and_columns_agree(seed, shape, exchange):
     """Two algorithms with nothing in common but the table of times; the certificate's bound is below both."""
     types, each, jobs = shape
@@ -198,11 +198,11 @@ def test_numbers_without_room_in_double_precision_are_refused(place, change, wor
 
 
 def test_many_workers_of_one_type():
-    """Rates summed a hundred thousand times: the pricing still finds its own guess."""
+    """Rates summed thousands of times: the pricing still finds its own guess."""
     data = draw(1, types=1, each=1, jobs=1).as_data()
     del data["format"]
     worker = data["workers"][0]
-    data["workers"] = [worker | {"id": f"w{place}"} for place in range(20_000)]
+    data["workers"] = [worker | {"id": f"w{place}"} for place in range(4_000)]
     data["jobs"][0]["samples_per_s"] = {worker["type"]: 0.1}
     result = dlsched.solve(matching_placement.Instance(**data), method="columns")
     assert result.status is TerminationStatus.OPTIMAL
@@ -221,7 +221,7 @@ def test_labels_are_compared_in_as_many_words_as_they_need():
 def test_a_proven_optimum_stays_optimal_without_a_certificate(monkeypatch):
     """The dynamic program has proven it; that HiGHS fails on the certificate is said, and takes nothing away."""
 
-    def fails(instance):
+    def fails(instance, **clock):
         raise dlsched.SolverError("numbers too far apart")
 
     monkeypatch.setattr("dlsched.matching_placement.bounds.configuration_lp", fails)

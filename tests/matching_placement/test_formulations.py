@@ -57,8 +57,8 @@ def agree(instance, decode, outcome, unit_s=1.0):
     assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
     placement = decode(outcome.values)
     assert check(instance, placement) == []
-    assert objective(instance, placement) == pytest.approx(found[0], rel=1e-9, abs=1e-6)
-    assert outcome.bound * unit_s <= found[0] + 1e-6 * max(1.0, found[0])
+    assert objective(instance, placement) == pytest.approx(found[0], rel=1e-6)
+    assert outcome.bound * unit_s <= found[0] * (1 + 1e-6)
 
 
 def test_milp_rows_and_columns_by_name():
@@ -90,7 +90,7 @@ def test_many_types_make_numbers_for_names():
 def test_too_many_columns_are_refused():
     """Six types of ten workers: 11**6 - 1 configurations of one job."""
     instance = made({"id": "j", "samples_per_s": dict.fromkeys("abcdef", 1.0)}, types="abcdef" * 10)
-    with pytest.raises(UsageError, match=r"1771560 columns, .* allowed: up to 200000"):
+    with pytest.raises(UsageError, match=r"1771560 columns or more, .* allowed: up to 200000"):
         build_milp(instance)
     one = [np.array([[1, 0, 0, 0, 0, 0]])]
     assert [v.name for v in build_milp(instance, columns=one)[0].variables()] == ["x_j_1_0_0_0_0_0"]
@@ -125,11 +125,11 @@ def test_minlp_components_by_name():
     sizes = {rule: len(model.component(rule)) for rule in ("one_job", "served", "batch", "rate", "order")}
     assert sizes == {"one_job": 3, "served": 2, "batch": 2, "rate": 2, "order": 1}
     assert {len(model.component(rule)) for rule in ("split", "slowest")} == {4}
-    assert (len(model.bandwidth), set(model.r)) == (3, {0})
+    assert (len(model.bandwidth), set(model.e)) == (1, {0})  # one of three workers is slower than others
     assert unit_s == (10 * 12 / 8 + 10 * 12 / 6) / 2
 
 
-@pytest.mark.parametrize(("solver", "examples"), [("highs", 200), ("cbc", 60), ("scip", 60), ("cpsat", 60)])
+@pytest.mark.parametrize(("solver", "examples"), [("highs", 60), ("cbc", 20), ("scip", 20), ("cpsat", 20)])
 def test_milp_optimum_is_brute_forces(solver, examples):
     """Every solver finds the optimum over configurations, or infeasible where there is none."""
 
@@ -142,7 +142,7 @@ def test_milp_optimum_is_brute_forces(solver, examples):
     agrees()
 
 
-@pytest.mark.parametrize(("solver", "examples"), [("highs", 100), ("cbc", 40), ("scip", 60)])
+@pytest.mark.parametrize(("solver", "examples"), [("highs", 30), ("cbc", 15), ("scip", 20)])
 def test_assignment_optimum_is_brute_forces(solver, examples):
     """The model worker by worker too."""
 
@@ -155,7 +155,7 @@ def test_assignment_optimum_is_brute_forces(solver, examples):
     agrees()
 
 
-@profile(40)
+@profile(12)
 @given(matching_placement_instances(max_workers=5))
 def test_minlp_optimum_is_brute_forces(instance):
     """SCIP proves the optimum of the program as the paper writes it."""
@@ -163,7 +163,7 @@ def test_minlp_optimum_is_brute_forces(instance):
     agree(instance, decode, solve_minlp(model, isolated=False), unit_s)
 
 
-@profile(60)
+@profile(30)
 @given(matching_placement_instances())
 def test_dominated_configurations_can_be_left_out(instance):
     """Exactly those that another one beats by trying all pairs; the optimum stays."""
@@ -183,7 +183,7 @@ def test_dominated_configurations_can_be_left_out(instance):
     agree(instance, decode, solve_milp(problem, isolated=False))
 
 
-@profile(60)
+@profile(30)
 @given(matching_placement_instances(feasible=True))
 def test_the_optimum_is_a_point_of_the_model_and_the_relaxation_a_bound(instance):
     """The brute-force answer fulfils every row at its mean time; the linear relaxation's value is no more."""
@@ -212,7 +212,7 @@ def test_the_optimum_is_a_point_of_the_model_and_the_relaxation_a_bound(instance
     assert linprog(model.costs, **rows, bounds=(0, 1)).fun <= value * (1 + 1e-9)
 
 
-@profile(60)
+@profile(30)
 @given(matching_placement_instances(max_workers=5, feasible=True))
 def test_minlp_evaluates_to_the_checkers_objective(instance):
     """At the brute-force answer the Pyomo objective is the checker's, in units of ``unit_s``."""
@@ -224,9 +224,10 @@ def test_minlp_evaluates_to_the_checkers_objective(instance):
         fastest = np.sort([job.samples_per_s.get(worker.type, 0.0) for worker in instance.workers])[::-1]
         model.l[i] = fastest[: held.most[i]].sum() / sum(job.samples_per_s[worker.type] for worker in workers)
         model.n[i] = len(workers)
-        if i in model.r:
-            slowest = min(worker.bandwidth_bytes_per_s for worker in workers)
-            model.r[i] = slowest / max(worker.bandwidth_bytes_per_s for worker in instance.workers)
+        if i in model.e:
+            able = [worker for worker in instance.workers if worker.type in job.samples_per_s]
+            slowest, here = (min(worker.bandwidth_bytes_per_s for worker in each) for each in (able, workers))
+            model.e[i] = slowest / here
     assert pyo.value(model.mean_time) * unit_s == pytest.approx(value, rel=1e-9)
 
 

@@ -63,8 +63,8 @@ def test_draws_needed_miss_the_best_part_seldom_enough():
 
 
 def test_within_the_published_distance_of_the_optimum():
-    """Mean over 24 instances within 2.04 %, the paper's figure; nothing is better than the optimum."""
-    ratios = [ratio(instance, sampled_market(instance)) for instance in map(drawn, range(24))]
+    """Mean over 8 instances within 2.04 %, the paper's figure; nothing is better than the optimum."""
+    ratios = [ratio(instance, sampled_market(instance)) for instance in map(drawn, range(8))]
     assert min(ratios) >= 1 - 1e-12
     assert np.mean(ratios) < 1.0204
 
@@ -124,7 +124,9 @@ def test_categories_that_repeat_are_placed_once(monkeypatch):
     """A law that always draws the same: one market for it and one for the smallest sizes, but every draw ticks."""
     asked, ticks = [], []
     placed = sampling.market_placement
-    monkeypatch.setattr(sampling, "market_placement", lambda data, sizes: asked.append(sizes) or placed(data, sizes))
+    monkeypatch.setattr(
+        sampling, "market_placement", lambda data, sizes, **clock: asked.append(sizes) or placed(data, sizes)
+    )
     data = arrays(drawn(0, 6, 14))
     same = (2,) * 6
     sample_counts(

@@ -10,9 +10,13 @@ from dlsched.algorithms import choice_program
 from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
+from dlsched.core.errors import UsageError
 
 if TYPE_CHECKING:
     import pulp
+
+LARGEST = 200_000
+"""Columns; a model of so many takes PuLP some seconds and some hundred megabytes."""
 
 Decode = Callable[[Mapping[str, float]], Allocation]
 
@@ -25,14 +29,18 @@ def build_milp(instance: Instance, *, tick: Callable[[], None] | None = None) ->
     instance
         Any valid instance.
     tick
-        Called before every job; it may raise to stop.
+        Called now and then; it may raise to stop.
 
     Raises
     ------
     UsageError
-        More pairs than ``levels.LARGEST_TABLE``.
+        More pairs than ``LARGEST``.
     """
     table = cost_table(instance, tick=tick)
+    if table.pairs > LARGEST:
+        raise UsageError(
+            f"the model has {table.pairs} columns, pairs of job and count, allowed: up to {LARGEST}; use exact"
+        )
     ids = [job.id for job in instance.jobs]
     problem, decode = choice_program.build_choice_program("async_sgd", table, ids, instance.nodes, tick=tick)
     return problem, lambda values: Allocation(decode(values))

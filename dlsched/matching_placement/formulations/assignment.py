@@ -26,6 +26,10 @@ slowest, is enough. *Valid* (``fastest``): with z_inb = 1 job i has n workers, a
 R_inb, and l_i >= Pi_i / R_i (theorem A). A z_inb with fewer than n such workers could not be 1 and is left out.
 *Valid* (``order``): workers of one type may change places, so they may stand in order of their jobs, the idle ones last.
 ``l`` is at most R_i* / min rho: with the best split Pi_i / R_i <= Pi_i / min rho.
+
+*A known placement* of ``most_s`` seconds in all bounds every job's seconds: ``l`` and the z are bounded so, ``l`` counts
+``units`` of at least a millionth of them in place of least times, and a worker is left out of a job with min_i = 1 where it
+trains less than ``USELESS`` of the batch in that time (without it the others take longer by no more than that part).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,8 +38,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.matching_placement.arrays import Counts, Floats, arrays
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 
@@ -44,15 +49,41 @@ if TYPE_CHECKING:
 
 Decode = Callable[[Mapping[str, float]], Placement]
 
+LARGEST = 1_000_000
+"""Coefficients; a model of so many takes PuLP some hundred megabytes."""
+USELESS = 2.0**-40
+STEEPEST = 2.0**20
+"""Coefficient of ``slowest`` from which on the row is divided by it: pi_ik <= l_i / ratio."""
+UNITS = 2.0**20
+"""How many units of ``l`` there are at most, where a placement is known."""
+NOTHING = 2.0**-10
+"""Units of ``l`` that are left out of rows: where any are so few, one is a millionth of ``most_s``."""
 
-def build_assignment(instance: Instance, *, tick: Callable[[], None] | None = None) -> tuple["pulp.LpProblem", Decode]:
+
+def build_assignment(
+    instance: Instance, *, most_s: float = np.inf, tick: Callable[[], None] | None = None
+) -> tuple["pulp.LpProblem", Decode]:
     """Build the model and the function that reads a placement from values of its variables.
 
-    ``tick`` is called before every job; it may raise to stop.
+    Parameters
+    ----------
+    instance
+        Any valid instance.
+    most_s
+        Seconds of all jobs of a placement that is known; only placements that take no longer need be points of the model.
+    tick
+        Called for every worker of every job; it may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        More than ``LARGEST`` coefficients.
     """
     import pulp
 
     held = arrays(instance)
+    if (size := _coefficients(held)) > LARGEST:
+        raise UsageError(f"the model has about {size:.2g} coefficients, allowed: up to {LARGEST}; use exact")
     column = {kind: place for place, kind in enumerate(instance.types)}
     kinds = [column[worker.type] for worker in instance.workers]
     bandwidths, levels = np.unique(held.bandwidth[kinds], return_inverse=True)
@@ -68,29 +99,39 @@ def build_assignment(instance: Instance, *, tick: Callable[[], None] | None = No
         problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
 
     for place, job in enumerate(jobs):
-        if tick is not None:
-            tick()
         rates = held.rates[place, kinds]
-        able = np.flatnonzero(rates).tolist()
         best = float(np.sort(rates)[::-1][: held.most[place]].sum()) or 1.0
-        slowest = pulp.LpVariable(f"l_{job}", 1, best / min((float(rates[k]) for k in able), default=1.0))
+        unit, least, longest = units(float(held.work[place]), best, most_s)
+        if held.least[place] == 1:
+            rates = np.where(rates < USELESS * best * (least / longest), 0.0, rates)
+        able = np.flatnonzero(rates).tolist()
+        longest = min(
+            longest, 2 * least * best / min((float(rates[k]) for k in able), default=best)
+        )  # 2: room for solvers
+        slowest = pulp.LpVariable(f"l_{job}", least if least > NOTHING else 0.0, longest)
         rings = _rings(rates, levels, int(held.least[place]), int(held.most[place]), sends=held.traffic[place] > 0)
+        sent = {(n, level): float(held.traffic[place] * ((n - 1) / n) / bandwidths[level]) for n, level in rings}
+        rings = {ring: r for ring, r in rings.items() if sent[ring] <= most_s and least * best / r <= 2 * longest}
         z = {ring: pulp.LpVariable(f"z_{job}_{ring[0]}_{ring[1]}", 0, 1, pulp.LpInteger) for ring in rings}
         x = {k: pulp.LpVariable(f"x_{workers[k]}_{job}", 0, 1, pulp.LpInteger) for k in able}
         pi = {k: pulp.LpVariable(f"pi_{workers[k]}_{job}", 0, 1) for k in able}
-        objective.append((slowest, float(held.work[place]) / best / held.jobs))
-        for (n, level), chosen in z.items():
-            objective.append((chosen, float(held.traffic[place] * ((n - 1) / n) / bandwidths[level]) / held.jobs))
+        objective.append((slowest, unit / held.jobs))
+        objective += [(chosen, sent[ring] / held.jobs) for ring, chosen in z.items()]
         add(f"size_{job}", [(chosen, 1) for chosen in z.values()], pulp.LpConstraintEQ, 1)
         sizes = [(chosen, -n) for (n, _), chosen in z.items()]
         add(f"served_{job}", [*((x[k], 1) for k in able), *sizes], pulp.LpConstraintEQ, 0)
         add(f"batch_{job}", [(pi[k], 1) for k in able], pulp.LpConstraintEQ, 1)
-        fastest = [(z[ring], -best / rate) for ring, rate in rings.items()]
+        fastest = [(z[ring], -least * best / rate) for ring, rate in rings.items() if least * best / rate > NOTHING]
         add(f"fastest_{job}", [(slowest, 1), *fastest], pulp.LpConstraintGE, 0)
         for k in able:
+            if tick is not None:
+                tick()
             pair = f"{workers[k]}_{job}"
             add(f"split_{pair}", [(pi[k], 1), (x[k], -1)], pulp.LpConstraintLE, 0)
-            add(f"slowest_{pair}", [(pi[k], best / float(rates[k])), (slowest, -1)], pulp.LpConstraintLE, 0)
+            ratio = least * best / float(rates[k])
+            part = 1.0 if ratio <= STEEPEST else 1 / ratio
+            if ratio > NOTHING:
+                add(f"slowest_{pair}", [(pi[k], ratio * part), (slowest, -part)], pulp.LpConstraintLE, 0)
             slow = [(chosen, -1) for (_, level), chosen in z.items() if level <= levels[k]]
             add(f"bandwidth_{pair}", [(x[k], 1), *slow], pulp.LpConstraintLE, 0)
             serves[x[k].name] = place, k
@@ -112,6 +153,24 @@ def build_assignment(instance: Instance, *, tick: Callable[[], None] | None = No
         return Placement(found)
 
     return problem, decode
+
+
+def units(work: float, best: float, most_s: float) -> tuple[float, float, float]:
+    """Seconds that ``l`` of a job counts as one, and the least and the largest ``l``: at most ``UNITS`` is the latter.
+
+    One is the job's least time, unless a placement is known in all of whose ``most_s`` seconds that is next to nothing.
+    """
+    if most_s == np.inf:
+        return work / best, 1.0, np.inf
+    unit = max(work / best, most_s / UNITS)
+    return unit, work / best / unit, max(1.0, most_s / unit)
+
+
+def _coefficients(held: Arrays) -> float:
+    """About how many the rows have: ``bandwidth`` has every z for every worker of a job, ``order`` all jobs before."""
+    usable = (held.rates > 0) @ held.stock
+    rings = held.most * len(np.unique(held.bandwidth))
+    return float((usable * (8.0 + rings / 2)).sum()) + float(usable.max(initial=0)) * held.jobs**2
 
 
 def _rings(rates: Floats, levels: Counts, least: int, most: int, *, sends: bool) -> dict[tuple[int, int], float]:

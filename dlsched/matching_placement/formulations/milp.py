@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LARGEST = 200_000
 """Columns; a model of so many takes PuLP some seconds."""
+LARGEST_CELLS = 4_000_000
+"""Columns times types: counts that the columns hold."""
 SPELT = 8
 """Types up to which a column's name spells its counts."""
 
@@ -43,6 +45,7 @@ def build_milp(
     *,
     columns: Sequence[Counts] | None = None,
     drop_dominated: bool = False,
+    most_s: float = np.inf,
     tick: Callable[[], None] | None = None,
 ) -> tuple["pulp.LpProblem", Decode]:
     """Build the model and the function that reads a placement from values of its variables.
@@ -55,31 +58,39 @@ def build_milp(
         Configurations of every job, arrays of shape (N_i, G) without repetition; None: all there are.
     drop_dominated
         Leave out configurations that are no faster than another one with no more workers of any type; the optimum stays.
+    most_s
+        Leave out configurations that take longer: with all the seconds of a placement that is known, none that is better is
+        lost, and vast costs do not drown the others.
     tick
-        Called before every job; it may raise to stop.
+        Called often; it may raise to stop.
 
     Raises
     ------
     UsageError
-        More than ``LARGEST`` columns.
+        More than ``LARGEST`` columns, or ``LARGEST_CELLS`` counts in them.
     """
     import pulp
 
     held = arrays(instance)
-    sizes = (
-        [count_configurations(held, job) for job in range(held.jobs)] if columns is None else list(map(len, columns))
-    )
-    if sum(sizes) > LARGEST:
-        raise UsageError(f"the model has {sum(sizes)} columns, a job's worker counts by type, allowed: up to {LARGEST}")
+    sizes = [0] * held.jobs
+    allowed = min(LARGEST, LARGEST_CELLS // held.types)
+    for job in range(held.jobs):
+        if tick is not None:
+            tick()
+        sizes[job] = count_configurations(held, job) if columns is None else len(columns[job])
+        if sum(sizes) > allowed:
+            raise UsageError(
+                f"the model has {sum(sizes)} columns or more, a job's worker counts by type, allowed: up to {allowed}"
+            )
     labels = plain_labels([job.id for job in instance.jobs], "j")
     chosen: dict[str, tuple[int, list[int]]] = {}
     objective, choices = [], []
     stock: list[list[tuple[pulp.LpVariable, int]]] = [[] for _ in instance.types]
     for job, (label, size) in enumerate(zip(labels, sizes, strict=True)):
-        if tick is not None:
-            tick()
         choice = []
-        for row, time in zip(*_timed(held, job, columns, size, drop_dominated), strict=True):
+        for row, time in zip(*_timed(held, job, columns, size, drop_dominated, most_s), strict=True):
+            if tick is not None:
+                tick()
             variable = pulp.LpVariable(_name(held, label, row), 0, 1, pulp.LpInteger)
             chosen[variable.name] = job, row
             objective.append((variable, time / held.jobs))
@@ -135,7 +146,7 @@ def undominated(counts: Counts, times: Floats) -> Counts:
 
 
 def _timed(
-    held: Arrays, job: int, columns: Sequence[Counts] | None, size: int, drop_dominated: bool
+    held: Arrays, job: int, columns: Sequence[Counts] | None, size: int, drop_dominated: bool, most_s: float
 ) -> tuple[list[list[int]], list[float]]:
     """Configurations of a job and their seconds."""
     if not size:
@@ -145,6 +156,8 @@ def _timed(
     if drop_dominated:
         kept = undominated(counts, times)
         counts, times = counts[kept], times[kept]
+    soon = times <= most_s
+    counts, times = counts[soon], times[soon]
     return counts.tolist(), times.tolist()
 
 

@@ -7,23 +7,29 @@ name                    mathematics
 ``pi[i,k]``             pi_ik / Pi_i, the worker's part of the batch, in [0, 1]
 ``l[i]``                l_i R_i* / Pi_i, the slowest worker's time, at least 1; R_i*: the largest rate i can have
 ``n[i]``                n_i, in [min_i, max_i]
-``r[i]``                r_i / max_k r_k, what the ring carries; only for jobs that may exchange something
-objective               minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + 2 (n_i - 1) D_i / (n_i r_i)), in units of ``unit_s``
+``e[i]``                e_i = min_k r_k / r_i, how slowly the ring carries; only for jobs that may exchange something
+objective               minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + 2 D_i (1 - 1 / n_i) e_i / min_k r_k), in units of ``unit_s``
 ``one_job``             sum_i x_ik <= 1
 ``served``              n_i = sum_k x_ik
 ``batch``               sum_k pi_ik = 1
 ``split``               pi_ik <= x_ik
 ``slowest``             R_i* / rho_ik pi_ik <= l_i
-``bandwidth``           r_i <= r_k + (max r - r_k) (1 - x_ik), max r over the workers that can serve i
+``bandwidth``           e_i >= min_k r_k / r_k x_ik, over the workers that can serve i
 ``rate``                l_i sum_k rho_ik / R_i* x_ik >= 1
 ``order``               sum_{j<=i} x_jm <= sum_{j<=i} x_jk for workers k, then m, of one type, next to each other
 ======================  =============================================================================================
 
-*Valid*: ``rate`` is theorem A, l_i >= Pi_i / R_i. ``order``: workers of one type may change places, so they may stand in
-order of the jobs that they serve, the idle ones last. Both help SCIP only.
+*Valid*: ``rate`` is theorem A, l_i >= Pi_i / R_i, with quotients of at least 2^-20, which SCIP does not take for 0.
+``order``: workers of one type may change places, so they may stand in order of the jobs that they serve, the idle ones last.
+Both help SCIP only.
 
 Source: Liu, Wang, Huang, Pan (TPDS 2024). Only the abstract was available; the program is our reconstruction. Parts of the
 batch, multiples of least times and ``unit_s`` keep SCIP's absolute tolerances meaningful: the optimum is at least 1.
+
+*A known placement* of ``most_s`` seconds in all bounds every job's seconds: ``l`` is bounded so, and counts ``units`` as in
+``assignment``; a worker counts with at least the bandwidth at which a ring of two alone takes that long; one is left out of a
+job with min_i = 1 where it trains less than ``USELESS`` of the batch in that time (without it the others take longer by no
+more than that part); and so are rows that say less than ``NOTHING``, and rings that take less than ``_NOTHING`` of ``most_s``.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,65 +37,102 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays
+from dlsched.matching_placement.formulations.assignment import NOTHING, STEEPEST, USELESS, units
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 
 Decode = Callable[[Mapping[str, float]], Placement]
 
 
-def build_minlp(instance: Instance, *, tick: Callable[[], None] | None = None) -> tuple[Any, Decode, float]:
+_LARGEST = 2.0**10  # of the objective
+_NOTHING = 2.0**-30
+LARGEST = 200_000
+"""Terms of the rows; a model of so many takes Pyomo some seconds and some hundred megabytes."""
+
+
+def build_minlp(
+    instance: Instance, *, most_s: float = np.inf, tick: Callable[[], None] | None = None
+) -> tuple[Any, Decode, float]:
     """Build the Pyomo model, its decoder, and the number of seconds that its objective counts as one.
 
-    ``unit_s`` is the mean time of jobs that each have the fastest workers to themselves and exchange nothing. ``tick`` is
-    called before every job; it may raise to stop.
+    ``unit_s`` is the mean time of jobs that each have the fastest workers to themselves and exchange nothing. ``most_s``:
+    seconds of all jobs of a placement that is known; only placements that take no longer need be points of the model.
+    ``tick`` is called for every worker of every job; it may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        More than ``LARGEST`` terms.
     """
     import pyomo.environ as pyo
 
     held = arrays(instance)
+    usable = (held.rates > 0) @ held.stock
+    if (size := 8.0 * float(usable.sum()) + float(usable.max(initial=0)) * held.jobs**2) > LARGEST:
+        raise UsageError(f"the model has about {size:.2g} terms, allowed: up to {LARGEST}; use exact")
     column = {kind: place for place, kind in enumerate(instance.types)}
     kinds = [column[worker.type] for worker in instance.workers]
-    rates, bandwidth = held.rates[:, kinds], held.bandwidth[kinds] / held.bandwidth.max()
+    rates, bandwidth = held.rates[:, kinds], held.bandwidth[kinds]
     best = [float(np.sort(row)[::-1][:most].sum()) or 1.0 for row, most in zip(rates, held.most.tolist(), strict=True)]
-    least_s = held.work / best / held.jobs
-    unit_s = float(least_s.sum())
+    each_s, least, longest = np.array([units(*job, most_s) for job in zip(held.work, best, strict=True)]).T
+    unit_s = float((held.work / best).sum()) / held.jobs
+    if most_s < np.inf:
+        unit_s = max(unit_s, most_s / held.jobs / _LARGEST)
+    useless = rates < (USELESS * np.array(best) * (least / longest))[:, None]
+    rates = np.where(useless & (held.least == 1)[:, None], 0.0, rates)
     pairs = [(int(i), int(k)) for i, k in np.argwhere(rates > 0)]
     able = [[k for j, k in pairs if j == i] for i in range(held.jobs)]
-    rings = np.flatnonzero((held.traffic > 0) & (held.most > 1)).tolist()
+    slowest = np.min(np.where(rates > 0, bandwidth, np.inf), axis=1)
+    ring_s = np.minimum(held.traffic / slowest, 2 * most_s)
+    sends = ring_s > (_NOTHING * most_s if most_s < np.inf else 0.0)
+    rings = np.flatnonzero(sends & (held.most > 1)).tolist()
 
     model = pyo.ConcreteModel("matching_placement")
     model.x = pyo.Var(pairs, domain=pyo.Binary)
     model.pi = pyo.Var(pairs, bounds=(0, 1))
-    model.l = pyo.Var(range(held.jobs), bounds=(1, None))
+    model.l = pyo.Var(range(held.jobs), bounds=(0, None))
     model.n = pyo.Var(range(held.jobs), domain=pyo.Integers)
-    model.r = pyo.Var(rings)
+    model.e = pyo.Var(rings, bounds=(0, 1))
     for rows in ("one_job", "served", "batch", "split", "slowest", "bandwidth", "rate", "order"):
         model.add_component(rows, pyo.ConstraintList())
     terms = []
     for i, served in enumerate(able):
-        if tick is not None:
-            tick()
-        model.l[i].setub(best[i] / min((float(rates[i, k]) for k in served), default=best[i]))
+        slow = least[i] * best[i] / min((float(rates[i, k]) for k in served), default=best[i])
+        model.l[i].setlb(float(least[i]) if least[i] > NOTHING else 0.0)
+        model.l[i].setub(
+            2 * float(min(longest[i], slow))
+        )  # room: SCIP loses itself in bounds nearer than its tolerances
         model.n[i].setlb(int(held.least[i]))
         model.n[i].setub(int(max(held.least[i], held.most[i])))
         model.served.add(model.n[i] == pyo.quicksum(model.x[i, k] for k in served))
         if served:
             model.batch.add(pyo.quicksum(model.pi[i, k] for k in served) == 1)
-            rate = pyo.quicksum(float(rates[i, k]) / best[i] * model.x[i, k] for k in served)
-            model.rate.add(model.l[i] * rate >= 1)
+            rate = pyo.quicksum(max(float(rates[i, k]) / best[i], 1 / STEEPEST) * model.x[i, k] for k in served)
+            if least[i] > NOTHING:
+                model.rate.add(model.l[i] * rate >= float(least[i]))
         for k in served:
+            if tick is not None:
+                tick()
             model.split.add(model.pi[i, k] <= model.x[i, k])
-            model.slowest.add(best[i] / float(rates[i, k]) * model.pi[i, k] <= model.l[i])
-        terms.append(float(least_s[i]) / unit_s * model.l[i])
+            ratio = float(least[i]) * best[i] / float(rates[i, k])
+            part = 1.0 if ratio <= STEEPEST else 1 / ratio
+            if ratio <= NOTHING:
+                continue
+            model.slowest.add(ratio * part * model.pi[i, k] <= part * model.l[i])
+        terms.append(float(each_s[i]) / held.jobs / unit_s * model.l[i])
         if i in rings:
-            carried = [float(bandwidth[k]) for k in served]
-            model.r[i].setlb(min(carried))
-            model.r[i].setub(max(carried))
-            for k, has in zip(served, carried, strict=True):
-                model.bandwidth.add(model.r[i] <= has + (max(carried) - has) * (1 - model.x[i, k]))
-            sent = float(held.traffic[i] / held.bandwidth.max()) / held.jobs / unit_s
-            terms.append(sent * (1 - 1 / model.n[i]) / (model.r[i] if min(carried) < max(carried) else carried[0]))
+            parts = [min(1.0, float(held.traffic[i] / bandwidth[k] / ring_s[i])) for k in served]
+            model.e[i].setlb(min(parts))
+            for k, part in zip(served, parts, strict=True):
+                if part > min(parts):
+                    model.bandwidth.add(model.e[i] >= part * model.x[i, k])
+            sent = float(ring_s[i]) / held.jobs / unit_s
+            terms.append(sent * (1 - 1 / model.n[i]) * (model.e[i] if min(parts) < 1 else 1.0))
     for k in range(len(kinds)):
+        if tick is not None:
+            tick()
         given = [model.x[i, k] for i in range(held.jobs) if (i, k) in model.x]
         if given:
             model.one_job.add(pyo.quicksum(given) <= 1)
