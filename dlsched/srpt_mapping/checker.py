@@ -11,39 +11,51 @@ minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
 ``gpus``      at no time do the jobs that run use more than g^m GPUs of a server
 ``release``   start_i >= r_i
 
-Times may be off by 1e-9 max(1, time). Here all figures are computed from the definitions, by code of its own.
+A job may start before its release, or before the job whose GPUs it takes has ended, by 1e-9 of its own length or of that
+job's, and by what rounding does to times on the clock of the file: seconds are not to be had from a late clock.
+Here all figures are computed from the definitions, by code of its own.
 """
 
 import math
 from collections import defaultdict
 
 from dlsched.core.errors import UsageError
+from dlsched.core.tolerance import rounding, tolerance
 from dlsched.core.violation import Violation
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share
 
-TOLERANCE = 1e-9
 _LATEST_S = 1e101  # instances hold times up to 1e100
 Held = dict[int, dict[str, int]]  # replicas by server, by stage
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:
-    """Sum of the completion times in seconds.
+    """Sum of the completion times in seconds; of all starts and lengths, rounded once.
 
     Raises
     ------
     UsageError
         A job does not start, or its placement does not hold the job: then there is no time.
     """
-    return math.fsum(completion_times(instance, schedule).values())
+    _require_placed(instance, schedule)
+    return math.fsum(time_s for job in instance.jobs for time_s in _times(instance, schedule, job))
+
+
+def constant(instance: Instance) -> float:
+    """Sum of the releases, the part of the objective that no schedule changes."""
+    return math.fsum(job.release_s for job in instance.jobs)
+
+
+def flow_times(instance: Instance, schedule: Schedule) -> list[float]:
+    """Seconds from the release of every job to its end, in the order of the jobs; errors as ``objective``."""
+    _require_placed(instance, schedule)
+    return [math.fsum((*_times(instance, schedule, job), -job.release_s)) for job in instance.jobs]
 
 
 def completion_times(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Seconds at which every job ends, by its id; errors as ``objective``."""
-    broken = _broken_placements(instance, schedule)
-    if broken:
-        raise UsageError(f"no objective: {broken[0]}")
-    return {job.id: _end_s(instance, schedule, job) for job in instance.jobs}
+    _require_placed(instance, schedule)
+    return {job.id: sum(_times(instance, schedule, job)) for job in instance.jobs}
 
 
 def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -> float:
@@ -73,9 +85,9 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     unplaced = {violation.where for violation in broken}
     placed = [job for job in instance.jobs if job.id not in unplaced]
     for job in placed:
-        start_s = schedule.jobs[job.id].start_s
+        start_s, length_s = _times(instance, schedule, job)
         early = job.release_s - start_s
-        if early > TOLERANCE * max(1.0, job.release_s):
+        if early > tolerance(length_s) + rounding(job.release_s, start_s):
             message = f"it starts at {start_s!r} s, it is released at {job.release_s!r} s"
             broken.append(Violation("release", job.id, early, message))
     return broken + _overfull(instance, schedule, placed)
@@ -91,13 +103,18 @@ def infeasible(instance: Instance) -> str | None:
 
 def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Further figures of a feasible schedule: mean flow time and mean wait, and when the last job ends; seconds."""
-    ends = completion_times(instance, schedule)
     count = len(instance.jobs)
     return {
-        "mean_flow_s": math.fsum(ends[job.id] - job.release_s for job in instance.jobs) / count,
+        "mean_flow_s": math.fsum(flow_times(instance, schedule)) / count,
         "mean_wait_s": math.fsum(schedule.jobs[job.id].start_s - job.release_s for job in instance.jobs) / count,
-        "makespan_s": max(ends.values()),
+        "makespan_s": max(completion_times(instance, schedule).values()),
     }
+
+
+def _require_placed(instance: Instance, schedule: Schedule) -> None:
+    broken = _broken_placements(instance, schedule)
+    if broken:
+        raise UsageError(f"no objective: {broken[0]}")
 
 
 def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation]:
@@ -144,11 +161,11 @@ def _overfull(instance: Instance, schedule: Schedule, placed: list[Job]) -> list
     """The first moment at which each server is overfull."""
     events = []
     for job in placed:
-        start_s, placement = schedule.jobs[job.id]
-        end_s = _end_s(instance, schedule, job)
-        freed_s = max(start_s, end_s - TOLERANCE * max(1.0, end_s))
+        start_s, length_s = _times(instance, schedule, job)
+        end_s = start_s + length_s
+        freed_s = max(start_s, end_s - tolerance(length_s) - rounding(end_s))
         used: dict[str, int] = defaultdict(int)
-        for share in placement:
+        for share in schedule.jobs[job.id].placement:
             used[share.server] += share.replicas
         for server, count in used.items():
             events += [(start_s, 1, server, count), (freed_s, 0, server, -count)]
@@ -163,9 +180,10 @@ def _overfull(instance: Instance, schedule: Schedule, placed: list[Job]) -> list
     return list(broken.values())
 
 
-def _end_s(instance: Instance, schedule: Schedule, job: Job) -> float:
+def _times(instance: Instance, schedule: Schedule, job: Job) -> tuple[float, float]:
+    """When a job starts and how long it runs, seconds."""
     start_s, placement = schedule.jobs[job.id]
-    return start_s + job.iterations * iteration_time(instance, job, placement)
+    return start_s, job.iterations * iteration_time(instance, job, placement)
 
 
 def _held(placement: tuple[Share, ...]) -> Held:

@@ -6,7 +6,7 @@ them had started; beside these the GPUs of job i are free to its end. So it star
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from dlsched.srpt_mapping.instance import Instance
@@ -14,7 +14,9 @@ from dlsched.srpt_mapping.layouts import Layout, shares
 from dlsched.srpt_mapping.solution import Schedule
 
 
-def timed(instance: Instance, order: Sequence[int], chosen: Sequence[Layout]) -> Schedule:
+def timed(
+    instance: Instance, order: Sequence[int], chosen: Sequence[Layout], *, tick: Callable[[], None] = lambda: None
+) -> Schedule:
     """Start every job at the earliest time at which its GPUs are free to its end, beside the jobs before it in the order.
 
     A job may start before one that precedes it in the order, where it fits in front of it.
@@ -27,12 +29,15 @@ def timed(instance: Instance, order: Sequence[int], chosen: Sequence[Layout]) ->
         Positions of all jobs, each once.
     chosen
         The layout of every job, by its position; each fits on the servers.
+    tick
+        Called for every job; it may raise to stop.
 
     Cost: O(I^2 M).
     """
     profile = _Profile([server.gpus for server in instance.servers])
     starts: dict[int, float] = {}
     for place in order:
+        tick()
         job, layout = instance.jobs[place], chosen[place]
         length_s = job.iterations * layout.iteration_s
         starts[place] = profile.earliest_s(layout.usage, job.release_s, length_s)
