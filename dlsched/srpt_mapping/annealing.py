@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlsched.srpt_mapping.checker import flow_times
+from dlsched.srpt_mapping.checker import flow_times, objective
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.dispatch import dispatch
 from dlsched.srpt_mapping.heavy_edge import compact
@@ -70,15 +70,18 @@ def anneal(
         )
         return math.fsum(flow_times(own, schedule)), schedule
 
-    best_s, best = math.fsum(flow_times(instance, start)), start
+    best_s, best = objective(instance, start), start
     order = sorted(range(count), key=lambda job: (start.jobs[instance.jobs[job].id].start_s, job))
     first_s = now_s = math.inf
     for step in range(tries):
         tried = order if step == 0 else _moved(order, generator)
         sum_s, schedule = run(tried)
-        if sum_s < best_s:
-            best_s, best = sum_s, Schedule(on_clock_of(instance, own, schedule))
-            better(best)
+        if sum_s < now_s or step == 0:
+            found = Schedule(on_clock_of(instance, own, schedule))
+            found_s = objective(instance, found)
+            if found_s < best_s:
+                best_s, best = found_s, found
+                better(best)
         first_s = sum_s if step == 0 else first_s
         temperature = TEMPERATURE * first_s * (1 - step / tries)
         if sum_s <= now_s or generator.random() < math.exp((now_s - sum_s) / temperature):

@@ -59,7 +59,7 @@ class Block:
 
     @property
     def exact(self) -> bool:
-        """Whether the bound is that of our own search."""
+        """Whether the bound meets it as well as that of our own search would."""
         return self.flow_s - self.bound_s <= _EXACT * self.flow_s
 
     def improve(self, picked: Picked, tick: Callable[[], None] = lambda: None) -> bool:

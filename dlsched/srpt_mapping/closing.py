@@ -1,6 +1,6 @@
 """Closing the gap of a block: our own search, and CP-SAT on its model with intervals; each takes what the other found."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from dlsched.core.errors import SolverError
 from dlsched.core.search import Search
@@ -30,7 +30,14 @@ class Closing:
     @property
     def open(self) -> list[int]:
         """The blocks that are not closed, those of few jobs first."""
-        numbers = (number for number, block in enumerate(self.blocks) if not block.closed)
+        return self._by_jobs(number for number, block in enumerate(self.blocks) if not block.closed)
+
+    @property
+    def inexact(self) -> list[int]:
+        """The blocks that are not closed as our own search would close them, those of few jobs first."""
+        return self._by_jobs(number for number, block in enumerate(self.blocks) if not block.exact)
+
+    def _by_jobs(self, numbers: Iterable[int]) -> list[int]:
         return sorted(numbers, key=lambda number: len(self.blocks[number].instance.jobs))
 
     def adopt(self, schedule: Schedule) -> None:
@@ -61,12 +68,12 @@ class Closing:
         while not self._stuck[number]:
             search.tick(1)
             unit_s = intervals.unit_s(block, digits)
-            model, kept, hint = intervals.build_intervals(block, unit_s)
+            whole = intervals.build_intervals(block, unit_s)
 
-            def take(starts: Starts, kept: Sequence[Sequence[Layout]] = kept) -> None:
+            def take(starts: Starts, kept: Sequence[Sequence[Layout]] = whole.kept) -> None:
                 self._take(block, intervals.decode(block, kept, starts), version())
 
-            outcome = solve_intervals(model, limits=search.left, start=hint, found=take, work=work)
+            outcome = solve_intervals(whole.model, limits=search.left, start=whole.hint, found=take, work=work)
             search.nodes += outcome.conflicts
             if outcome.status in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR):
                 self._stuck[number] = True
@@ -74,7 +81,7 @@ class Closing:
             if outcome.starts is not None:
                 take(outcome.starts)
             if outcome.bound is not None:
-                block.prove(intervals.proven_s(block, outcome.bound, unit_s), version())
+                block.prove(intervals.proven_s(block, whole, outcome.bound, unit_s), version())
                 self.sources.add(version())
             if outcome.status is not TerminationStatus.OPTIMAL or block.closed:
                 return outcome.status

@@ -70,7 +70,7 @@ def _in_turns(instance: Instance, closing: Closing, search: Search, annealed: bo
         if free and turn == TURNS:
             search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
             return TerminationStatus.FEASIBLE
-        for number in closing.open:
+        for number in closing.open if turn else closing.inexact:
             if turn and with_solver:
                 try:
                     closing.by_intervals(number, WORK * 2**turn)
@@ -78,7 +78,7 @@ def _in_turns(instance: Instance, closing: Closing, search: Search, annealed: bo
                     if str(error).startswith(CONTRADICTION):
                         raise
                     search.say(f"{error}; our own search went on")
-            if not closing.blocks[number].closed:
+            if not (turn and closing.blocks[number].closed):
                 closing.by_tree(number, NODES * 2**turn)
         if not closing.open or search.proven:
             return TerminationStatus.OPTIMAL
@@ -136,7 +136,11 @@ def _by_placement(instance: Instance, search: Search) -> TerminationStatus:
     servers = Servers(instance)
     inside = instance.intra_bandwidth_bytes_per_s
     start = compact(job.graph, servers)
-    best = best_placement(job.graph, servers.free, servers.shares, inside, start=start, limits=search.left)
+    try:
+        best = best_placement(job.graph, servers.free, servers.shares, inside, start=start, limits=search.left)
+    except UsageError as error:
+        search.say(str(error))
+        return TerminationStatus.FEASIBLE
     search.solver_version = version()
     if best.placed is not None:
         placement = servers.named(best.placed)

@@ -25,6 +25,7 @@ import numpy as np
 from dlsched.algorithms.srpt import srpt_completions
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.certificate import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.dispatch import Waiting, dispatch
@@ -35,13 +36,6 @@ from dlsched.srpt_mapping.solution import Schedule
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
 SPEEDS = ("placed", "low")
-Tick = Callable[[], None]
-
-
-def _no_tick() -> None:
-    pass
-
-
 PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 
@@ -52,7 +46,7 @@ def a_srpt(
     backfill: bool = False,
     speeds: str = "placed",
     place: str = "heavy-edge",
-    tick: Tick = _no_tick,
+    tick: Tick = no_tick,
 ) -> Schedule | None:
     """A-SRPT (Luo et al. 2025; only the abstract was available, the steps are our reconstruction); None when infeasible.
 
@@ -114,7 +108,7 @@ def shortest_first(
     backfill: bool = False,
     place: str = "heavy-edge",
     waiting: Waiting | None = None,
-    tick: Tick = _no_tick,
+    tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted length first; None when infeasible. No guarantee; cost as ``dispatch``."""
     return _ordered(instance, lambda job, least_s: job.predicted * least_s, backfill, place, waiting, tick)
@@ -126,7 +120,7 @@ def least_work_first(
     backfill: bool = False,
     place: str = "heavy-edge",
     waiting: Waiting | None = None,
-    tick: Tick = _no_tick,
+    tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted GPU-seconds first; None when infeasible. No guarantee; cost as ``dispatch``."""
     return _ordered(instance, lambda job, least_s: job.predicted * job.gpus * least_s, backfill, place, waiting, tick)
@@ -138,7 +132,7 @@ def fifo(
     backfill: bool = False,
     place: str = "heavy-edge",
     waiting: Waiting | None = None,
-    tick: Tick = _no_tick,
+    tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``."""
     return _ordered(instance, lambda job, least_s: job.release_s, backfill, place, waiting, tick)
@@ -164,7 +158,7 @@ def one_by_one(instance: Instance) -> Schedule | None:
     return Schedule(on_clock_of(instance, own, Schedule(starts)))
 
 
-def placed_s(instance: Instance, rule: Rule, *, tick: Tick = _no_tick) -> list[float]:
+def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[float]:
     """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
     empty = Servers(instance)
     known: dict[JobGraph, float] = {}

@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.certificate import no_tick
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.rows import Rows, TooMany, best_rows, splits_of
 from dlsched.srpt_mapping.solution import Share
@@ -44,7 +45,7 @@ def layouts(instance: Instance, *, tick: Callable[[], None] | None = None) -> li
         if most * len(sizes) > _MOST_SUMS:
             found, allowed = f"a job of {most:,} GPUs on {len(sizes)} servers", _MOST_SUMS // len(sizes)
             raise UsageError(f"layouts: found {found}, allowed: {allowed:,} GPUs")
-        counts = _counts(most, sizes, tick or _nothing)
+        counts = _counts(most, sizes, tick or no_tick)
         total = sum(counts[job.gpus] for job in instance.jobs)
     if total > LARGEST:
         raise UsageError(f"layouts: found {_shown(total)} of all jobs, allowed: {LARGEST:,}")
@@ -54,7 +55,7 @@ def layouts(instance: Instance, *, tick: Callable[[], None] | None = None) -> li
         for usage in splits_of(job.gpus, tuple(sizes)):
             if tick is not None:
                 tick()
-            held.append(_layout(instance, job.id, job.graph, usage, tick or _nothing))
+            held.append(_layout(instance, job.id, job.graph, usage, tick or no_tick))
         held_of.append(held)
     return held_of
 
@@ -67,10 +68,6 @@ def shares(instance: Instance, layout: Layout) -> tuple[Share, ...]:
         for stage, count in enumerate(row)
         if count
     )
-
-
-def _nothing() -> None:
-    pass
 
 
 def _layout(instance: Instance, name: str, graph: JobGraph, usage: tuple[int, ...], tick: Callable[[], None]) -> Layout:

@@ -12,7 +12,10 @@ objective               sum_i end_i
 Whole times: releases and lengths are rounded down to multiples of ``unit_s``, a power of two. *The optimum of the model is
 a bound*: run the jobs of any schedule in the order of its starts, each as soon as the jobs before it allow; with shorter
 lengths and earlier releases no start is later (induction over the order), and all times are whole. The solution's order and
-layouts are timed again with the true lengths (``timing``); the difference is at most some ``unit_s`` a job. Where that is
+layouts are timed again with the true lengths (``timing``). But CP-SAT lets an interval of length 0 lie inside others. So it
+gets length 1. If Z jobs have such layouts, starting every job later by one for each of them before it, in order of the
+starts, makes room: what runs at one time did so before. This takes at most Z units a job, I Z off the bound. The difference
+is at most some ``unit_s`` a job. Where that is
 too much the model is built again, in a unit of the better schedule found, or in a finer one.
 
 *Left out*: layouts and ends with which the sum would be more than that of the schedule held.
@@ -20,6 +23,7 @@ too much the model is built again, in a unit of the better schedule found, or in
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dlsched.core.certificate import exact_sum, rounded_down
@@ -38,23 +42,35 @@ def unit_s(block: Block, digits: int) -> float:
     return math.ldexp(1.0, math.frexp(total_s)[1] - digits)
 
 
-def build_intervals(block: Block, unit_s: float) -> tuple[IntervalModel, list[list[Layout]], Starts]:
-    """Build the model; return it, the layouts that it keeps of every job, and the schedule held, as a hint."""
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The model; the layouts that it keeps of every job; the schedule held, as a hint; and what is to be taken off bounds."""
+
+    model: IntervalModel
+    kept: list[list[Layout]]
+    hint: Starts
+    off: int
+
+
+def build_intervals(block: Block, unit_s: float) -> Whole:
+    """Build the model with times in units of so many seconds."""
     instance, unit = block.instance, Fraction(unit_s)
     releases = tuple(_whole(job.release_s, unit) for job in instance.jobs)
     lengths = [
         [_whole(length_s(instance, index, layout), unit) for layout in held] for index, held in enumerate(block.found)
     ]
-    soonest = [release + min(held) for release, held in zip(releases, lengths, strict=True)]
     exact = [Fraction(job.release_s) for job in instance.jobs]
+    count = len(instance.jobs)
+    off = count * sum(0 in held for held in lengths)
+    lengths = [[max(1, length) for length in held] for held in lengths]
     total = math.floor(exact_sum([Fraction(block.flow_s), *exact]) / unit) + 1
-    spare = max(0, total - sum(soonest))
+    soonest = [release + min(held) for release, held in zip(releases, lengths, strict=True)]
+    spare = max(0, total + off - sum(soonest))
     kept, modes = [], []
     for held, each in zip(block.found, lengths, strict=True):
         pairs = [(layout, n) for layout, n in zip(held, each, strict=True) if n <= min(each) + spare]
         kept.append([layout for layout, _ in pairs])
         modes.append(tuple((n, layout.usage) for layout, n in pairs))
-    count = len(instance.jobs)
     least = math.floor(exact_sum([Fraction(block.bound_s), *exact]) / unit)
     model = IntervalModel(
         capacities=tuple(server.gpus for server in instance.servers),
@@ -63,7 +79,7 @@ def build_intervals(block: Block, unit_s: float) -> tuple[IntervalModel, list[li
         latest=tuple(end + spare for end in soonest),
         least=max(sum(soonest), least - count * (count + 1)),
     )
-    return model, kept, _hint(block, kept, unit)
+    return Whole(model, kept, _hint(block, kept, unit), off)
 
 
 def length_s(instance: Instance, index: int, layout: Layout) -> float:
@@ -71,9 +87,9 @@ def length_s(instance: Instance, index: int, layout: Layout) -> float:
     return instance.jobs[index].iterations * layout.iteration_s
 
 
-def proven_s(block: Block, bound: int, unit_s: float) -> float:
+def proven_s(block: Block, whole: Whole, bound: int, unit_s: float) -> float:
     """What a bound on the model proves of the sum of flow times, seconds."""
-    ends_s = Fraction(bound) * Fraction(unit_s) * (1 - Fraction(1, 2**48))
+    ends_s = Fraction(bound - whole.off) * Fraction(unit_s) * (1 - Fraction(1, 2**48))
     return rounded_down(exact_sum([ends_s, *(Fraction(-job.release_s) for job in block.instance.jobs)]))
 
 

@@ -50,6 +50,7 @@ from typing import TYPE_CHECKING
 
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import separable_labels
+from dlsched.srpt_mapping.certificate import no_tick
 from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.instance import Instance
@@ -99,7 +100,7 @@ def build_milp(
     pairs = len(instance.jobs) * (len(instance.jobs) - 1) * len(instance.servers)
     if pairs > LARGEST:
         raise UsageError(f"milp: found {pairs:,} pairs of jobs times servers, allowed: {LARGEST:,}")
-    tick = tick or _nothing
+    tick = tick or no_tick
     own = on_own_clock(instance)
     choices = _without_twins(own, layouts(own, tick=tick))
     times = _times(own, choices, None if horizon_s is None else horizon_s - instance.first_release_s)
@@ -176,10 +177,6 @@ def build_milp(
     return problem, decode, unit_s
 
 
-def _nothing() -> None:
-    pass
-
-
 def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
     """All layouts, but of one job only those that use equal servers in order of what they give."""
     most = max(range(len(choices)), key=lambda i: len(choices[i]))
@@ -214,8 +211,9 @@ def _times(instance: Instance, choices: list[list[Layout]], horizon_s: float | N
         end_s = min(end_s, horizon_s)
     within, unit_s = [end_s - each for each in release], 1.0
     if all(choices):
-        flow_s = _known_s(instance, choices, least)
-        spare_s = max(0.0, math.fsum([flow_s, *(-each for each in least)]))
+        flows = _known_s(instance, choices, least)
+        flow_s = math.fsum(flows)
+        spare_s = max(0.0, math.fsum([*flows, *(-each for each in least)]))
         within = [min(each, shortest + spare_s) for each, shortest in zip(within, least, strict=True)]
         unit_s = 1.0 if 1 <= flow_s <= 2**14 else math.ldexp(1.0, math.frexp(flow_s)[1] - 10)
     return _Times(
@@ -227,8 +225,8 @@ def _times(instance: Instance, choices: list[list[Layout]], horizon_s: float | N
     )
 
 
-def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]) -> float:
-    """F, the least sum of flow times of some schedules with the fastest layout of every job."""
+def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]) -> list[float]:
+    """Flow times of all jobs, those of the least sum in some schedules with the fastest layout of every job."""
     jobs = instance.jobs
     chosen = [min(held, key=lambda layout: layout.iteration_s) for held in choices]
     rules: list[Callable[[int], float]] = [
@@ -238,7 +236,7 @@ def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]
         lambda i: jobs[i].release_s,
     ]
     schedules = [timed(instance, sorted(range(len(jobs)), key=rule), chosen) for rule in rules]
-    return min(math.fsum(flow_times(instance, schedule)) for schedule in schedules)
+    return min((flow_times(instance, schedule) for schedule in schedules), key=math.fsum)
 
 
 def _busy(instance: Instance, releases: list[float], least: list[float]) -> Iterator[tuple[dict[int, float], float]]:
