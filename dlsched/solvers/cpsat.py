@@ -76,19 +76,10 @@ def solve(
     )
 
 
-def run(
-    cp: Any,
-    limits: Limits,
-    watch: Any = None,
-    *,
-    linear: int = 1,
-    symmetry: bool = True,
-    work: float | None = None,
-) -> tuple[Any, Any]:
+def run(cp: Any, limits: Limits, watch: Any = None, *, linear: int = 1, symmetry: bool = True) -> tuple[Any, Any]:
     """Solve a CP-SAT model to a gap of 0 and return its code and the solver; a node limit limits the conflicts.
 
     ``linear``: how much of the model its linear relaxation holds, 0 to 2. ``symmetry``: whether it looks for symmetries.
-    ``work``: its deterministic seconds, after which it stops as at a limit.
 
     Probing stays off: with it CP-SAT 9.15 proved wrong optima of models whose enforced rows had coefficients near 2**40;
     with symmetries and a hint it did so for times near 2**34.
@@ -105,8 +96,6 @@ def run(
     solver.parameters.catch_sigint_signal = False
     if limits.time_s is not None:
         solver.parameters.max_time_in_seconds = limits.time_s
-    if work is not None:
-        solver.parameters.max_deterministic_time = work
     if limits.nodes is not None:
         solver.parameters.max_number_of_conflicts = limits.nodes
     return solver.solve(cp, watch), solver

@@ -41,10 +41,7 @@ class IntervalModel:
 
 @dataclass(frozen=True, slots=True)
 class IntervalOutcome:
-    """Why CP-SAT stopped, what it holds, what it has proven of the sum of the ends, and its conflicts.
-
-    ``status``: ``feasible`` where the work allowed was done.
-    """
+    """Why CP-SAT stopped, what it holds, what it has proven of the sum of the ends, and its conflicts."""
 
     status: TerminationStatus
     starts: Starts | None
@@ -58,7 +55,6 @@ def solve_intervals(
     limits: Limits | None = None,
     start: Starts | None = None,
     found: Callable[[Starts], None] | None = None,
-    work: float | None = None,
 ) -> IntervalOutcome:
     """Solve in a child process, so that limits hold and Ctrl-C works; a node limit limits the conflicts.
 
@@ -72,8 +68,6 @@ def solve_intervals(
         A solution to start from.
     found
         Called with every better solution on the way.
-    work
-        How much it may do, in CP-SAT's deterministic seconds, which take about a second each.
 
     Raises
     ------
@@ -84,7 +78,7 @@ def solve_intervals(
     availability.require("cpsat", "milp")
     try:
         outcome = child.call(
-            "dlsched.solvers.intervals:solve", model, limits, start, work, time_s=limits.time_s, heard=found or _ignore
+            "dlsched.solvers.intervals:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore
         )
     except child.OutOfTime:
         return IntervalOutcome(TerminationStatus.TIME_LIMIT, None, None)
@@ -97,7 +91,7 @@ def _ignore(starts: Starts) -> None:
 
 
 def solve(
-    model: IntervalModel, limits: Limits, start: Starts | None, work: float | None, found: Callable[[Starts], None]
+    model: IntervalModel, limits: Limits, start: Starts | None, found: Callable[[Starts], None]
 ) -> IntervalOutcome:
     """One optional interval a mode, a cumulative constraint a resource, and one for all resources together."""
     from ortools.sat.python import cp_model
@@ -153,19 +147,8 @@ def solve(
     if limits.time_s is not None:  # building counts
         limits = replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
     # with linear=1 it can push times on by units
-    code, solver = run(cp, limits, Watch(), linear=2, symmetry=False, work=work)
+    code, solver = run(cp, limits, Watch(), linear=2, symmetry=False)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     bound = int(solver.best_objective_bound) if solved or code == cp_model.UNKNOWN else None
     status = status_of(code, limits, solver.wall_time)
-    conflicts = int(solver.num_conflicts)
-    open_ = code in (cp_model.FEASIBLE, cp_model.UNKNOWN)
-    if open_ and work is not None and not _used_up(limits, conflicts, solver.wall_time):
-        status = TerminationStatus.FEASIBLE
-    return IntervalOutcome(status, read(solver.value) if solved else None, bound, conflicts)
-
-
-def _used_up(limits: Limits, conflicts: int, wall_s: float) -> bool:
-    """Whether a limit stopped CP-SAT, which does not say what did."""
-    return (limits.nodes is not None and conflicts >= limits.nodes) or (
-        limits.time_s is not None and wall_s >= limits.time_s
-    )
+    return IntervalOutcome(status, read(solver.value) if solved else None, bound, int(solver.num_conflicts))

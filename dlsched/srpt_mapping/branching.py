@@ -71,7 +71,7 @@ class Tree:
         tick: Callable[..., None],
     ) -> None:
         jobs = instance.jobs
-        self.best_s, self.done = best_s, False
+        self.best_s, self.done, self.looks = best_s, False, 0
         self.instance, self.found, self._better, self._tick = instance, found, better, tick
         self.sizes = [server.gpus for server in instance.servers]
         self.total = sum(self.sizes)
@@ -91,9 +91,10 @@ class Tree:
         self._stack: list[Iterator[tuple[float, float, int, Layout]]] = []
         self._nodes: list[_Node] = []
 
-    def run(self, nodes: int | None = None) -> bool:
-        """Go on for so many nodes, None: to the end; return ``done``."""
-        while not self.done and nodes != 0:
+    def run(self, looks: float = math.inf) -> bool:
+        """Go on until so many layouts more have been looked at; return ``done``."""
+        until = self.looks + looks
+        while not self.done and self.looks < until:
             if self._waiting is None:
                 self._waiting = self._next()
                 if self._waiting is None:
@@ -108,7 +109,6 @@ class Tree:
                 self.best_s = self._waiting.sum_s
                 self._better(_path(self._waiting))
             self._waiting = None
-            nodes = None if nodes is None else nodes - 1
         return self.done
 
     def _next(self) -> _Node | None:
@@ -145,6 +145,7 @@ def _children(tree: Tree, node: _Node) -> Iterator[tuple[float, float, int, Layo
             continue
         tried = set()
         tree.tick()
+        tree.looks += len(tree.found[job])
         for layout in tree.found[job]:
             alike = tuple(sorted(zip(tree.sizes, node.taken, layout.usage, strict=True)))
             if alike in tried:
@@ -160,6 +161,7 @@ def _children(tree: Tree, node: _Node) -> Iterator[tuple[float, float, int, Layo
 
 def _grown(tree: Tree, node: _Node, end_s: float, start_s: float, job: int, layout: Layout) -> _Node | None:
     """A child, None where the cuts ``bound`` and ``repeated`` take it."""
+    tree.looks += 1
     rest = node.left - {job}
     after = _after(node.taken, layout.usage, start_s, end_s)
     sum_s = node.sum_s + (end_s - tree.release[job])

@@ -18,6 +18,7 @@ Here all figures are computed from the definitions, by code of its own.
 
 import math
 from collections import defaultdict
+from typing import Any
 
 from dlsched.core.errors import UsageError
 from dlsched.core.tolerance import rounding, tolerance
@@ -158,26 +159,43 @@ def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> 
 
 
 def _overfull(instance: Instance, schedule: Schedule, placed: list[Job]) -> list[Violation]:
-    """The first moment at which each server is overfull."""
-    events = []
+    """The first moment at which each server is overfull.
+
+    A job that is over as soon as it starts, up to the tolerance, must not start while others run on its GPUs.
+    """
+    events, moments = [], []
     for job in placed:
         start_s, length_s = _times(instance, schedule, job)
         end_s = start_s + length_s
-        freed_s = max(start_s, end_s - tolerance(length_s) - rounding(end_s))
+        freed_s = end_s - tolerance(length_s) - rounding(end_s)
         used: dict[str, int] = defaultdict(int)
         for share in schedule.jobs[job.id].placement:
             used[share.server] += share.replicas
         for server, count in used.items():
-            events += [(start_s, 1, server, count), (freed_s, 0, server, -count)]
+            if freed_s > start_s:
+                events += [(start_s, 2, server, count), (freed_s, 0, server, -count)]
+            else:
+                moments.append((start_s, 1, server, count))
+    broken = _too_many(instance, events)
+    if moments:
+        later = [(time_s + rounding(time_s) if kind else time_s, kind, *rest) for time_s, kind, *rest in events]
+        broken = _too_many(instance, [*later, *moments]) | broken
+    return list(broken.values())
+
+
+def _too_many(instance: Instance, events: list[Any]) -> dict[str, Violation]:
+    """By server, the first of the events (time, kind, server, GPUs) that is too much; of kind 1 are those that take no time."""
     busy: dict[str, int] = defaultdict(int)
     broken: dict[str, Violation] = {}
-    for time_s, _, server, count in sorted(events):
-        busy[server] += count
-        over = busy[server] - _gpus(instance, server)
+    for time_s, kind, server, count in sorted(events):
+        taken = busy[server] + count
+        if kind != 1:
+            busy[server] = taken
+        over = taken - _gpus(instance, server)
         if over > 0 and server not in broken:
-            message = f"{busy[server]} of {_gpus(instance, server)} GPUs are used from {time_s!r} s on"
+            message = f"{taken} of {_gpus(instance, server)} GPUs are used from {time_s!r} s on"
             broken[server] = Violation("gpus", server, float(over), message)
-    return list(broken.values())
+    return broken
 
 
 def _times(instance: Instance, schedule: Schedule, job: Job) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Closing the gap of a block: our own search, and CP-SAT on its model with intervals; each takes what the other found."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from dlsched.core.errors import SolverError
 from dlsched.core.search import Search
@@ -45,18 +46,18 @@ class Closing:
         for block in self.blocks:
             self._take(block, picked_of(block.instance, block.found, schedule), BRANCHING)
 
-    def by_tree(self, number: int, nodes: int) -> None:
-        """Let our own search go on for so many nodes."""
+    def by_tree(self, number: int, looks: float) -> None:
+        """Let our own search look at so many layouts more."""
         tree, block = self._trees[number], self.blocks[number]
         tree.best_s = min(tree.best_s, block.flow_s)
-        if tree.run(nodes):
+        if tree.run(looks):
             block.prove(min(tree.best_s, block.flow_s) * (1 - CLOSE), BRANCHING)
             self.sources.add(BRANCHING)
 
-    def by_intervals(self, number: int, work: float | None = None) -> TerminationStatus:
-        """Solve the model with intervals, again in finer units until its bound meets the answer; ``work``: of each solve.
+    def by_intervals(self, number: int, conflicts: int | None = None) -> TerminationStatus:
+        """Solve the model with intervals, again in finer units until its bound meets the answer.
 
-        ``feasible``: the work was done, or rounding leaves a gap in the finest unit, which is not tried again.
+        ``conflicts``: the most of each solve. ``feasible``: rounding leaves a gap in the finest unit, which is not tried again.
         """
         from dlsched.solvers.cpsat import version
         from dlsched.solvers.intervals import Starts, solve_intervals
@@ -73,7 +74,10 @@ class Closing:
             def take(starts: Starts, kept: Sequence[Sequence[Layout]] = whole.kept) -> None:
                 self._take(block, intervals.decode(block, kept, starts), version())
 
-            outcome = solve_intervals(whole.model, limits=search.left, start=whole.hint, found=take, work=work)
+            limits = search.left
+            if conflicts is not None:
+                limits = replace(limits, nodes=conflicts if limits.nodes is None else min(conflicts, limits.nodes))
+            outcome = solve_intervals(whole.model, limits=limits, start=whole.hint, found=take)
             search.nodes += outcome.conflicts
             if outcome.status in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR):
                 self._stuck[number] = True

@@ -21,8 +21,9 @@ from dlsched.srpt_mapping.policies import POLICIES, WARM
 from dlsched.srpt_mapping.servers import Servers
 from dlsched.srpt_mapping.solution import Schedule
 
-NODES, WORK = 2_000, 0.25
-"""Nodes of our own search, and deterministic seconds of CP-SAT, of a block in turn 0; twice as many in every further one."""
+LOOKS, CONFLICTS = 10_000, 250
+"""Layouts that our own search looks at, and conflicts of CP-SAT, of a block in turn 0; in every further one twice as many.
+Either takes about .1 s."""
 TURNS = 8
 """Turns after which ``exact`` without limits ends."""
 FEW = 20
@@ -73,13 +74,13 @@ def _in_turns(instance: Instance, closing: Closing, search: Search, annealed: bo
         for number in closing.open if turn else closing.inexact:
             if turn and with_solver:
                 try:
-                    closing.by_intervals(number, WORK * 2**turn)
+                    closing.by_intervals(number, CONFLICTS * 2**turn)
                 except SolverError as error:
                     if str(error).startswith(CONTRADICTION):
                         raise
                     search.say(f"{error}; our own search went on")
             if not (turn and closing.blocks[number].closed):
-                closing.by_tree(number, NODES * 2**turn)
+                closing.by_tree(number, LOOKS * 2**turn)
         if not closing.open or search.proven:
             return TerminationStatus.OPTIMAL
         if not annealed:

@@ -6,6 +6,7 @@ them had started; beside these the GPUs of job i are free to its end. So it star
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -48,7 +49,10 @@ def timed(
 
 
 class _Profile:
-    """Free GPUs by server over time: ``free[n]`` from ``times[n]`` to the next time, the last one for ever."""
+    """Free GPUs by server over time: ``free[n]`` from ``times[n]`` to the next time, the last one for ever.
+
+    A job whose length vanishes beside its start has a piece of no length: nothing else runs across it.
+    """
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.times = [0.0, math.inf]
@@ -66,15 +70,20 @@ class _Profile:
 
     def take(self, usage: Sequence[int], start_s: float, end_s: float) -> None:
         """Take GPUs for a while."""
-        first, last = self._cut(start_s), self._cut(end_s)
+        self._cut(start_s)
+        self._cut(end_s)
+        first, last = bisect_right(self.times, start_s) - 1, bisect_left(self.times, end_s)
+        if start_s == end_s:
+            self.times.insert(first, start_s)
+            self.free.insert(first, list(self.free[first]))
+            last = first + 1
         for free in self.free[first:last]:
             for server, count in enumerate(usage):
                 free[server] -= count
 
-    def _cut(self, time_s: float) -> int:
-        """Make a piece begin at a time; return its number."""
-        number = next(n for n, until_s in enumerate(self.times) if until_s >= time_s)
+    def _cut(self, time_s: float) -> None:
+        """Make a piece begin at a time."""
+        number = bisect_left(self.times, time_s)
         if self.times[number] > time_s:
             self.times.insert(number, time_s)
             self.free.insert(number, list(self.free[number - 1]))
-        return number

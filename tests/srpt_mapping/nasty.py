@@ -41,7 +41,9 @@ def nasty(generator: np.random.Generator) -> Instance:
         while left and len(replicas) < 3:
             replicas.append(int(generator.integers(1, left + 1)))
             left -= replicas[-1]
-        iterations = float(pick([1.0, 1.0, 2.0, generator.uniform(1, 9), 1e6, 1e12 if generator.random() < 0.2 else 3.0]))
+        iterations = float(
+            pick([1.0, 1.0, 2.0, generator.uniform(1, 9), 1e6, 1e12 if generator.random() < 0.2 else 3.0])
+        )
         made: dict[str, object] = {
             "release_s": clock + apart * float(pick([0.0, 0.0, 1.0, 2.0, generator.uniform(0, 5)])),
             "iterations": iterations,

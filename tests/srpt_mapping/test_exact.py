@@ -239,11 +239,12 @@ def test_a_node_limit_keeps_answer_and_bound(nodes):
 
 
 def test_without_limits_the_search_ends_and_says_so(monkeypatch):
-    """After ``NODES`` nodes; with a limit it goes on."""
-    monkeypatch.setattr(methods, "NODES", 20)
+    """After ``TURNS`` turns; with a limit it goes on."""
+    monkeypatch.setattr(exact, "TURNS", 1)
+    monkeypatch.setattr(exact, "LOOKS", 100)
     result = solve(OPEN)
     assert result.status is TerminationStatus.FEASIBLE
-    assert "the search ended after 20 nodes; with a limit on time or nodes it goes on" in result.message
+    assert "the search ended after 1 turns; with a limit on time or nodes it goes on" in result.message
     assert solve(OPEN, limits=Limits(time_s=60)).status is TerminationStatus.OPTIMAL
     assert solve(OPEN, limits=Limits(nodes=10**6)).status is TerminationStatus.OPTIMAL
 
