@@ -28,6 +28,7 @@ from dlsched.srpt_mapping.solution import Schedule, Share
 
 _LATEST_S = 1e101  # instances hold times up to 1e100
 Held = dict[int, dict[str, int]]  # replicas by server, by stage
+Times = dict[str, tuple[float, float]]  # start and seconds of jobs
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:
@@ -38,8 +39,7 @@ def objective(instance: Instance, schedule: Schedule) -> float:
     UsageError
         A job does not start, or its placement does not hold the job: then there is no time.
     """
-    _require_placed(instance, schedule)
-    return math.fsum(time_s for job in instance.jobs for time_s in _times(instance, schedule, job))
+    return math.fsum(time_s for times in _placed_times(instance, schedule).values() for time_s in times)
 
 
 def constant(instance: Instance) -> float:
@@ -49,14 +49,13 @@ def constant(instance: Instance) -> float:
 
 def flow_times(instance: Instance, schedule: Schedule) -> list[float]:
     """Seconds from the release of every job to its end, in the order of the jobs; errors as ``objective``."""
-    _require_placed(instance, schedule)
-    return [math.fsum((*_times(instance, schedule, job), -job.release_s)) for job in instance.jobs]
+    times = _placed_times(instance, schedule)
+    return [math.fsum((*times[job.id], -job.release_s)) for job in instance.jobs]
 
 
 def completion_times(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Seconds at which every job ends, by its id; errors as ``objective``."""
-    _require_placed(instance, schedule)
-    return {job.id: sum(_times(instance, schedule, job)) for job in instance.jobs}
+    return {name: sum(times) for name, times in _placed_times(instance, schedule).items()}
 
 
 def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -> float:
@@ -82,16 +81,17 @@ def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -
 
 def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
-    broken = _broken_placements(instance, schedule)
-    unplaced = {violation.where for violation in broken}
-    placed = [job for job in instance.jobs if job.id not in unplaced]
-    for job in placed:
-        start_s, length_s = _times(instance, schedule, job)
+    found, times = _read(instance, schedule)
+    broken = list(found)
+    for job in instance.jobs:
+        if job.id not in times:
+            continue
+        start_s, length_s = times[job.id]
         early = job.release_s - start_s
         if early > tolerance(length_s) + rounding(job.release_s, start_s):
             message = f"it starts at {start_s!r} s, it is released at {job.release_s!r} s"
             broken.append(Violation("release", job.id, early, message))
-    return broken + _overfull(instance, schedule, placed)
+    return broken + _overfull(instance, schedule, times)
 
 
 def infeasible(instance: Instance) -> str | None:
@@ -112,10 +112,26 @@ def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
     }
 
 
-def _require_placed(instance: Instance, schedule: Schedule) -> None:
-    broken = _broken_placements(instance, schedule)
+def _placed_times(instance: Instance, schedule: Schedule) -> Times:
+    broken, times = _read(instance, schedule)
     if broken:
         raise UsageError(f"no objective: {broken[0]}")
+    return times
+
+
+_last: list[tuple[Instance, Schedule, list[Violation], Times]] = []
+
+
+def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Times]:
+    """What is broken of the placements, and the times of the jobs whose placement is not; the last answer is remembered."""
+    for known_instance, known_schedule, broken, times in _last:
+        if known_instance is instance and known_schedule is schedule:
+            return broken, times
+    broken = _broken_placements(instance, schedule)
+    unplaced = {violation.where for violation in broken}
+    times = {job.id: _times(instance, schedule, job) for job in instance.jobs if job.id not in unplaced}
+    _last[:] = [(instance, schedule, broken, times)]
+    return broken, times
 
 
 def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation]:
@@ -158,18 +174,17 @@ def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> 
     return broken
 
 
-def _overfull(instance: Instance, schedule: Schedule, placed: list[Job]) -> list[Violation]:
+def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Violation]:
     """The first moment at which each server is overfull.
 
     A job that is over as soon as it starts, up to the tolerance, must not start while others run on its GPUs.
     """
     events, moments = [], []
-    for job in placed:
-        start_s, length_s = _times(instance, schedule, job)
+    for name, (start_s, length_s) in times.items():
         end_s = start_s + length_s
         freed_s = end_s - tolerance(length_s) - rounding(end_s)
         used: dict[str, int] = defaultdict(int)
-        for share in schedule.jobs[job.id].placement:
+        for share in schedule.jobs[name].placement:
             used[share.server] += share.replicas
         for server, count in used.items():
             if freed_s > start_s:

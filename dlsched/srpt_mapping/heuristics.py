@@ -146,16 +146,15 @@ def one_by_one(instance: Instance) -> Schedule | None:
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)
-    own = on_own_clock(instance)
-    empty = Servers(own)
-    placed = {graph: in_order(graph, empty) for graph in {job.graph for job in own.jobs}}
+    empty = Servers(instance)
+    placed = {graph: in_order(graph, empty) for graph in {job.graph for job in instance.jobs}}
     length_s = {graph: empty.iteration_s(graph, held) for graph, held in placed.items()}
-    free_s = max(job.release_s for job in own.jobs)
+    last_s, elapsed_s = max(job.release_s for job in instance.jobs), 0.0
     starts = {}
-    for job in sorted(own.jobs, key=lambda job: job.predicted * length_s[job.graph]):
-        starts[job.id] = free_s, empty.named(placed[job.graph])
-        free_s += job.iterations * length_s[job.graph]
-    return Schedule(on_clock_of(instance, own, Schedule(starts)))
+    for job in sorted(instance.jobs, key=lambda job: job.predicted * length_s[job.graph]):
+        starts[job.id] = last_s + elapsed_s, empty.named(placed[job.graph])
+        elapsed_s += job.iterations * length_s[job.graph]
+    return Schedule(starts)
 
 
 def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[float]:
