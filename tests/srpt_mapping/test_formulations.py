@@ -13,6 +13,7 @@ from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 from dlsched.srpt_mapping.bounds import bound, length, machine
 from dlsched.srpt_mapping.checker import check, completion_times, objective
+from dlsched.srpt_mapping.clock import on_own_clock
 from dlsched.srpt_mapping.formulations import milp
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
@@ -91,7 +92,7 @@ def values_of(instance, problem, schedule):
     ends = completion_times(instance, schedule)
     begins = {job: start.start_s for job, start in schedule.jobs.items()}
     values = dict.fromkeys((variable.name for variable in problem.variables()), 0.0)
-    kept = milp._without_twins(instance, milp.layouts(instance))
+    kept, _ = milp._worth_it(on_own_clock(instance), None)
     for name, held, layout in zip(names, kept, chosen, strict=True):
         values[f"z_{name}_{held.index(layout)}"] = 1.0
         values[f"w_{name}"] = begins[name] - instance.jobs[instance.index[name]].release_s
@@ -110,7 +111,7 @@ def values_of(instance, problem, schedule):
 
 def in_order_of_twins(instance, schedule):
     """Whether the model keeps the schedule's layouts: it may need other names of equal servers."""
-    kept = milp._without_twins(instance, milp.layouts(instance))
+    kept, _ = milp._worth_it(on_own_clock(instance), None)
     return all(layout in held for held, layout in zip(kept, of_layouts(instance, schedule)[1], strict=True))
 
 
@@ -213,6 +214,13 @@ def test_a_late_clock_leaves_the_model_as_it_is():
     assert {name: (v.lowBound, v.upBound) for name, v in at_zero.variablesDict().items()} == {
         name: (v.lowBound, v.upBound) for name, v in at_unix.variablesDict().items()
     }
+
+
+def test_layouts_that_take_too_long_are_left_out():
+    """Two GPUs on one server take 2 s, on two servers some 1e9 s: no schedule is that patient, and solvers need not see it."""
+    problem, _, _ = build_milp(made([2, 2, 1], (0, 1, 2), (0, 1, 1), ring=8.0, nic=1e-8))
+    lengths = [cost for variable, cost in problem.objective.items() if variable.name[0] == "z"]
+    assert sorted(lengths) == [1.0, 1.0, 1.0, 2.0]  # a on the first of two equal servers
 
 
 def test_equal_servers_are_not_told_apart_twice():

@@ -29,8 +29,9 @@ p_i = min_l L_il is the least length of job i. D_i is how long after its release
 * No later than max r + sum of max_l L_kl: after the last release an optimal schedule has no moment without a running job
   before a job that starts, as that job could start in it.
 
-*Left out*: y_ij and what hangs on it where r_i + p_i > r_j + D_j - p_j, so i cannot end before j starts. *Fixed*: y_ij = 1
-where r_i + D_i <= r_j. So all numbers are of the size of waits and lengths, however late the clock.
+*Left out*: layouts with L_il > D_i; and y_ij, with what hangs on it, where r_i + p_i > r_j + D_j - p_j, so i cannot end
+before j starts. *Fixed*: y_ij = 1 where r_i + D_i <= r_j. So all numbers are of the size of waits and lengths of good
+schedules, however late the clock.
 
 *Valid* (``busy``). Count the first p_i seconds of every job only, and give it the share g_i / G of one machine: jobs that
 run at one time have no more than 1 in all. Let w_i = p_i g_i / G. The machine works on a set S at no time before
@@ -44,13 +45,13 @@ them no fewer GPUs of one than of the next; its other layouts are left out.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, permutations
 from typing import TYPE_CHECKING
 
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import separable_labels
-from dlsched.srpt_mapping.certificate import no_tick
+from dlsched.srpt_mapping.certificate import Tick, no_tick
 from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.instance import Instance
@@ -102,8 +103,7 @@ def build_milp(
         raise UsageError(f"milp: found {pairs:,} pairs of jobs times servers, allowed: {LARGEST:,}")
     tick = tick or no_tick
     own = on_own_clock(instance)
-    choices = _without_twins(own, layouts(own, tick=tick))
-    times = _times(own, choices, None if horizon_s is None else horizon_s - instance.first_release_s)
+    choices, times = _worth_it(own, None if horizon_s is None else horizon_s - instance.first_release_s, tick)
     unit_s, release, within = times.unit_s, times.release, times.within
     jobs = separable_labels([job.id for job in instance.jobs], "j")
     places = range(len(jobs))
@@ -175,6 +175,17 @@ def build_milp(
         return Schedule(on_clock_of(instance, own, timed(own, _order(starts, before), chosen)))
 
     return problem, decode, unit_s
+
+
+def _worth_it(instance: Instance, horizon_s: float | None, tick: Tick = no_tick) -> tuple[list[list[Layout]], "_Times"]:
+    """The layouts that the model keeps of every job, and its times: none that takes longer than D_i, and no twins."""
+    choices = _without_twins(instance, layouts(instance, tick=tick))
+    times = _times(instance, choices, horizon_s)
+    kept = []
+    for job, held, most in zip(instance.jobs, choices, times.within, strict=True):
+        kept.append([layout for layout in held if job.iterations * layout.iteration_s / times.unit_s <= most])
+    lengths = [[n for n in held if n <= most] for held, most in zip(times.lengths, times.within, strict=True)]
+    return kept, replace(times, lengths=lengths)
 
 
 def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
