@@ -13,12 +13,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlsched.srpt_mapping.checker import flow_times, objective
+from dlsched.srpt_mapping.checker import objective
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
-from dlsched.srpt_mapping.dispatch import dispatch
+from dlsched.srpt_mapping.dispatch import Ran, run_queue, schedule_of
 from dlsched.srpt_mapping.heavy_edge import compact
 from dlsched.srpt_mapping.heuristics import PATIENT, placed_s
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.servers import Servers
 from dlsched.srpt_mapping.solution import Schedule
 
 TEMPERATURE = 0.002
@@ -60,24 +61,27 @@ def anneal(
     own = on_own_clock(instance)
     releases, least_s = [job.release_s for job in own.jobs], placed_s(own, compact, tick=tick)
 
-    def run(order: list[int]) -> tuple[float, Schedule]:
+    servers = Servers(own)
+
+    def run(order: list[int]) -> tuple[float, list[Ran]]:
         tick(1)
         keys = [0.0] * count
         for rank, job in enumerate(order):
             keys[job] = float(rank)
-        schedule = dispatch(
-            own, joins_s=releases, keys=keys, place=compact, waiting=PATIENT, least_s=least_s, tick=tick
+        ran = run_queue(
+            own, servers, joins_s=releases, keys=keys, place=compact, waiting=PATIENT, least_s=least_s, tick=tick
         )
-        return math.fsum(flow_times(own, schedule)), schedule
+        times = zip(own.jobs, ran, strict=True)
+        return math.fsum(x for job, (start_s, length_s, _) in times for x in (start_s, length_s, -job.release_s)), ran
 
     best_s, best = objective(instance, start), start
     order = sorted(range(count), key=lambda job: (start.jobs[instance.jobs[job].id].start_s, job))
     first_s = now_s = math.inf
     for step in range(tries):
         tried = order if step == 0 else _moved(order, generator)
-        sum_s, schedule = run(tried)
+        sum_s, ran = run(tried)
         if sum_s < now_s or step == 0:
-            found = Schedule(on_clock_of(instance, own, schedule))
+            found = Schedule(on_clock_of(instance, own, schedule_of(own, ran)))
             found_s = objective(instance, found)
             if found_s < best_s:
                 best_s, best = found_s, found

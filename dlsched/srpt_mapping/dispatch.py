@@ -15,6 +15,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
@@ -110,18 +111,57 @@ def dispatch(
 
     Cost: O(I (log I + K + M log M)) for K numbers of GPUs that occur and M servers, without waiting.
     """
+    ran = run_queue(
+        instance,
+        Servers(instance),
+        joins_s=joins_s,
+        keys=keys,
+        place=place,
+        backfill=backfill,
+        waiting=waiting,
+        least_s=least_s,
+        tick=tick,
+    )
+    return schedule_of(instance, ran)
+
+
+class Ran(NamedTuple):
+    """When a job starts, how long it runs, seconds, and where."""
+
+    start_s: float
+    length_s: float
+    placement: list[Share]
+
+
+def schedule_of(instance: Instance, ran: Sequence[Ran]) -> Schedule:
+    """The schedule of what ran, by position of the job."""
+    return Schedule({job.id: (each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
+
+
+def run_queue(
+    instance: Instance,
+    servers: Servers,
+    *,
+    joins_s: Sequence[float],
+    keys: Sequence[float],
+    place: Rule,
+    backfill: bool = False,
+    waiting: Waiting | None = None,
+    least_s: Sequence[float] = (),
+    tick: Callable[[], None] = lambda: None,
+) -> list[Ran]:
+    """As ``dispatch``, on servers all of whose GPUs are free, as they are again when it returns."""
     jobs = instance.jobs
-    servers = Servers(instance)
     queue = Queue(keys, [job.gpus for job in jobs], backfill=backfill)
     aside = _Aside(instance, servers, place, waiting, least_s, keys)
     arriving = sorted(range(len(jobs)), key=lambda job: (joins_s[job], keys[job], job), reverse=True)
     running: list[tuple[float, int, list[tuple[int, int]]]] = []
-    starts: dict[int, tuple[float, list[Share]]] = {}
+    ran: dict[int, Ran] = {}
 
     def start(job: int, placed: Placed, now_s: float) -> None:
-        starts[job] = now_s, servers.named(placed)
-        end_s = now_s + jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
-        heapq.heappush(running, (end_s, job, servers.take(placed)))
+        length_s = jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
+        ran[job] = Ran(now_s, length_s, servers.named(placed))
+        heapq.heappush(running, (now_s + length_s, job, servers.take(placed)))
 
     while arriving or running or aside:
         now_s = min(
@@ -146,7 +186,7 @@ def dispatch(
                 aside.step(first, now_s)
             else:
                 start(first, placed, now_s)
-    return Schedule({job.id: starts[n] for n, job in enumerate(jobs)})
+    return [ran[job] for job in range(len(jobs))]
 
 
 class _Aside:

@@ -183,7 +183,7 @@ def test_milp_rows_and_variables_by_name():
     assert rows["flow_s0_a_b"] == (pulp.LpConstraintLE, 0, {"f_s0_a_b": 1, "y_a_b": -1})
     assert rows["pair_a_b"] == (pulp.LpConstraintEQ, 1, {"y_a_b": 1, "y_b_a": 1})
     sense, right, terms = rows["sequence_a_b"]
-    most = 4 * (1 + milp.MARGIN)  # one after the other they flow for 2 + 4 s, of which b needs 2
+    most = 4 + 6 * milp.MARGIN  # one after the other they flow for 2 + 4 s, of which b needs 2
     assert (sense, right) == (pulp.LpConstraintGE, pytest.approx(-most))
     assert terms == pytest.approx({"w_b": 1, "w_a": -1, "z_a_0": -2, "y_a_b": -most})
     assert problem.variablesDict()["w_a"].upBound == pytest.approx(most - 2)

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 LARGEST = 50_000
 """Pairs of jobs times servers beyond which the model is refused."""
 MARGIN = 1e-3
-"""Part of D_i that is added, so that no start has a range as small as the tolerances of solvers."""
+"""Part of F that is added to every D_i, so that no wait has a range as small as the tolerances of solvers."""
 ROUNDING = 1e-9
 """Part of the right side of a row ``busy`` that is left out."""
 
@@ -225,14 +225,14 @@ def _times(instance: Instance, choices: list[list[Layout]], horizon_s: float | N
         flows = _known_s(instance, choices, least)
         flow_s = math.fsum(flows)
         spare_s = max(0.0, math.fsum([*flows, *(-each for each in least)]))
-        within = [min(each, shortest + spare_s) for each, shortest in zip(within, least, strict=True)]
+        within = [min(each, shortest + spare_s) + MARGIN * flow_s for each, shortest in zip(within, least, strict=True)]
         unit_s = 1.0 if 1 <= flow_s <= 2**14 else math.ldexp(1.0, math.frexp(flow_s)[1] - 10)
     return _Times(
         unit_s,
         [[each / unit_s for each in held] for held in lengths],
         [each / unit_s for each in least],
         [each / unit_s for each in release],
-        [max(each, shortest) * (1 + MARGIN) / unit_s for each, shortest in zip(within, least, strict=True)],
+        [max(each, shortest) / unit_s for each, shortest in zip(within, least, strict=True)],
     )
 
 
