@@ -26,7 +26,7 @@ from dlsched.srpt_mapping.dispatch import Waiting
 from dlsched.srpt_mapping.heavy_edge import grouped, improved
 from dlsched.srpt_mapping.heuristics import a_srpt, least_work_first
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.methods import POLICIES
+from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.traces.gang_traces import import_philly_gangs
 

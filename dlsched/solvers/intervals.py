@@ -1,7 +1,8 @@
 """Scheduling by CP-SAT: jobs with several modes on cumulative resources, all times whole; minimise the sum of the ends."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dlsched.core.limits import Limits
@@ -25,8 +26,8 @@ class IntervalModel:
         Earliest start of every job.
     modes
         Of every job: pairs of a length, >= 0, and what it takes of every resource meanwhile.
-    horizon
-        Latest end of any job.
+    latest
+        Latest end of every job.
     least
         A number below which the sum of the ends is not.
     """
@@ -34,17 +35,18 @@ class IntervalModel:
     capacities: tuple[int, ...]
     releases: tuple[int, ...]
     modes: tuple[tuple[tuple[int, tuple[int, ...]], ...], ...]
-    horizon: int
+    latest: tuple[int, ...]
     least: int
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalOutcome:
-    """Why CP-SAT stopped, what it holds, and what it has proven of the sum of the ends."""
+    """Why CP-SAT stopped, what it holds, what it has proven of the sum of the ends, and its conflicts."""
 
     status: TerminationStatus
     starts: Starts | None
     bound: int | None
+    conflicts: int = 0
 
 
 def solve_intervals(
@@ -94,13 +96,14 @@ def solve(
     """One optional interval a mode, a cumulative constraint a resource, and one for all resources together."""
     from ortools.sat.python import cp_model
 
+    began = time.monotonic()
     cp = cp_model.CpModel()
     begins, ends, chosen = [], [], []
     used: list[list[tuple[Any, int]]] = [[] for _ in model.capacities]
     together: list[tuple[Any, int]] = []
-    for job, (release, modes) in enumerate(zip(model.releases, model.modes, strict=True)):
-        begin = cp.new_int_var(release, model.horizon, f"start_{job}")
-        end = cp.new_int_var(release, model.horizon, f"end_{job}")
+    for job, (release, latest, modes) in enumerate(zip(model.releases, model.latest, model.modes, strict=True)):
+        begin = cp.new_int_var(release, latest, f"start_{job}")
+        end = cp.new_int_var(release, latest, f"end_{job}")
         picks = [cp.new_bool_var(f"mode_{job}_{mode}") for mode in range(len(modes))]
         cp.add_exactly_one(picks)
         for pick, (length, takes) in zip(picks, modes, strict=True):
@@ -141,7 +144,11 @@ def solve(
         def on_solution_callback(self) -> None:
             found(read(self.value))
 
-    code, solver = run(cp, limits, Watch(), linear=2, symmetry=False)  # with linear=1 it can push times on by units
+    if limits.time_s is not None:  # building counts
+        limits = replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
+    # with linear=1 it can push times on by units
+    code, solver = run(cp, limits, Watch(), linear=2, symmetry=False)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     bound = int(solver.best_objective_bound) if solved or code == cp_model.UNKNOWN else None
-    return IntervalOutcome(status_of(code, limits, solver.wall_time), read(solver.value) if solved else None, bound)
+    status = status_of(code, limits, solver.wall_time)
+    return IntervalOutcome(status, read(solver.value) if solved else None, bound, int(solver.num_conflicts))

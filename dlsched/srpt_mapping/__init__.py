@@ -10,7 +10,15 @@ from dlsched.core.status import Sense
 from dlsched.srpt_mapping import certificate, generator
 from dlsched.srpt_mapping.annealing import anneal
 from dlsched.srpt_mapping.bounds import bound, length, machine
-from dlsched.srpt_mapping.checker import check, completion_times, figures, infeasible, iteration_time, objective
+from dlsched.srpt_mapping.checker import (
+    check,
+    completion_times,
+    constant,
+    figures,
+    infeasible,
+    iteration_time,
+    objective,
+)
 from dlsched.srpt_mapping.dispatch import Waiting
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
@@ -75,6 +83,7 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generate,
     example=example,
+    constant=constant,
     figures=figures,
 )
 

@@ -5,12 +5,12 @@ from fractions import Fraction
 
 from dlsched.core.certificate import LengthsCertificate, SrptCertificate, rounded_down
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.certificate import exact_length_s, exact_size_s, length_value, machine_value
+from dlsched.srpt_mapping.certificate import Tick, exact_length_s, exact_size_s, length_value, machine_value, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.instance import Instance
 
 
-def machine(instance: Instance, *, tick: Callable[[], None] | None = None) -> SrptCertificate:
+def machine(instance: Instance, *, tick: Tick | None = None) -> SrptCertificate:
     """SRPT on one virtual machine as fast as all GPUs, with true iterations at the least seconds of an iteration.
 
     Strong when GPUs are short. ``tick`` is called for every job; it may raise to stop.
@@ -26,14 +26,14 @@ def machine(instance: Instance, *, tick: Callable[[], None] | None = None) -> Sr
     return SrptCertificate(sizes, rounded_down(machine_value(instance, list(sizes.values()))))
 
 
-def length(instance: Instance, *, tick: Callable[[], None] | None = None) -> LengthsCertificate:
+def length(instance: Instance, *, tick: Tick | None = None) -> LengthsCertificate:
     """Every job alone from its release on. Strong when there are GPUs enough. Otherwise as ``machine``."""
     _require_feasible(instance)
     lengths = _of_every_job(instance, exact_length_s, tick)
     return LengthsCertificate(lengths, rounded_down(length_value(instance, list(lengths.values()))))
 
 
-def bound(instance: Instance, *, tick: Callable[[], None] | None = None) -> SrptCertificate:
+def bound(instance: Instance, *, tick: Tick | None = None) -> SrptCertificate:
     """Combine both: the k-th end is no sooner than that of ``machine``, nor than the k-th of ``length``.
 
     Never below the larger of the two. Otherwise as ``machine``.
@@ -44,14 +44,14 @@ def bound(instance: Instance, *, tick: Callable[[], None] | None = None) -> Srpt
 
 
 def _of_every_job(
-    instance: Instance, exact: Callable[[Instance, int], Fraction], tick: Callable[[], None] | None
+    instance: Instance, exact: Callable[[Instance, int, Tick], Fraction], tick: Tick | None
 ) -> dict[str, float]:
     """Exact figures of the jobs, rounded down."""
     figures = {}
     for place, job in enumerate(instance.jobs):
         if tick is not None:
             tick()
-        figures[job.id] = rounded_down(exact(instance, place))
+        figures[job.id] = rounded_down(exact(instance, place, tick or no_tick))
     return figures
 
 

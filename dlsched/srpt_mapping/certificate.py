@@ -19,32 +19,43 @@ SRPT's sum is a lower bound, with smaller sizes too.
 nor than the k-th smallest r_i + n_i alpha_i (``core.certificate.srpt_value``); so the later of the two is summed.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from itertools import accumulate
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
 from dlsched.srpt_mapping.instance import Instance
 
+Tick = Callable[[], None]
 
-def exact_iteration_s(instance: Instance, place: int) -> Fraction:
-    """Seconds below which no placement brings an iteration of the job, exactly."""
+
+def no_tick() -> None:
+    """Never stop."""
+
+
+def exact_iteration_s(instance: Instance, place: int, tick: Tick = no_tick) -> Fraction:
+    """Seconds below which no placement brings an iteration of the job, exactly; ``tick`` may raise to stop."""
     sizes = tuple(sorted(server.gpus for server in instance.servers))
-    return _least_s(
-        instance.jobs[place].graph, sizes, instance.intra_bandwidth_bytes_per_s, instance.nic_bandwidth_bytes_per_s
-    )
+    inside, nic = instance.intra_bandwidth_bytes_per_s, instance.nic_bandwidth_bytes_per_s
+    key = instance.jobs[place].graph, sizes, inside, nic
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = _least_s(*key, tick)
+    return _known[key]
 
 
-def exact_size_s(instance: Instance, place: int) -> Fraction:
+def exact_size_s(instance: Instance, place: int, tick: Tick = no_tick) -> Fraction:
     """Seconds of the job on the virtual machine, at least: n_i g_i alpha_i / G."""
-    return exact_length_s(instance, place) * instance.jobs[place].gpus / instance.total_gpus
+    return exact_length_s(instance, place, tick) * instance.jobs[place].gpus / instance.total_gpus
 
 
-def exact_length_s(instance: Instance, place: int) -> Fraction:
+def exact_length_s(instance: Instance, place: int, tick: Tick = no_tick) -> Fraction:
     """Seconds from the job's start to its end, at least: n_i alpha_i."""
-    return Fraction(instance.jobs[place].iterations) * exact_iteration_s(instance, place)
+    return Fraction(instance.jobs[place].iterations) * exact_iteration_s(instance, place, tick)
 
 
 def machine_value(instance: Instance, sizes: Sequence[float], lengths: Sequence[float] | None = None) -> Fraction:
@@ -77,13 +88,19 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
 
 
-@lru_cache(maxsize=100_000)
-def _least_s(graph: JobGraph, sizes: tuple[int, ...], inside: float, nic: float) -> Fraction:
+_MOST_KNOWN = 100_000
+_known: dict[tuple[JobGraph, tuple[int, ...], float, float], Fraction] = {}
+
+
+def _least_s(graph: JobGraph, sizes: tuple[int, ...], inside: float, nic: float, tick: Tick) -> Fraction:
     """The largest of the stages' seconds; ``sizes``: GPUs of all servers, ascending."""
-    return max(_stage_s(graph, stage, sizes, Fraction(inside), Fraction(nic)) for stage in range(len(graph.replicas)))
+    stages = range(len(graph.replicas))
+    return max(_stage_s(graph, stage, sizes, Fraction(inside), Fraction(nic), tick) for stage in stages)
 
 
-def _stage_s(graph: JobGraph, stage: int, sizes: tuple[int, ...], inside: Fraction, nic: Fraction) -> Fraction:
+def _stage_s(
+    graph: JobGraph, stage: int, sizes: tuple[int, ...], inside: Fraction, nic: Fraction, tick: Tick
+) -> Fraction:
     """Seconds of a stage on one server or on several, whichever is less; the instance's servers hold it."""
     replicas = graph.replicas[stage]
     ring = Fraction(2 * (replicas - 1), replicas) * Fraction(graph.parameter_bytes[stage])
@@ -91,9 +108,11 @@ def _stage_s(graph: JobGraph, stage: int, sizes: tuple[int, ...], inside: Fracti
         (Fraction(2, replicas) * Fraction(sent), graph.replicas[other]) for other, sent in graph.neighbours(stage)
     ]
     near = 1 / inside
-    choices = [
-        ring * near + _transfer_s(weights, size - replicas, near, size / nic) for size in set(sizes) if size >= replicas
-    ]
+    choices = []
+    tick()
+    for size in set(sizes[bisect_left(sizes, replicas) :]):
+        tick()
+        choices.append(ring * near + _transfer_s(weights, size - replicas, near, size / nic))
     several = _several(replicas, sizes)
     if several is not None:
         count, slowest = several

@@ -11,39 +11,51 @@ minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
 ``gpus``      at no time do the jobs that run use more than g^m GPUs of a server
 ``release``   start_i >= r_i
 
-Times may be off by 1e-9 max(1, time). Here all figures are computed from the definitions, by code of its own.
+A job may start before its release, or before the job whose GPUs it takes has ended, by 1e-9 of its own length or of that
+job's, and by what rounding does to times on the clock of the file: seconds are not to be had from a late clock.
+Here all figures are computed from the definitions, by code of its own.
 """
 
 import math
 from collections import defaultdict
+from typing import Any
 
 from dlsched.core.errors import UsageError
+from dlsched.core.tolerance import rounding, tolerance
 from dlsched.core.violation import Violation
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share
 
-TOLERANCE = 1e-9
 _LATEST_S = 1e101  # instances hold times up to 1e100
 Held = dict[int, dict[str, int]]  # replicas by server, by stage
+Times = dict[str, tuple[float, float]]  # start and seconds of jobs
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:
-    """Sum of the completion times in seconds.
+    """Sum of the completion times in seconds; of all starts and lengths, rounded once.
 
     Raises
     ------
     UsageError
         A job does not start, or its placement does not hold the job: then there is no time.
     """
-    return math.fsum(completion_times(instance, schedule).values())
+    return math.fsum(time_s for times in _placed_times(instance, schedule).values() for time_s in times)
+
+
+def constant(instance: Instance) -> float:
+    """Sum of the releases, the part of the objective that no schedule changes."""
+    return math.fsum(job.release_s for job in instance.jobs)
+
+
+def flow_times(instance: Instance, schedule: Schedule) -> list[float]:
+    """Seconds from the release of every job to its end, in the order of the jobs; errors as ``objective``."""
+    times = _placed_times(instance, schedule)
+    return [math.fsum((*times[job.id], -job.release_s)) for job in instance.jobs]
 
 
 def completion_times(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Seconds at which every job ends, by its id; errors as ``objective``."""
-    broken = _broken_placements(instance, schedule)
-    if broken:
-        raise UsageError(f"no objective: {broken[0]}")
-    return {job.id: _end_s(instance, schedule, job) for job in instance.jobs}
+    return {name: sum(times) for name, times in _placed_times(instance, schedule).items()}
 
 
 def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -> float:
@@ -69,16 +81,17 @@ def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -
 
 def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
-    broken = _broken_placements(instance, schedule)
-    unplaced = {violation.where for violation in broken}
-    placed = [job for job in instance.jobs if job.id not in unplaced]
-    for job in placed:
-        start_s = schedule.jobs[job.id].start_s
+    found, times = _read(instance, schedule)
+    broken = list(found)
+    for job in instance.jobs:
+        if job.id not in times:
+            continue
+        start_s, length_s = times[job.id]
         early = job.release_s - start_s
-        if early > TOLERANCE * max(1.0, job.release_s):
+        if early > tolerance(length_s) + rounding(job.release_s, start_s):
             message = f"it starts at {start_s!r} s, it is released at {job.release_s!r} s"
             broken.append(Violation("release", job.id, early, message))
-    return broken + _overfull(instance, schedule, placed)
+    return broken + _overfull(instance, schedule, times)
 
 
 def infeasible(instance: Instance) -> str | None:
@@ -91,13 +104,34 @@ def infeasible(instance: Instance) -> str | None:
 
 def figures(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Further figures of a feasible schedule: mean flow time and mean wait, and when the last job ends; seconds."""
-    ends = completion_times(instance, schedule)
     count = len(instance.jobs)
     return {
-        "mean_flow_s": math.fsum(ends[job.id] - job.release_s for job in instance.jobs) / count,
+        "mean_flow_s": math.fsum(flow_times(instance, schedule)) / count,
         "mean_wait_s": math.fsum(schedule.jobs[job.id].start_s - job.release_s for job in instance.jobs) / count,
-        "makespan_s": max(ends.values()),
+        "makespan_s": max(completion_times(instance, schedule).values()),
     }
+
+
+def _placed_times(instance: Instance, schedule: Schedule) -> Times:
+    broken, times = _read(instance, schedule)
+    if broken:
+        raise UsageError(f"no objective: {broken[0]}")
+    return times
+
+
+_last: list[tuple[Instance, Schedule, list[Violation], Times]] = []
+
+
+def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Times]:
+    """What is broken of the placements, and the times of the jobs whose placement is not; the last answer is remembered."""
+    for known_instance, known_schedule, broken, times in _last:
+        if known_instance is instance and known_schedule is schedule:
+            return broken, times
+    broken = _broken_placements(instance, schedule)
+    unplaced = {violation.where for violation in broken}
+    times = {job.id: _times(instance, schedule, job) for job in instance.jobs if job.id not in unplaced}
+    _last[:] = [(instance, schedule, broken, times)]
+    return broken, times
 
 
 def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation]:
@@ -140,32 +174,49 @@ def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> 
     return broken
 
 
-def _overfull(instance: Instance, schedule: Schedule, placed: list[Job]) -> list[Violation]:
-    """The first moment at which each server is overfull."""
-    events = []
-    for job in placed:
-        start_s, placement = schedule.jobs[job.id]
-        end_s = _end_s(instance, schedule, job)
-        freed_s = max(start_s, end_s - TOLERANCE * max(1.0, end_s))
+def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Violation]:
+    """The first moment at which each server is overfull.
+
+    A job that is over as soon as it starts, up to the tolerance, must not start while others run on its GPUs.
+    """
+    events, moments = [], []
+    for name, (start_s, length_s) in times.items():
+        end_s = start_s + length_s
+        freed_s = end_s - tolerance(length_s) - rounding(end_s)
         used: dict[str, int] = defaultdict(int)
-        for share in placement:
+        for share in schedule.jobs[name].placement:
             used[share.server] += share.replicas
         for server, count in used.items():
-            events += [(start_s, 1, server, count), (freed_s, 0, server, -count)]
-    busy: dict[str, int] = defaultdict(int)
-    broken: dict[str, Violation] = {}
-    for time_s, _, server, count in sorted(events):
-        busy[server] += count
-        over = busy[server] - _gpus(instance, server)
-        if over > 0 and server not in broken:
-            message = f"{busy[server]} of {_gpus(instance, server)} GPUs are used from {time_s!r} s on"
-            broken[server] = Violation("gpus", server, float(over), message)
+            if freed_s > start_s:
+                events += [(start_s, 2, server, count), (freed_s, 0, server, -count)]
+            else:
+                moments.append((start_s, 1, server, count))
+    broken = _too_many(instance, events)
+    if moments:
+        later = [(time_s + rounding(time_s) if kind else time_s, kind, *rest) for time_s, kind, *rest in events]
+        broken = _too_many(instance, [*later, *moments]) | broken
     return list(broken.values())
 
 
-def _end_s(instance: Instance, schedule: Schedule, job: Job) -> float:
+def _too_many(instance: Instance, events: list[Any]) -> dict[str, Violation]:
+    """By server, the first of the events (time, kind, server, GPUs) that is too much; of kind 1 are those that take no time."""
+    busy: dict[str, int] = defaultdict(int)
+    broken: dict[str, Violation] = {}
+    for time_s, kind, server, count in sorted(events):
+        taken = busy[server] + count
+        if kind != 1:
+            busy[server] = taken
+        over = taken - _gpus(instance, server)
+        if over > 0 and server not in broken:
+            message = f"{taken} of {_gpus(instance, server)} GPUs are used from {time_s!r} s on"
+            broken[server] = Violation("gpus", server, float(over), message)
+    return broken
+
+
+def _times(instance: Instance, schedule: Schedule, job: Job) -> tuple[float, float]:
+    """When a job starts and how long it runs, seconds."""
     start_s, placement = schedule.jobs[job.id]
-    return start_s + job.iterations * iteration_time(instance, job, placement)
+    return start_s, job.iterations * iteration_time(instance, job, placement)
 
 
 def _held(placement: tuple[Share, ...]) -> Held:

@@ -13,15 +13,16 @@ import heapq
 import math
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.heavy_edge import Rule
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.servers import Placed, Servers
-from dlsched.srpt_mapping.solution import Schedule
+from dlsched.srpt_mapping.solution import Schedule, Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ def dispatch(
     backfill: bool = False,
     waiting: Waiting | None = None,
     least_s: Sequence[float] = (),
+    tick: Callable[[], None] = lambda: None,
 ) -> Schedule:
     """Run the queue to its end.
 
@@ -104,21 +106,62 @@ def dispatch(
     waiting, least_s
         The waiting rule, and what it takes for alpha^min of every job: what ``place`` reaches on the empty servers, so that
         no job waits when all of them are free.
+    tick
+        Called for every job that is looked at; it may raise to stop.
 
     Cost: O(I (log I + K + M log M)) for K numbers of GPUs that occur and M servers, without waiting.
     """
+    ran = run_queue(
+        instance,
+        Servers(instance),
+        joins_s=joins_s,
+        keys=keys,
+        place=place,
+        backfill=backfill,
+        waiting=waiting,
+        least_s=least_s,
+        tick=tick,
+    )
+    return schedule_of(instance, ran)
+
+
+class Ran(NamedTuple):
+    """When a job starts, how long it runs, seconds, and where."""
+
+    start_s: float
+    length_s: float
+    placement: list[Share]
+
+
+def schedule_of(instance: Instance, ran: Sequence[Ran]) -> Schedule:
+    """The schedule of what ran, by position of the job."""
+    return Schedule({job.id: (each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
+
+
+def run_queue(
+    instance: Instance,
+    servers: Servers,
+    *,
+    joins_s: Sequence[float],
+    keys: Sequence[float],
+    place: Rule,
+    backfill: bool = False,
+    waiting: Waiting | None = None,
+    least_s: Sequence[float] = (),
+    tick: Callable[[], None] = lambda: None,
+) -> list[Ran]:
+    """As ``dispatch``, on servers all of whose GPUs are free, as they are again when it returns."""
     jobs = instance.jobs
-    servers = Servers(instance)
     queue = Queue(keys, [job.gpus for job in jobs], backfill=backfill)
     aside = _Aside(instance, servers, place, waiting, least_s, keys)
     arriving = sorted(range(len(jobs)), key=lambda job: (joins_s[job], keys[job], job), reverse=True)
     running: list[tuple[float, int, list[tuple[int, int]]]] = []
-    starts: dict[int, tuple[float, Placed]] = {}
+    ran: dict[int, Ran] = {}
 
     def start(job: int, placed: Placed, now_s: float) -> None:
-        starts[job] = now_s, placed
-        end_s = now_s + jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
-        heapq.heappush(running, (end_s, job, servers.take(placed)))
+        length_s = jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
+        ran[job] = Ran(now_s, length_s, servers.named(placed))
+        heapq.heappush(running, (now_s + length_s, job, servers.take(placed)))
 
     while arriving or running or aside:
         now_s = min(
@@ -133,16 +176,17 @@ def dispatch(
         for job in aside.expired(now_s):
             queue.add(job)
         if freed:
-            for job, placed in aside.ready():
+            for job, placed in aside.ready(tick):
                 start(job, placed, now_s)
         while (first := queue.first(servers.total)) is not None:
+            tick()
             queue.pop(first)
             placed = place(jobs[first].graph, servers)
             if aside.wants(first, placed):
                 aside.step(first, now_s)
             else:
                 start(first, placed, now_s)
-    return Schedule({job.id: (starts[n][0], servers.named(starts[n][1])) for n, job in enumerate(jobs)})
+    return [ran[job] for job in range(len(jobs))]
 
 
 class _Aside:
@@ -204,7 +248,7 @@ class _Aside:
             self._leave(done[-1])
         return done
 
-    def ready(self) -> Iterator[tuple[int, Placed]]:
+    def ready(self, tick: Callable[[], None]) -> Iterator[tuple[int, Placed]]:
         """Jobs in the order of the queue that the rule places well now; each is to start before the next is asked for.
 
         Of jobs with equal graphs, once one finds no good placement, the others of the moment are not tried.
@@ -214,6 +258,7 @@ class _Aside:
             graph = self._jobs[job].graph
             if graph.gpus > self._servers.total or graph in failed:
                 continue
+            tick()
             placed = self._place(graph, self._servers)
             if self._is_good(job, placed):
                 self._leave(job)

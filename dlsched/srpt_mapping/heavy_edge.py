@@ -8,8 +8,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, permutations
+from typing import cast
 
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.srpt_mapping.rows import Rows
 from dlsched.srpt_mapping.servers import Placed, Servers
 
 Rule = Callable[[JobGraph, Servers], Placed]
@@ -17,6 +19,9 @@ Rule = Callable[[JobGraph, Servers], Placed]
 
 _ROUNDS = 50
 _MANY = 2_000  # pairs of replicas beyond which a round of swaps is not worth its time
+_MOST_SWAPS = 2_000_000  # looked at in all rounds
+_MOST_STEPS = 300_000  # of Heavy-Edge's step 2, times stages; what is left then is shared out in the order of the chain
+_REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
 
 
 def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
@@ -27,13 +32,15 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     then, one by one, the replica with the largest weight of edges to those already there (ties: the earliest stage).
 
     Weights: 2 O_sv / (k_s k_v) between replicas of neighbour stages, 2 h_s / k_s between replicas of one stage.
-    Guarantee: none; more servers than needed are never used. Cost: O(M log M + g S) for M servers.
+    Guarantee: none; more servers than needed are never used. Cost: O(M log M + g S) for M servers, but for no more than
+    ``_MOST_STEPS`` / S replicas or groups of them: those that are left then follow in the order of the chain.
     """
     if graph.gpus == 1:
         place = max(range(len(servers.free)), key=servers.free.__getitem__)
         return [(place, graph.replicas)]
     chosen = _most_free(graph.gpus, servers.free)
-    rows = grouped(graph, tuple(room for _, room in chosen))
+    rooms = tuple(room for _, room in chosen)
+    rows = _remembering(grouped, graph, rooms)(graph, rooms)
     return [(place, row) for (place, _), row in zip(chosen, rows, strict=True)]
 
 
@@ -57,12 +64,20 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     tight = min((place for place, room in enumerate(free) if room >= left and place not in taken), key=free.__getitem__)
     chosen.append((tight, left))
     rooms = tuple(room for _, room in chosen)
-    rows = improved(graph, rooms, tuple(servers.shares[place] for place, _ in chosen), servers.inside)
+    shares = tuple(servers.shares[place] for place, _ in chosen)
+    rows = _remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
     placed = [(place, row) for (place, _), row in zip(chosen, rows, strict=True)]
     whole = _whole_stages(graph, free) if len(chosen) > 1 else None
     if whole is not None and servers.iteration_s(graph, whole) < servers.iteration_s(graph, placed):
         return whole
     return placed
+
+
+def in_order(graph: JobGraph, servers: Servers) -> Placed:
+    """Place a job in the order of its chain, on the servers with the most free GPUs first. Fast; guarantee: none."""
+    chosen = _most_free(graph.gpus, servers.free)
+    rows = _chained(graph, tuple(room for _, room in chosen))
+    return [(index, row) for (index, _), row in zip(chosen, rows, strict=True)]
 
 
 def _whole_stages(graph: JobGraph, free: Sequence[int]) -> Placed | None:
@@ -97,29 +112,33 @@ def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=4_096)
-def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     """Step 2 of Heavy-Edge: share the replicas out to rooms that hold exactly so many; rows by room and stage."""
     if len(rooms) == 1:
         return (graph.replicas,)
     left = list(graph.replicas)
-    return tuple(tuple(_fill_room(graph, left, room)) for room in rooms)
+    steps = _MOST_STEPS // len(left)
+    rows = []
+    for room in rooms:
+        row, steps = _fill_room(graph, left, room, steps)
+        rows.append(tuple(row))
+    return tuple(rows)
 
 
 @lru_cache(maxsize=4_096)
-def improved(
-    graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float
-) -> tuple[tuple[int, ...], ...]:
+def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float) -> Rows:
     """Step 2 of ``compact``; rows by room and stage."""
     if len(rooms) == 1:
         return (graph.replicas,)
 
-    def seconds(rows: tuple[tuple[int, ...], ...]) -> float:
+    def seconds(rows: Rows) -> float:
         return graph.iteration_s(rows, shares, inside)
 
-    best = min((grouped(graph, rooms), _chained(graph, rooms)), key=seconds)
+    best = min((_remembering(grouped, graph, rooms)(graph, rooms), _chained(graph, rooms)), key=seconds)
     if graph.gpus**2 > _MANY:
         return best
-    for _ in range(_ROUNDS):
+    looked_at = max(1, (len(rooms) * len(graph.replicas)) ** 2 // 2)
+    for _ in range(min(_ROUNDS, _MOST_SWAPS // looked_at)):
         better = min(_swaps(best), key=seconds, default=best)
         if not seconds(better) < seconds(best):
             break
@@ -127,22 +146,28 @@ def improved(
     return best
 
 
-def _chained(graph: JobGraph, rooms: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+def _remembering(rule: Callable[..., Rows], graph: JobGraph, rooms: Sequence[int]) -> Callable[..., Rows]:
+    """``grouped`` or ``improved``; past ``_REMEMBERED`` without its memory, which would grow too large."""
+    few = len(rooms) * len(graph.replicas) <= _REMEMBERED
+    return rule if few else cast(Callable[..., Rows], rule.__wrapped__)  # type: ignore[attr-defined]
+
+
+def _chained(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     """Fill room after room with the stages in the order of the chain."""
     left = list(graph.replicas)
-    rows = []
-    for room in rooms:
-        row = []
-        for stage, count in enumerate(left):
-            placed = min(count, room)
-            row.append(placed)
-            room -= placed
-            left[stage] -= placed
-        rows.append(tuple(row))
-    return tuple(rows)
+    return tuple(tuple(_fill_in_order(left, room)) for room in rooms)
 
 
-def _swaps(rows: tuple[tuple[int, ...], ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
+def _fill_in_order(left: list[int], room: int) -> list[int]:
+    row = []
+    for stage, count in enumerate(left):
+        row.append(min(count, room))
+        room -= row[-1]
+        left[stage] -= row[-1]
+    return row
+
+
+def _swaps(rows: Rows) -> Iterator[Rows]:
     """Every exchange of two replicas of different stages between two servers."""
     for first, second in combinations(range(len(rows)), 2):
         for stage, other in permutations(range(len(rows[0])), 2):
@@ -155,8 +180,8 @@ def _swaps(rows: tuple[tuple[int, ...], ...]) -> Iterator[tuple[tuple[int, ...],
                 yield tuple(map(tuple, changed))
 
 
-def _fill_room(graph: JobGraph, left: list[int], room: int) -> list[int]:
-    """Move ``room`` replicas from ``left`` into a server."""
+def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple[list[int], int]:
+    """Move ``room`` replicas from ``left`` into a server in at most so many steps; return them by stage and the steps left."""
     stages = range(len(left))
     here = [0] * len(left)
     pull = [0.0] * len(left)  # weight of the edges from a replica of each stage to those here
@@ -168,6 +193,10 @@ def _fill_room(graph: JobGraph, left: list[int], room: int) -> list[int]:
             pull[other] += count * graph.edge_weight(stage, other)
 
     while room:
+        if steps <= 0:
+            rest = _fill_in_order(left, room)
+            return [count + more for count, more in zip(here, rest, strict=True)], 0
+        steps -= 1
         best = max((stage for stage in stages if left[stage]), key=pull.__getitem__)
         ends = _heaviest(graph, left) if room >= 2 and pull[best] == 0 else None
         if ends is not None:
@@ -178,7 +207,7 @@ def _fill_room(graph: JobGraph, left: list[int], room: int) -> list[int]:
             count = min(room, left[best], _turns(graph, best, left, pull))
             put(best, count)
             room -= count
-    return here
+    return here, steps
 
 
 def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float]) -> int:

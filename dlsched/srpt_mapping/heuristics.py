@@ -23,12 +23,15 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dlsched.algorithms.srpt import srpt_completions
+from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.certificate import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
+from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.dispatch import Waiting, dispatch
-from dlsched.srpt_mapping.heavy_edge import Rule, compact, heavy_edge
-from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.heavy_edge import Rule, compact, heavy_edge, in_order
+from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.servers import Servers, require_placeable
 from dlsched.srpt_mapping.solution import Schedule
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
@@ -43,6 +46,7 @@ def a_srpt(
     backfill: bool = False,
     speeds: str = "placed",
     place: str = "heavy-edge",
+    tick: Tick = no_tick,
 ) -> Schedule | None:
     """A-SRPT (Luo et al. 2025; only the abstract was available, the steps are our reconstruction); None when infeasible.
 
@@ -63,6 +67,8 @@ def a_srpt(
         ``placed`` or ``low``: alpha_i of the virtual sizes; see the module.
     place
         ``heavy-edge`` or ``compact``.
+    tick
+        Called for every job that is looked at; it may raise to stop.
 
     Guarantee: with ``speeds="low"``, ``waiting=None`` and no backfilling that of ``guarantees``; otherwise none.
     Cost: as ``dispatch``.
@@ -77,50 +83,88 @@ def a_srpt(
         raise UsageError(f"speeds: found {speeds!r}, allowed: {', '.join(SPEEDS)}")
     if infeasible(instance) is not None:
         return None
-    alpha = placed_s(instance, compact) if speeds == "placed" else lowest_s(instance)
-    sizes = [
-        job.predicted * job.gpus * each / instance.total_gpus for job, each in zip(instance.jobs, alpha, strict=True)
-    ]
-    releases = np.array([job.release_s for job in instance.jobs])
+    require_placeable(instance)
+    own = on_own_clock(instance)
+    alpha = placed_s(own, compact, tick=tick) if speeds == "placed" else lowest_s(own)
+    sizes = [job.predicted * job.gpus * each / own.total_gpus for job, each in zip(own.jobs, alpha, strict=True)]
+    releases = np.array([job.release_s for job in own.jobs])
     joins_s = srpt_completions(releases, np.array(sizes)).tolist()
-    return dispatch(
-        instance,
+    schedule = dispatch(
+        own,
         joins_s=joins_s,
         keys=joins_s,
         place=rule,
         backfill=backfill,
         waiting=waiting,
-        least_s=placed_s(instance, rule) if waiting else (),
+        least_s=placed_s(own, rule, tick=tick) if waiting else (),
+        tick=tick,
     )
+    return Schedule(on_clock_of(instance, own, schedule))
 
 
 def shortest_first(
-    instance: Instance, *, backfill: bool = False, place: str = "heavy-edge", waiting: Waiting | None = None
+    instance: Instance,
+    *,
+    backfill: bool = False,
+    place: str = "heavy-edge",
+    waiting: Waiting | None = None,
+    tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted length first; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _ordered(instance, lambda predicted, gpus, least_s, release_s: predicted * least_s, backfill, place, waiting)
+    return _ordered(instance, lambda job, least_s: job.predicted * least_s, backfill, place, waiting, tick)
 
 
 def least_work_first(
-    instance: Instance, *, backfill: bool = False, place: str = "heavy-edge", waiting: Waiting | None = None
+    instance: Instance,
+    *,
+    backfill: bool = False,
+    place: str = "heavy-edge",
+    waiting: Waiting | None = None,
+    tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted GPU-seconds first; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _ordered(
-        instance, lambda predicted, gpus, least_s, release_s: predicted * gpus * least_s, backfill, place, waiting
-    )
+    return _ordered(instance, lambda job, least_s: job.predicted * job.gpus * least_s, backfill, place, waiting, tick)
 
 
 def fifo(
-    instance: Instance, *, backfill: bool = False, place: str = "heavy-edge", waiting: Waiting | None = None
+    instance: Instance,
+    *,
+    backfill: bool = False,
+    place: str = "heavy-edge",
+    waiting: Waiting | None = None,
+    tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _ordered(instance, lambda predicted, gpus, least_s, release_s: release_s, backfill, place, waiting)
+    return _ordered(instance, lambda job, least_s: job.release_s, backfill, place, waiting, tick)
 
 
-def placed_s(instance: Instance, rule: Rule) -> list[float]:
+def one_by_one(instance: Instance) -> Schedule | None:
+    """Run one job after another, alone, those of the least predicted length first; None when infeasible.
+
+    What is held when the policies are stopped. Guarantee: none. Cost: O(I log I + M S) for every different job graph.
+    """
+    if infeasible(instance) is not None:
+        return None
+    require_placeable(instance)
+    empty = Servers(instance)
+    placed = {graph: in_order(graph, empty) for graph in {job.graph for job in instance.jobs}}
+    length_s = {graph: empty.iteration_s(graph, held) for graph, held in placed.items()}
+    last_s, elapsed_s = max(job.release_s for job in instance.jobs), 0.0
+    starts = {}
+    for job in sorted(instance.jobs, key=lambda job: job.predicted * length_s[job.graph]):
+        starts[job.id] = last_s + elapsed_s, empty.named(placed[job.graph])
+        elapsed_s += job.iterations * length_s[job.graph]
+    return Schedule(starts)
+
+
+def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[float]:
     """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
     empty = Servers(instance)
-    known = {graph: empty.iteration_s(graph, rule(graph, empty)) for graph in {job.graph for job in instance.jobs}}
+    known: dict[JobGraph, float] = {}
+    for job in instance.jobs:
+        if job.graph not in known:
+            tick()
+            known[job.graph] = empty.iteration_s(job.graph, rule(job.graph, empty))
     return [known[job.graph] for job in instance.jobs]
 
 
@@ -133,27 +177,29 @@ def lowest_s(instance: Instance) -> list[float]:
 
 def _ordered(
     instance: Instance,
-    key: Callable[[float, int, float, float], float],
+    key: Callable[[Job, float], float],
     backfill: bool,
     place: str,
     waiting: Waiting | None,
+    tick: Tick,
 ) -> Schedule | None:
     rule = _rule(place)
     if infeasible(instance) is not None:
         return None
-    alpha = placed_s(instance, compact)
-    return dispatch(
-        instance,
-        joins_s=[job.release_s for job in instance.jobs],
-        keys=[
-            key(job.predicted, job.gpus, seconds, job.release_s)
-            for job, seconds in zip(instance.jobs, alpha, strict=True)
-        ],
+    require_placeable(instance)
+    own = on_own_clock(instance)
+    alpha = placed_s(own, compact, tick=tick)
+    schedule = dispatch(
+        own,
+        joins_s=[job.release_s for job in own.jobs],
+        keys=[key(job, seconds) for job, seconds in zip(own.jobs, alpha, strict=True)],
         place=rule,
         backfill=backfill,
         waiting=waiting,
-        least_s=placed_s(instance, rule) if waiting else (),
+        least_s=placed_s(own, rule, tick=tick) if waiting else (),
+        tick=tick,
     )
+    return Schedule(on_clock_of(instance, own, schedule))
 
 
 def _rule(place: str) -> Rule:

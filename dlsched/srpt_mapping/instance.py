@@ -168,6 +168,11 @@ class Instance(InstanceFile):
         return sum(server.gpus for server in self.servers)
 
     @cached_property
+    def first_release_s(self) -> float:
+        """When the first job arrives."""
+        return min(job.release_s for job in self.jobs)
+
+    @cached_property
     def shares(self) -> tuple[float, ...]:
         """b_out / g^m of every server, B/s."""
         return tuple(self.nic_bandwidth_bytes_per_s / server.gpus for server in self.servers)

@@ -4,8 +4,7 @@ A branch and bound of ours: stage by stage, every split of its replicas over the
 too, the seconds of a stage are known, and what is no better than the best known is cut. Exact; for small jobs.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 
 from dlsched.cluster.job_graph import JobGraph
 
@@ -18,9 +17,19 @@ class TooMany(Exception):  # noqa: N818  a signal, not an error
     """More splits than ``LARGEST`` would have to be tried, or there are more than ``MOST_STAGES`` stages."""
 
 
-@lru_cache(maxsize=20_000)
-def best_rows(graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float) -> tuple[float, Rows]:
-    """Return the least seconds of an iteration and replicas by server and stage that attain it.
+_MOST_KNOWN = 20_000
+_known: dict[tuple[JobGraph, tuple[int, ...], tuple[float, ...], float], tuple[float, Rows]] = {}
+
+
+def best_rows(
+    graph: JobGraph,
+    usage: tuple[int, ...],
+    shares: tuple[float, ...],
+    inside: float,
+    *,
+    tick: Callable[[], None] = lambda: None,
+) -> tuple[float, Rows]:
+    """Return the least seconds of an iteration and replicas by server and stage that attain it; what was found is remembered.
 
     Parameters
     ----------
@@ -30,15 +39,31 @@ def best_rows(graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...]
         GPUs of every server used, > 0, as many as the job has replicas together.
     shares, inside
         As in ``dlsched.cluster.job_graph``.
+    tick
+        Called for every split; it may raise to stop.
 
     Raises
     ------
     TooMany
         The job is too large for this search.
     """
+    key = graph, usage, shares, inside
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = _searched(graph, usage, shares, inside, tick)
+    return _known[key]
+
+
+def _searched(
+    graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float, tick: Callable[[], None]
+) -> tuple[float, Rows]:
     stages = len(graph.replicas)
     if stages > MOST_STAGES:
         raise TooMany
+    if len(usage) == 1:
+        rows = (graph.replicas,)
+        return graph.iteration_s(rows, shares, inside), rows
     best: tuple[float, Rows] = (float("inf"), ())
     floor_s = graph.uniform_s(max(inside, *shares))
     tried = 0
@@ -52,6 +77,7 @@ def best_rows(graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...]
             return
         for split in splits_of(graph.replicas[done], left):
             tried += 1
+            tick()
             if tried > LARGEST:
                 raise TooMany
             splits.append(split)

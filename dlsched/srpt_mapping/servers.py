@@ -1,11 +1,31 @@
 """The servers while jobs run: their free GPUs, and the seconds that placements take."""
 
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Share
 
 Placed = list[tuple[int, tuple[int, ...]]]
 """Pairs of a server's position and the replicas of every stage that it gets."""
+
+LARGEST = 300_000
+"""Stages of a job times the servers that it may use, beyond which heuristics refuse to place it."""
+_REMEMBERED = 2_000  # the same, of placements whose seconds are remembered
+
+
+def require_placeable(instance: Instance) -> None:
+    """Refuse jobs whose placements are too large to be written down.
+
+    Raises
+    ------
+    UsageError
+        Names the job, its stages and what is allowed.
+    """
+    for job in instance.jobs:
+        servers = min(len(instance.servers), job.gpus)
+        if servers * len(job.stages) > LARGEST:
+            found = f"{len(job.stages):,} stages on up to {servers:,} servers"
+            raise UsageError(f"job {job.id!r}: found {found}, allowed: stages times servers up to {LARGEST:,}")
 
 
 class Servers:
@@ -25,9 +45,12 @@ class Servers:
         counts = tuple(row for _, row in placed)
         shares = tuple(self.shares[place] for place, _ in placed)
         key = graph, counts, shares
-        if key not in self._known:
-            self._known[key] = graph.iteration_s(counts, shares, self.inside)
-        return self._known[key]
+        known_s = self._known.get(key)
+        if known_s is None:
+            known_s = graph.iteration_s(counts, shares, self.inside)
+            if len(placed) * len(graph.replicas) <= _REMEMBERED:
+                self._known[key] = known_s
+        return known_s
 
     def named(self, placed: Placed) -> list[Share]:
         """A placement as solutions hold it."""

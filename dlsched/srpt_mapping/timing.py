@@ -6,7 +6,8 @@ them had started; beside these the GPUs of job i are free to its end. So it star
 """
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from dlsched.srpt_mapping.instance import Instance
@@ -14,7 +15,9 @@ from dlsched.srpt_mapping.layouts import Layout, shares
 from dlsched.srpt_mapping.solution import Schedule
 
 
-def timed(instance: Instance, order: Sequence[int], chosen: Sequence[Layout]) -> Schedule:
+def timed(
+    instance: Instance, order: Sequence[int], chosen: Sequence[Layout], *, tick: Callable[[], None] = lambda: None
+) -> Schedule:
     """Start every job at the earliest time at which its GPUs are free to its end, beside the jobs before it in the order.
 
     A job may start before one that precedes it in the order, where it fits in front of it.
@@ -27,12 +30,15 @@ def timed(instance: Instance, order: Sequence[int], chosen: Sequence[Layout]) ->
         Positions of all jobs, each once.
     chosen
         The layout of every job, by its position; each fits on the servers.
+    tick
+        Called for every job; it may raise to stop.
 
     Cost: O(I^2 M).
     """
     profile = _Profile([server.gpus for server in instance.servers])
     starts: dict[int, float] = {}
     for place in order:
+        tick()
         job, layout = instance.jobs[place], chosen[place]
         length_s = job.iterations * layout.iteration_s
         starts[place] = profile.earliest_s(layout.usage, job.release_s, length_s)
@@ -43,7 +49,10 @@ def timed(instance: Instance, order: Sequence[int], chosen: Sequence[Layout]) ->
 
 
 class _Profile:
-    """Free GPUs by server over time: ``free[n]`` from ``times[n]`` to the next time, the last one for ever."""
+    """Free GPUs by server over time: ``free[n]`` from ``times[n]`` to the next time, the last one for ever.
+
+    A job whose length vanishes beside its start has a piece of no length: nothing else runs across it.
+    """
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.times = [0.0, math.inf]
@@ -61,15 +70,20 @@ class _Profile:
 
     def take(self, usage: Sequence[int], start_s: float, end_s: float) -> None:
         """Take GPUs for a while."""
-        first, last = self._cut(start_s), self._cut(end_s)
+        self._cut(start_s)
+        self._cut(end_s)
+        first, last = bisect_right(self.times, start_s) - 1, bisect_left(self.times, end_s)
+        if start_s == end_s:
+            self.times.insert(first, start_s)
+            self.free.insert(first, list(self.free[first]))
+            last = first + 1
         for free in self.free[first:last]:
             for server, count in enumerate(usage):
                 free[server] -= count
 
-    def _cut(self, time_s: float) -> int:
-        """Make a piece begin at a time; return its number."""
-        number = next(n for n, until_s in enumerate(self.times) if until_s >= time_s)
+    def _cut(self, time_s: float) -> None:
+        """Make a piece begin at a time."""
+        number = bisect_left(self.times, time_s)
         if self.times[number] > time_s:
             self.times.insert(number, time_s)
             self.free.insert(number, list(self.free[number - 1]))
-        return number

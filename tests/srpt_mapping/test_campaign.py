@@ -22,7 +22,7 @@ from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.guarantees import STRICT
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import layouts
-from dlsched.srpt_mapping.methods import POLICIES
+from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.testing.brute_force_srpt import brute_force_srpt
 
 CLOSE = 1e-9  # relative, of the checker's objectives

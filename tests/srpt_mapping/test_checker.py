@@ -213,19 +213,63 @@ ONE = Instance(
     ("b", "c", "expected"),
     [
         (4.0, 8.0, []),  # touching
-        (4.0 - 3e-9, 8.0, []),  # 1e-9 of the end, 4 s
+        (4.0 - 3e-9, 8.0, []),  # 1e-9 of the length, 4 s
         (4.0 - 5e-9, 8.0, [("gpus", "s")]),
-        (4.0, 8.0 - 7e-9, []),  # 1e-9 of the release, 8 s
-        (4.0, 8.0 - 9e-9, [("release", "c")]),
+        (4.0, 8.0 - 0.9e-9, []),  # 1e-9 of its own length, 1 s
+        (4.0, 8.0 - 2e-9, [("release", "c")]),
         (3.0, 8.0, [("gpus", "s")]),
         (8.5, 8.0, [("gpus", "s")]),
         (9.0, 8.0, []),
     ],
 )
 def test_tolerances(b, c, expected):
-    """One GPU, a runs to 4 s: intervals may touch, and overlap by 1e-9 of their size."""
+    """One GPU, a runs to 4 s: intervals may touch, and overlap by 1e-9 of the length of the first."""
     schedule = Schedule({"a": (0.0, [(0, "s", 1)]), "b": (b, [(0, "s", 1)]), "c": (c, [(0, "s", 1)])})
     assert [(found.rule, found.where) for found in check(ONE, schedule)] == expected
+
+
+def late(*jobs):
+    """One GPU; of each job the release, after a Unix time, and the seconds."""
+    clock = 1.7e9
+    return Instance(
+        name="late",
+        intra_bandwidth_bytes_per_s=1,
+        nic_bandwidth_bytes_per_s=1,
+        servers=[{"id": "s", "gpus": 1}],
+        jobs=[
+            {"id": f"j{index}", "release_s": clock + release, "iterations": 1, "stages": [stage(1, seconds)]}
+            for index, (release, seconds) in enumerate(jobs)
+        ],
+    )
+
+
+def rules_at(instance, *starts):
+    """Rules broken by starts after the Unix time."""
+    schedule = Schedule({f"j{index}": (1.7e9 + start, [(0, "s", 1)]) for index, start in enumerate(starts)})
+    return [(found.rule, found.where) for found in check(instance, schedule)]
+
+
+def test_a_late_clock_forgives_its_rounding_only():
+    """At a Unix time floats are 2.4e-7 s apart: half a microsecond of overlap passes, half a second does not."""
+    instance = late((0, 8.0), (0, 1.0))
+    assert rules_at(instance, 0.0, 8.0 - 5e-7) == []
+    assert rules_at(instance, 0.0, 7.5) == [("gpus", "s")]
+    assert rules_at(late((1.0, 1.0)), 0.5) == [("release", "j0")]
+
+
+def test_a_job_without_length_on_the_clock_still_needs_its_gpu():
+    """A nanosecond is no time at a Unix time; yet it cannot pass inside another job, only before and after."""
+    instance = late((0, 8.0), (0, 1e-9), (0, 1e-9))
+    assert rules_at(instance, 0.0, 4.0, 8.0) == [("gpus", "s")]
+    assert rules_at(instance, 0.0, 0.0, 8.0) == rules_at(instance, 0.0, 8.0, 8.0) == []
+
+
+def test_figures_of_a_late_clock_keep_their_digits():
+    """Flow times of 8 and 9 s: their mean is no difference of sums of Unix times."""
+    instance = late((0, 8.0), (0, 1.0))
+    schedule = Schedule({"j0": (1.7e9, [(0, "s", 1)]), "j1": (1.7e9 + 8, [(0, "s", 1)])})
+    assert figures(instance, schedule)["mean_flow_s"] == 8.5
+    assert objective(instance, schedule) - srpt_mapping.FAMILY.constant(instance) == 17.0
 
 
 def data_of(**changed):

@@ -14,7 +14,7 @@ from dlsched.srpt_mapping.dispatch import Waiting, dispatch
 from dlsched.srpt_mapping.heavy_edge import compact, heavy_edge
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.methods import POLICIES
+from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.srpt_mapping.servers import Servers
 from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.strategies_srpt import srpt_mapping_instances

@@ -10,12 +10,13 @@ from dlsched import srpt_mapping
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.srpt_mapping import methods, solve
-from dlsched.srpt_mapping.branching import search_schedules
+from dlsched.srpt_mapping import exact, solve
+from dlsched.srpt_mapping.branching import Tree
 from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import layouts
+from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.srpt_mapping.timing import timed
 from dlsched.testing.brute_force_srpt import brute_force_srpt
@@ -93,7 +94,7 @@ def branched(instance):
         chosen = dict(picked)
         best.append(timed(instance, [job for job, _ in picked], [chosen[job] for job in range(len(picked))]))
 
-    search_schedules(instance, found, math.inf, tick=nodes.append, better=better)
+    Tree(instance, found, math.inf, tick=lambda count=0: nodes.append(count), better=better).run()
     assert all(check(instance, each) == [] for each in best)
     least = min(best, key=lambda each: objective(instance, each))  # timing may improve an earlier one further
     return objective(instance, least), least, sum(nodes)
@@ -206,8 +207,8 @@ def test_cpsat_neither_aborts_nor_hangs(seed):
 def test_what_policies_leave_open():
     """OPEN is such an instance: the search runs, and improves on every policy."""
     result = solve(OPEN)
-    assert result.bound_source == methods.BRANCHING
-    policies = [solve(OPEN, method=name).objective for name in methods.POLICIES]
+    assert "dlsched branching" in result.bound_source
+    policies = [solve(OPEN, method=name).objective for name in POLICIES]
     assert result.objective < min(policies) * (1 - 1e-3)
 
 
@@ -238,11 +239,12 @@ def test_a_node_limit_keeps_answer_and_bound(nodes):
 
 
 def test_without_limits_the_search_ends_and_says_so(monkeypatch):
-    """After ``NODES`` nodes; with a limit it goes on."""
-    monkeypatch.setattr(methods, "NODES", 20)
+    """After ``TURNS`` turns; with a limit it goes on."""
+    monkeypatch.setattr(exact, "TURNS", 1)
+    monkeypatch.setattr(exact, "LOOKS", 100)
     result = solve(OPEN)
     assert result.status is TerminationStatus.FEASIBLE
-    assert "the search ended after 20 nodes; with a limit on time or nodes it goes on" in result.message
+    assert "the search ended after 1 turns; with a limit on time or nodes it goes on" in result.message
     assert solve(OPEN, limits=Limits(time_s=60)).status is TerminationStatus.OPTIMAL
     assert solve(OPEN, limits=Limits(nodes=10**6)).status is TerminationStatus.OPTIMAL
 

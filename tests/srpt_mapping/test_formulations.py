@@ -13,6 +13,7 @@ from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 from dlsched.srpt_mapping.bounds import bound, length, machine
 from dlsched.srpt_mapping.checker import check, completion_times, objective
+from dlsched.srpt_mapping.clock import on_own_clock
 from dlsched.srpt_mapping.formulations import milp
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
@@ -91,10 +92,10 @@ def values_of(instance, problem, schedule):
     ends = completion_times(instance, schedule)
     begins = {job: start.start_s for job, start in schedule.jobs.items()}
     values = dict.fromkeys((variable.name for variable in problem.variables()), 0.0)
-    kept = milp._without_twins(instance, milp.layouts(instance))
+    kept, _ = milp._worth_it(on_own_clock(instance), None)
     for name, held, layout in zip(names, kept, chosen, strict=True):
         values[f"z_{name}_{held.index(layout)}"] = 1.0
-        values[f"s_{name}"] = begins[name]
+        values[f"w_{name}"] = begins[name] - instance.jobs[instance.index[name]].release_s
     ended = {(i, j) for i in names for j in names if i != j and ends[i] <= begins[j] * (1 + 1e-12)}
     for i, j in ended:
         values[f"y_{i}_{j}"] = 1.0
@@ -110,7 +111,7 @@ def values_of(instance, problem, schedule):
 
 def in_order_of_twins(instance, schedule):
     """Whether the model keeps the schedule's layouts: it may need other names of equal servers."""
-    kept = milp._without_twins(instance, milp.layouts(instance))
+    kept, _ = milp._worth_it(on_own_clock(instance), None)
     return all(layout in held for held, layout in zip(kept, of_layouts(instance, schedule)[1], strict=True))
 
 
@@ -122,11 +123,12 @@ def test_the_optimum_is_a_point_of_the_model_and_the_relaxation_a_bound(instance
     problem, decode, unit_s = build_milp(instance)
     if in_order_of_twins(instance, schedule):
         start = values_of(instance, problem, schedule)
-        start |= {name: value / unit_s for name, value in start.items() if name.startswith("s_")}
+        start |= {name: value / unit_s for name, value in start.items() if name.startswith("w_")}
         assert set(start) == {variable.name for variable in problem.variables()}
+        assert all(start[name] == 1 for name in (v.name for v in problem.variables() if v.lowBound == 1))
         for variable in problem.variables():
             variable.varValue = start[variable.name]
-            assert variable.lowBound <= start[variable.name] <= (variable.upBound or np.inf)
+            assert variable.lowBound <= start[variable.name] <= variable.upBound + 1e-9 * value
         assert all(row.valid(1e-9 * max(1.0, value)) for row in problem.constraints.values())
         assert pulp.value(problem.objective) * unit_s == pytest.approx(value, rel=1e-12)
         assert objective(instance, decode(start)) == pytest.approx(value, rel=1e-12)
@@ -140,14 +142,17 @@ def relaxation(problem):
     model = from_pulp(problem)
     matrix, equal = model.matrix(), model.row_lower == model.row_upper
     up, down = np.isfinite(model.row_upper) & ~equal, np.isfinite(model.row_lower) & ~equal
-    return linprog(
-        model.costs,
-        A_eq=matrix[equal],
-        b_eq=model.row_upper[equal],
-        A_ub=np.vstack([matrix[up].toarray(), -matrix[down].toarray()]),
-        b_ub=np.concatenate([model.row_upper[up], -model.row_lower[down]]),
-        bounds=np.column_stack([model.lower, model.upper]),
-    ).fun
+    return (
+        linprog(
+            model.costs,
+            A_eq=matrix[equal],
+            b_eq=model.row_upper[equal],
+            A_ub=np.vstack([matrix[up].toarray(), -matrix[down].toarray()]),
+            b_ub=np.concatenate([model.row_upper[up], -model.row_lower[down]]),
+            bounds=np.column_stack([model.lower, model.upper]),
+        ).fun
+        + model.constant
+    )
 
 
 def test_milp_rows_and_variables_by_name():
@@ -155,7 +160,7 @@ def test_milp_rows_and_variables_by_name():
     problem, decode, _ = build_milp(made([2, 1], (1, 2, 3), (1, 2, 1)))
     pairs, servers = ["a_b", "b_a"], ["s0", "s1"]
     assert sorted(variable.name for variable in problem.variables()) == sorted(
-        ["s_a", "s_b", "z_a_0", "z_b_0", "z_b_1", *(f"y_{pair}" for pair in pairs)]
+        ["w_a", "w_b", "z_a_0", "z_b_0", "z_b_1", *(f"y_{pair}" for pair in pairs)]
         + [f"first_{server}_{job}" for server in servers for job in "ab"]
         + [f"f_{server}_{pair}" for server in servers for pair in pairs]
     )
@@ -164,7 +169,7 @@ def test_milp_rows_and_variables_by_name():
         for name, row in problem.constraints.items()
     }
     assert sorted(rows) == sorted(
-        [f"{rule}_{job}" for rule in ("gang", "release") for job in "ab"]
+        [f"gang_{job}" for job in "ab"]
         + [f"sequence_{pair}" for pair in pairs]
         + ["pair_a_b", "busy_0"]
         + [f"gpus_{server}" for server in servers]
@@ -172,31 +177,50 @@ def test_milp_rows_and_variables_by_name():
         + [f"flow_{server}_{pair}" for server in servers for pair in pairs]
     )
     assert rows["gang_b"] == (pulp.LpConstraintEQ, 1, {"z_b_0": 1, "z_b_1": 1})
-    assert rows["release_a"] == (pulp.LpConstraintGE, 1, {"s_a": 1})
     assert rows["gpus_s0"] == (pulp.LpConstraintLE, 2, {"first_s0_a": 1, "first_s0_b": 1})
     assert rows["taken_s1_b"] == (pulp.LpConstraintEQ, 0, {"first_s1_b": 1, "f_s1_a_b": 1, "z_b_1": -1})
     assert rows["handed_s0_a"] == (pulp.LpConstraintLE, 0, {"f_s0_a_b": 1, "z_a_0": -2})
     assert rows["flow_s0_a_b"] == (pulp.LpConstraintLE, 0, {"f_s0_a_b": 1, "y_a_b": -1})
     assert rows["pair_a_b"] == (pulp.LpConstraintEQ, 1, {"y_a_b": 1, "y_b_a": 1})
     sense, right, terms = rows["sequence_a_b"]
-    most = (3 + 8 - 6) * (1 + milp.MARGIN) - 1  # each alone ends at 3; one after the other 3 + 5
+    most = 4 + 6 * milp.MARGIN  # one after the other they flow for 2 + 4 s, of which b needs 2
     assert (sense, right) == (pulp.LpConstraintGE, pytest.approx(-most))
-    assert terms == pytest.approx({"s_b": 1, "s_a": -1, "z_a_0": -2, "y_a_b": -most})
-    # w: 2 s and 2/3 s of the machine; 8/3 (1 + 4/3) - (2 * 2 + 2/3 * 2) / 2, all over 8/3
+    assert terms == pytest.approx({"w_b": 1, "w_a": -1, "z_a_0": -2, "y_a_b": -most})
+    assert problem.variablesDict()["w_a"].upBound == pytest.approx(most - 2)
+    # v: 2 s and 2/3 s of the machine; 8/3 (1 + 4/3) - (2 * 2 + 2/3 * 2) / 2, all over 8/3, less the releases of 1 s
     sense, right, terms = rows["busy_0"]
-    assert (sense, right) == (pulp.LpConstraintGE, pytest.approx(4 / 3))
-    assert terms == pytest.approx({"s_a": 3 / 4, "s_b": 1 / 4})
-    schedule = decode({"z_a_0": 1.0, "z_b_1": 0.999999, "s_a": 1.0, "s_b": 3.0000004})
+    assert (sense, right) == (pulp.LpConstraintGE, pytest.approx(1 / 3))
+    assert terms == pytest.approx({"w_a": 3 / 4, "w_b": 1 / 4})
+    schedule = decode({"z_a_0": 1.0, "z_b_1": 0.999999, "w_a": 0.0, "w_b": 2.0000004})
     assert schedule.jobs["b"] == (3.0, ((0, "s1", 1),))
 
 
 def test_what_cannot_be_is_left_out():
-    """Released at 100, b is not over before a, of 2 s at 0, starts in any optimal schedule."""
+    """Released at 100, b is not over before a, of 2 s at 0, starts in any optimal schedule; and a is over before b comes."""
     problem, _, _ = build_milp(made([1], (0, 2, 1), (100, 2, 1)))
-    names = {variable.name for variable in problem.variables()}
-    assert "y_a_b" in names
-    assert not names & {"y_b_a", "f_s0_b_a"}
-    assert not set(problem.constraints) & {"sequence_b_a", "flow_s0_b_a", "handed_s0_b"}
+    names = problem.variablesDict()
+    assert names["y_a_b"].lowBound == 1
+    assert not set(names) & {"y_b_a", "f_s0_b_a"}
+    rows = {"sequence_b_a", "flow_s0_b_a", "handed_s0_b", "sequence_a_b", "pair_a_b"}
+    assert not set(problem.constraints) & rows
+
+
+def test_a_late_clock_leaves_the_model_as_it_is():
+    """At a Unix time the rows are those of time 0; the constant is what the releases add."""
+    at_zero, at_unix = (build_milp(made([2, 1], (at + 1, 2, 3), (at + 1, 2, 1)))[0] for at in (0, 2**31))
+    assert (at_zero.objective.constant, at_unix.objective.constant) == (2, 2 + 2**32)
+    rows = [{name: str(row) for name, row in problem.constraints.items()} for problem in (at_zero, at_unix)]
+    assert rows[0] == rows[1]
+    assert {name: (v.lowBound, v.upBound) for name, v in at_zero.variablesDict().items()} == {
+        name: (v.lowBound, v.upBound) for name, v in at_unix.variablesDict().items()
+    }
+
+
+def test_layouts_that_take_too_long_are_left_out():
+    """Two GPUs on one server take 2 s, on two servers some 1e9 s: no schedule is that patient, and solvers need not see it."""
+    problem, _, _ = build_milp(made([2, 2, 1], (0, 1, 2), (0, 1, 1), ring=8.0, nic=1e-8))
+    lengths = [cost for variable, cost in problem.objective.items() if variable.name[0] == "z"]
+    assert sorted(lengths) == [1.0, 1.0, 1.0, 2.0]  # a on the first of two equal servers
 
 
 def test_equal_servers_are_not_told_apart_twice():
@@ -211,7 +235,7 @@ def test_starts_that_are_equal_up_to_tolerance_follow_y():
     """B starts a little before a by the values, but y puts a first: a of a millisecond does not wait for b."""
     instance = made([1], (0, 1, 1), (0, 1000, 1))
     _, decode, _ = build_milp(instance)
-    values = {"z_a_0": 1, "z_b_0": 1, "s_a": 5e-7, "s_b": 0.0}
+    values = {"z_a_0": 1, "z_b_0": 1, "w_a": 5e-7, "w_b": 0.0}
     assert decode(values).jobs["a"].start_s == 1000.0
     assert decode(values | {"y_a_b": 1.0}).jobs["a"].start_s == 0.0
     assert milp._order([5e-7, 0.0], [(0, 1), (1, 0)]) == [1, 0]  # no order: that of the starts
@@ -223,8 +247,8 @@ def test_ids_that_make_ambiguous_names_become_positions():
     data = instance.model_dump()
     data["jobs"][1]["id"] = "a_b"
     problem, decode, _ = build_milp(type(instance).model_validate(data))
-    assert {v.name for v in problem.variables() if v.name[0] in "sy"} == {"s_j0", "s_j1", "y_j0_j1", "y_j1_j0"}
-    assert set(decode({"s_j0": 1.0}).jobs) == {"a", "a_b"}
+    assert {v.name for v in problem.variables() if v.name[0] in "wy"} == {"w_j0", "w_j1", "y_j0_j1", "y_j1_j0"}
+    assert set(decode({"w_j0": 1.0}).jobs) == {"a", "a_b"}
 
 
 def test_a_job_larger_than_the_cluster_makes_an_infeasible_model():

@@ -325,12 +325,29 @@ def test_free_gpus_that_do_not_hold_the_job():
         heavy_edge(graph, servers)
 
 
-def test_what_rounding_leaves_open_is_not_called_optimal():
-    """All on one server takes some 1e-12 s, apart 1 s: such a range is too wide for a proof in whole units."""
+def test_a_wide_range_of_seconds_is_no_obstacle():
+    """All on one server takes some 1e-12 s, apart 1 s: what is worse than a placement held is left out, whatever its size."""
     graph = JobGraph((2, 1), (1e-12, 1e-12), (1e-10, 0.0), (1.0, 1e-12))
     found = best_placement(graph, [3, 3], [1.0, 1.0], 1e15)
-    assert found.status is TerminationStatus.FEASIBLE
-    assert found.bound_s < found.iteration_s
+    assert found.status is TerminationStatus.OPTIMAL
+    assert found.iteration_s == pytest.approx(1e-12 + 1e-15, rel=1e-3)
+    assert found.bound_s == pytest.approx(found.iteration_s, rel=1e-6)
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_a_chain_that_is_best_on_two_servers(started):
+    """b_in is 1e-3 B/s: the heavy edge of 10 bytes must leave the server, the light one of 1e-6 may stay: 1 + 2e-3 + 20/4."""
+    graph = JobGraph((1, 1, 1), (1.0, 1.0, 1.0), (1e-6, 10.0, 0.0), (0.0, 0.0, 0.0))
+    start = [(0, (1, 1, 1))] if started else None  # 20 000 s
+    found = best_placement(graph, [3, 2], [4.0, 4.0], 1e-3, start=start)
+    assert found.status is TerminationStatus.OPTIMAL
+    assert found.iteration_s == pytest.approx(1 + 20 / 4 + 2e-6 / 4, rel=1e-6)
+
+
+def test_vast_jobs_are_refused():
+    """A unit for each replica would be coarser than anything that is to be told apart."""
+    with pytest.raises(UsageError, match=r"placement: found a job of 2,097,152 GPUs, allowed: 1,048,576"):
+        best_placement(JobGraph((2**21,), (1.0,), (0.0,), (8.0,)), [2**21], [1.0], 8.0)
 
 
 def test_a_start_is_the_answer_until_there_is_a_better_one():

@@ -12,87 +12,102 @@ objective               sum_i end_i
 Whole times: releases and lengths are rounded down to multiples of ``unit_s``, a power of two. *The optimum of the model is
 a bound*: run the jobs of any schedule in the order of its starts, each as soon as the jobs before it allow; with shorter
 lengths and earlier releases no start is later (induction over the order), and all times are whole. The solution's order and
-layouts are timed again with the true lengths (``timing``); the difference is at most some ``unit_s`` a job.
+layouts are timed again with the true lengths (``timing``). But CP-SAT lets an interval of length 0 lie inside others. So it
+gets length 1. If Z jobs have such layouts, starting every job later by one for each of them before it, in order of the
+starts, makes room: what runs at one time did so before. This takes at most Z units a job, I Z off the bound. The difference
+is at most some ``unit_s`` a job. Where that is
+too much the model is built again, in a unit of the better schedule found, or in a finer one.
+
+*Left out*: layouts and ends with which the sum would be more than that of the schedule held.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dlsched.core.certificate import rounded_down
+from dlsched.core.certificate import exact_sum, rounded_down
 from dlsched.solvers.intervals import IntervalModel, Starts
+from dlsched.srpt_mapping.blocks import Block, picked_of
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import Layout
-from dlsched.srpt_mapping.solution import Schedule
-from dlsched.srpt_mapping.timing import timed
 
-_DIGITS = 30  # bits of the sum of all ends; with 34 CP-SAT 9.15 hung, aborted or erred on some tiny models
+FEWEST_DIGITS, MOST_DIGITS = 30, 32
+"""Bits of the sum of all ends; with 34 CP-SAT 9.15 hung, aborted or erred on some tiny models."""
 
 
-def build_intervals(
-    instance: Instance, found: Sequence[Sequence[Layout]], *, total_s: float, least_s: float
-) -> tuple[IntervalModel, float]:
-    """Build the model and the seconds of one unit of its times.
+def unit_s(block: Block, digits: int) -> float:
+    """Seconds of a unit with which the sum of the ends of the schedule held has so many binary digits."""
+    total_s = block.flow_s + math.fsum(job.release_s for job in block.instance.jobs)
+    return math.ldexp(1.0, math.frexp(total_s)[1] - digits)
 
-    Parameters
-    ----------
-    instance
-        Feasible.
-    found
-        Its layouts.
-    total_s
-        A sum of completion times that is attained; worse schedules need not be in the model.
-    least_s
-        A proven bound on it.
-    """
-    unit = Fraction(2) ** (math.frexp(total_s)[1] - _DIGITS)
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The model; the layouts that it keeps of every job; the schedule held, as a hint; and what is to be taken off bounds."""
+
+    model: IntervalModel
+    kept: list[list[Layout]]
+    hint: Starts
+    off: int
+
+
+def build_intervals(block: Block, unit_s: float) -> Whole:
+    """Build the model with times in units of so many seconds."""
+    instance, unit = block.instance, Fraction(unit_s)
     releases = tuple(_whole(job.release_s, unit) for job in instance.jobs)
-    modes = tuple(
-        tuple((_whole(length_s(instance, place, layout), unit), layout.usage) for layout in held)
-        for place, held in enumerate(found)
-    )
+    lengths = [
+        [_whole(length_s(instance, index, layout), unit) for layout in held] for index, held in enumerate(block.found)
+    ]
+    exact = [Fraction(job.release_s) for job in instance.jobs]
     count = len(instance.jobs)
-    soonest = [release + min(length for length, _ in held) for release, held in zip(releases, modes, strict=True)]
-    spare = _whole(total_s, unit) + 1 - sum(soonest)
+    off = count * sum(0 in held for held in lengths)
+    lengths = [[max(1, length) for length in held] for held in lengths]
+    total = math.floor(exact_sum([Fraction(block.flow_s), *exact]) / unit) + 1
+    soonest = [release + min(held) for release, held in zip(releases, lengths, strict=True)]
+    spare = max(0, total + off - sum(soonest))
+    kept, modes = [], []
+    for held, each in zip(block.found, lengths, strict=True):
+        pairs = [(layout, n) for layout, n in zip(held, each, strict=True) if n <= min(each) + spare]
+        kept.append([layout for layout, _ in pairs])
+        modes.append(tuple((n, layout.usage) for layout, n in pairs))
+    least = math.floor(exact_sum([Fraction(block.bound_s), *exact]) / unit)
     model = IntervalModel(
         capacities=tuple(server.gpus for server in instance.servers),
         releases=releases,
-        modes=modes,
-        horizon=max(soonest) + max(0, spare),
-        least=max(sum(soonest), _whole(least_s, unit) - count * (count + 1)),
+        modes=tuple(modes),
+        latest=tuple(end + spare for end in soonest),
+        least=max(sum(soonest), least - count * (count + 1)),
     )
-    return model, float(unit)
+    return Whole(model, kept, _hint(block, kept, unit), off)
 
 
-def length_s(instance: Instance, place: int, layout: Layout) -> float:
+def length_s(instance: Instance, index: int, layout: Layout) -> float:
     """Seconds that a job runs in a layout."""
-    return instance.jobs[place].iterations * layout.iteration_s
+    return instance.jobs[index].iterations * layout.iteration_s
 
 
-def proven_s(bound: int, unit_s: float) -> float:
-    """What a bound on the model proves of the sum of completion times, seconds."""
-    return rounded_down(Fraction(bound) * Fraction(unit_s) * (1 - Fraction(1, 2**48)))
+def proven_s(block: Block, whole: Whole, bound: int, unit_s: float) -> float:
+    """What a bound on the model proves of the sum of flow times, seconds."""
+    ends_s = Fraction(bound - whole.off) * Fraction(unit_s) * (1 - Fraction(1, 2**48))
+    return rounded_down(exact_sum([ends_s, *(Fraction(-job.release_s) for job in block.instance.jobs)]))
 
 
-def decode(instance: Instance, found: Sequence[Sequence[Layout]], starts: Starts) -> Schedule:
-    """Time the jobs of a solution again, in the order of their starts; of equal ones the shorter first, whose length may be 0."""
-    chosen = [held[mode] for held, (mode, _) in zip(found, starts, strict=True)]
-    lengths = [length_s(instance, place, layout) for place, layout in enumerate(chosen)]
+def decode(block: Block, kept: Sequence[Sequence[Layout]], starts: Starts) -> list[tuple[int, Layout]]:
+    """The jobs of a solution in the order of their starts, of equal ones the shorter first, whose length may be 0."""
+    chosen = [held[mode] for held, (mode, _) in zip(kept, starts, strict=True)]
+    lengths = [length_s(block.instance, index, layout) for index, layout in enumerate(chosen)]
     order = sorted(range(len(starts)), key=lambda job: (starts[job][1], lengths[job], job))
-    return timed(instance, order, chosen)
+    return [(job, chosen[job]) for job in order]
 
 
-def encode(instance: Instance, found: Sequence[Sequence[Layout]], schedule: Schedule, unit_s: float) -> Starts:
-    """A schedule as a hint: of every job the layout with its usage, and its start."""
-    starts = []
-    for job, held in zip(instance.jobs, found, strict=True):
-        start_s, placement = schedule.jobs[job.id]
-        usage = [0] * len(instance.servers)
-        for share in placement:
-            usage[instance.server_index[share.server]] += share.replicas
-        mode = next(place for place, layout in enumerate(held) if layout.usage == tuple(usage))
-        starts.append((mode, _whole(start_s, Fraction(unit_s))))
-    return tuple(starts)
+def _hint(block: Block, kept: Sequence[Sequence[Layout]], unit: Fraction) -> Starts:
+    """Of every job the layout with its usage, and its start."""
+    layout_of = dict(picked_of(block.instance, kept, block.schedule))
+    return tuple(
+        (held.index(layout_of[index]), _whole(block.schedule.jobs[job.id].start_s, unit))
+        for index, (job, held) in enumerate(zip(block.instance.jobs, kept, strict=True))
+    )
 
 
 def _whole(seconds: float, unit: Fraction) -> int:

@@ -7,29 +7,31 @@ GPUs are handed from job to job: the flow formulation of Artigues, Michelon and 
 name                              mathematics
 ================================  =====================================================================================
 ``z_<job>_<layout>``              z_il = 1 if job i has layout l, numbered from 0, binary
-``s_<job>``                       s_i, when job i starts, seconds; c_i = s_i + sum_l L_il z_il is no variable of its own
+``w_<job>``                       w_i, how long job i waits, seconds, up to D_i - p_i; it starts at s_i = r_i + w_i, and
+                                  ends at c_i = s_i + sum_l L_il z_il, which is no variable of its own
 ``y_<first>_<second>``            y_ij = 1 if job j starts when job i has ended or later, binary
 ``first_<server>_<job>``          e_mi, GPUs of server m that job i is the first to have
 ``f_<server>_<from>_<to>``        f_mij, GPUs of server m handed from job i to job j
-objective                         minimise sum_i s_i + sum_il L_il z_il
+objective                         minimise sum_i w_i + sum_il L_il z_il; the sum of the releases is a constant
 ``gang_<job>``                    sum_l z_il = 1
-``release_<job>``                 s_i >= r_i
 ``gpus_<server>``                 sum_i e_mi <= g^m
 ``taken_<server>_<job>``          e_mi + sum_j f_mji = sum_l u_l^m z_il
 ``handed_<server>_<job>``         sum_j f_mij <= sum_l u_l^m z_il
 ``flow_<server>_<from>_<to>``     f_mij <= min(max_l u_l^m of i, max_l u_l^m of j) y_ij
-``sequence_<first>_<second>``     s_j >= c_i - (C_i - r_j) (1 - y_ij)
+``sequence_<first>_<second>``     w_j >= w_i + sum_l L_il z_il - D_i + (r_i + D_i - r_j) y_ij
 ``pair_<first>_<second>``         y_ij + y_ji <= 1; = 1 where g_i + g_j > G
-``busy_<n>``                      sum_S w_i s_i >= w(S) (r(S) + w(S) / 2) - sum_S w_i p_i / 2, divided by w(S)
+``busy_<n>``                      sum_S v_i s_i >= v(S) (r(S) + v(S) / 2) - sum_S v_i p_i / 2, divided by v(S), in w_i
 ================================  =====================================================================================
 
-p_i = min_l L_il is the least length of job i. C_i is a time by which job i has ended in some optimal schedule:
+p_i = min_l L_il is the least length of job i. D_i is how long after its release job i has ended in some optimal schedule:
 
-* No later than the other jobs leave of the sum U of any schedule: C_i <= U - sum of r_k + p_k over the others.
+* No later than the other jobs leave of the sum F of the flow times of any schedule: D_i <= F - sum of p_k over the others.
 * No later than max r + sum of max_l L_kl: after the last release an optimal schedule has no moment without a running job
   before a job that starts, as that job could start in it.
 
-*Left out*: y_ij and what hangs on it where r_i + p_i > C_j - p_j, so i cannot end before j starts.
+*Left out*: layouts with L_il > D_i; and y_ij, with what hangs on it, where r_i + p_i > r_j + D_j - p_j, so i cannot end
+before j starts. *Fixed*: y_ij = 1 where r_i + D_i <= r_j. So all numbers are of the size of waits and lengths of good
+schedules, however late the clock.
 
 *Valid* (``busy``). Count the first p_i seconds of every job only, and give it the share g_i / G of one machine: jobs that
 run at one time have no more than 1 in all. Let w_i = p_i g_i / G. The machine works on a set S at no time before
@@ -43,11 +45,15 @@ them no fewer GPUs of one than of the next; its other layouts are left out.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, permutations
 from typing import TYPE_CHECKING
 
+from dlsched.core.errors import UsageError
 from dlsched.core.labels import separable_labels
+from dlsched.srpt_mapping.certificate import Tick, no_tick
+from dlsched.srpt_mapping.checker import constant, flow_times
+from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import Layout, layouts
 from dlsched.srpt_mapping.solution import Schedule
@@ -56,8 +62,10 @@ from dlsched.srpt_mapping.timing import timed
 if TYPE_CHECKING:
     import pulp
 
+LARGEST = 50_000
+"""Pairs of jobs times servers beyond which the model is refused."""
 MARGIN = 1e-3
-"""Part of C_i that is added, so that no start has a range as small as the tolerances of solvers."""
+"""Part of F that is added to every D_i, so that no wait has a range as small as the tolerances of solvers."""
 ROUNDING = 1e-9
 """Part of the right side of a row ``busy`` that is left out."""
 
@@ -70,7 +78,7 @@ def build_milp(
 ) -> tuple["pulp.LpProblem", Decode, float]:
     """Build the model, the function that reads a schedule from values of its variables, and the seconds of its unit of time.
 
-    The unit is 1 s where some schedule's sum of completion times is from 1 to 2**14 s, else a power of two that brings it
+    The unit is 1 s where some schedule's sum of flow times is from 1 to 2**14 s, else a power of two that brings it
     to 2**9 or more and below 2**10: solvers have absolute tolerances. The model's name states it where it is not 1 s.
     The schedule has the layouts and the order of the values; its times are made anew, exactly, and are no later.
 
@@ -79,20 +87,24 @@ def build_milp(
     instance
         Any valid instance; a job larger than the cluster makes an infeasible model.
     horizon_s
-        A time by which all jobs have ended in some optimal schedule, where one is known; C_i is no more.
+        A time by which all jobs have ended in some optimal schedule, where one is known; no D_i goes beyond it.
     tick
-        Called for every layout; it may raise to stop.
+        Called for every layout and every job; it may raise to stop.
 
     Raises
     ------
     UsageError
-        Too many layouts; see ``layouts``.
+        Too many layouts, see ``layouts``; or more pairs of jobs times servers than ``LARGEST``.
     """
     import pulp
 
-    choices = _without_twins(instance, layouts(instance, tick=tick))
-    times = _times(instance, choices, horizon_s)
-    unit_s, releases = times.unit_s, [job.release_s / times.unit_s for job in instance.jobs]
+    pairs = len(instance.jobs) * (len(instance.jobs) - 1) * len(instance.servers)
+    if pairs > LARGEST:
+        raise UsageError(f"milp: found {pairs:,} pairs of jobs times servers, allowed: {LARGEST:,}")
+    tick = tick or no_tick
+    own = on_own_clock(instance)
+    choices, times = _worth_it(own, None if horizon_s is None else horizon_s - instance.first_release_s, tick)
+    unit_s, release, within = times.unit_s, times.release, times.within
     jobs = separable_labels([job.id for job in instance.jobs], "j")
     places = range(len(jobs))
     name = "srpt_mapping" if unit_s == 1 else f"srpt_mapping_in_units_of_2_to_the_{math.frexp(unit_s)[1] - 1}_s"
@@ -107,25 +119,25 @@ def build_milp(
         for i in places
     ]
     length = [list(zip(z[i], times.lengths[i], strict=False)) for i in places]
-    s = [pulp.LpVariable(f"s_{jobs[i]}", 0) for i in places]
+    w = [pulp.LpVariable(f"w_{jobs[i]}", 0, within[i] - times.least[i]) for i in places]
+    surely = {(i, j) for i, j in permutations(places, 2) if release[i] + within[i] <= release[j]}
     y = {
-        (i, j): pulp.LpVariable(f"y_{jobs[i]}_{jobs[j]}", 0, 1, pulp.LpInteger)
+        (i, j): pulp.LpVariable(f"y_{jobs[i]}_{jobs[j]}", int((i, j) in surely), 1, pulp.LpInteger)
         for i, j in permutations(places, 2)
-        if times.soonest[i] <= times.latest[j] - times.least[j]
+        if release[i] + times.least[i] <= release[j] + (within[j] - times.least[j])
     }
-    problem.setObjective(
-        pulp.LpAffineExpression([(start, 1) for start in s] + [pair for held in length for pair in held])
-    )
+    waits = [(wait, 1) for wait in w] + [pair for held in length for pair in held]
+    problem.setObjective(pulp.LpAffineExpression(waits, constant(instance) / unit_s))
     for i in places:
         add(f"gang_{jobs[i]}", [(chosen, 1) for chosen in z[i]], pulp.LpConstraintEQ, 1)
-        add(f"release_{jobs[i]}", [(s[i], 1)], pulp.LpConstraintGE, releases[i])
     for (i, j), before in y.items():
-        most = times.latest[i] - releases[j]
-        terms = [(s[j], 1), (s[i], -1), *((chosen, -each) for chosen, each in length[i]), (before, -most)]
-        add(f"sequence_{jobs[i]}_{jobs[j]}", terms, pulp.LpConstraintGE, -most)
+        if (i, j) not in surely:
+            most = release[i] - release[j] + within[i]
+            terms = [(w[j], 1), (w[i], -1), *((chosen, -each) for chosen, each in length[i]), (before, -most)]
+            add(f"sequence_{jobs[i]}_{jobs[j]}", terms, pulp.LpConstraintGE, -within[i])
     for i, j in combinations(places, 2):
         alone = instance.jobs[i].gpus + instance.jobs[j].gpus > instance.total_gpus
-        either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y]
+        either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y and pair not in surely]
         if either:
             add(f"pair_{jobs[i]}_{jobs[j]}", either, pulp.LpConstraintEQ if alone else pulp.LpConstraintLE, 1)
     for m, server in enumerate(separable_labels([server.id for server in instance.servers], "s")):
@@ -145,22 +157,35 @@ def build_milp(
         if users:
             add(f"gpus_{server}", [(first[i], 1) for i in users], pulp.LpConstraintLE, instance.servers[m].gpus)
         for i in users:
+            tick()
             taken = [(flow[j, i], 1) for j in users if (j, i) in flow]
             handed = [(flow[i, j], 1) for j in users if (i, j) in flow]
             add(f"taken_{server}_{jobs[i]}", [(first[i], 1), *taken, *used[i]], pulp.LpConstraintEQ, 0)
             if handed:
                 add(f"handed_{server}_{jobs[i]}", [*handed, *used[i]], pulp.LpConstraintLE, 0)
-    for number, (weights, right) in enumerate(_busy(instance, releases, times.least) if all(choices) else ()):
-        add(f"busy_{number}", [(s[i], weight) for i, weight in weights.items()], pulp.LpConstraintGE, right)
+    for number, (weights, right) in enumerate(_busy(own, release, times.least) if all(choices) else ()):
+        add(f"busy_{number}", [(w[i], weight) for i, weight in weights.items()], pulp.LpConstraintGE, right)
 
     def decode(values: Mapping[str, float]) -> Schedule:
         chosen = [
             max(zip(z[i], choices[i], strict=True), key=lambda pair: values.get(pair[0].name, 0.0))[1] for i in places
         ]
         before = [pair for pair, variable in y.items() if values.get(variable.name, 0.0) > 0.5]
-        return timed(instance, _order([values.get(start.name, 0.0) for start in s], before), chosen)
+        starts = [each + values.get(wait.name, 0.0) for each, wait in zip(release, w, strict=True)]
+        return Schedule(on_clock_of(instance, own, timed(own, _order(starts, before), chosen)))
 
     return problem, decode, unit_s
+
+
+def _worth_it(instance: Instance, horizon_s: float | None, tick: Tick = no_tick) -> tuple[list[list[Layout]], "_Times"]:
+    """The layouts that the model keeps of every job, and its times: none that takes longer than D_i, and no twins."""
+    choices = _without_twins(instance, layouts(instance, tick=tick))
+    times = _times(instance, choices, horizon_s)
+    kept = []
+    for job, held, most in zip(instance.jobs, choices, times.within, strict=True):
+        kept.append([layout for layout in held if job.iterations * layout.iteration_s / times.unit_s <= most])
+    lengths = [[n for n in held if n <= most] for held, most in zip(times.lengths, times.within, strict=True)]
+    return kept, replace(times, lengths=lengths)
 
 
 def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
@@ -176,55 +201,53 @@ def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """The unit of time in seconds; in units, by job: L_il; p_i; r_i + p_i; and C_i."""
+    """The unit of time in seconds; in units, by job: L_il; p_i; r_i; and D_i."""
 
     unit_s: float
     lengths: list[list[float]]
     least: list[float]
-    soonest: list[float]
-    latest: list[float]
+    release: list[float]
+    within: list[float]
 
 
 def _times(instance: Instance, choices: list[list[Layout]], horizon_s: float | None) -> _Times:
     jobs = instance.jobs
+    release = [job.release_s for job in jobs]
     lengths = [
         [job.iterations * layout.iteration_s for layout in held] for job, held in zip(jobs, choices, strict=True)
     ]
     least = [min(held, default=0.0) for held in lengths]
-    soonest = [job.release_s + shortest for job, shortest in zip(jobs, least, strict=True)]
-    end_s = max(job.release_s for job in jobs) + sum(max(held, default=0.0) for held in lengths)
+    end_s = max(release) + sum(max(held, default=0.0) for held in lengths)
     if horizon_s is not None:
         end_s = min(end_s, horizon_s)
-    latest, unit_s = [end_s] * len(jobs), 1.0
+    within, unit_s = [end_s - each for each in release], 1.0
     if all(choices):
-        known_s = _known_s(instance, choices, soonest)
-        latest = [min(end_s, known_s - sum(soonest) + end) for end in soonest]
-        unit_s = 1.0 if 1 <= known_s <= 2**14 else math.ldexp(1.0, math.frexp(known_s)[1] - 10)
+        flows = _known_s(instance, choices, least)
+        flow_s = math.fsum(flows)
+        spare_s = max(0.0, math.fsum([*flows, *(-each for each in least)]))
+        within = [min(each, shortest + spare_s) + MARGIN * flow_s for each, shortest in zip(within, least, strict=True)]
+        unit_s = 1.0 if 1 <= flow_s <= 2**14 else math.ldexp(1.0, math.frexp(flow_s)[1] - 10)
     return _Times(
         unit_s,
         [[each / unit_s for each in held] for held in lengths],
         [each / unit_s for each in least],
-        [each / unit_s for each in soonest],
-        [max(a, b) * (1 + MARGIN) / unit_s for a, b in zip(latest, soonest, strict=True)],
+        [each / unit_s for each in release],
+        [max(each, shortest) / unit_s for each, shortest in zip(within, least, strict=True)],
     )
 
 
-def _known_s(instance: Instance, choices: list[list[Layout]], soonest: list[float]) -> float:
-    """U, the least sum of completion times of some schedules with the fastest layout of every job."""
+def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]) -> list[float]:
+    """Flow times of all jobs, those of the least sum in some schedules with the fastest layout of every job."""
     jobs = instance.jobs
     chosen = [min(held, key=lambda layout: layout.iteration_s) for held in choices]
-    length = [job.iterations * layout.iteration_s for job, layout in zip(jobs, chosen, strict=True)]
     rules: list[Callable[[int], float]] = [
-        soonest.__getitem__,
-        length.__getitem__,
-        lambda i: length[i] * jobs[i].gpus,
+        lambda i: jobs[i].release_s + least[i],
+        lambda i: least[i],
+        lambda i: least[i] * jobs[i].gpus,
         lambda i: jobs[i].release_s,
     ]
-    sums = []
-    for rule in rules:
-        starts = timed(instance, sorted(range(len(jobs)), key=rule), chosen).jobs
-        sums.append(sum(starts[job.id].start_s for job in jobs) + sum(length))
-    return min(sums)
+    schedules = [timed(instance, sorted(range(len(jobs)), key=rule), chosen) for rule in rules]
+    return min((flow_times(instance, schedule) for schedule in schedules), key=math.fsum)
 
 
 def _busy(instance: Instance, releases: list[float], least: list[float]) -> Iterator[tuple[dict[int, float], float]]:
@@ -236,11 +259,14 @@ def _busy(instance: Instance, releases: list[float], least: list[float]) -> Iter
     for count in range(2, len(jobs) + 1):
         for held in _blocks(releases, work, by_work[:count]):
             whole = sum(work[i] for i in held)
+            if whole == 0 or tuple(held) in seen:
+                continue
+            seen.add(tuple(held))
             weights = {i: work[i] / whole for i in held}
-            right = min(releases[i] for i in held) + whole / 2
-            right = (right - sum(weight * least[i] for i, weight in weights.items()) / 2) * (1 - ROUNDING)
-            if right > sum(weight * releases[i] for i, weight in weights.items()) and tuple(held) not in seen:
-                seen.add(tuple(held))
+            first = min(releases[i] for i in held)
+            late = sum(weight * (releases[i] - first + least[i] / 2) for i, weight in weights.items())
+            right = whole / 2 * (1 - ROUNDING) - late * (1 + ROUNDING)
+            if right > 0:
                 yield weights, right
 
 

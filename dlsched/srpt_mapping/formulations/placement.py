@@ -10,19 +10,23 @@ name                    mathematics
                         c_m of every server used
 ``a``                   seconds of an iteration, in units, minimised
 ``gang``, ``gpus``      sum_m x_sm = k_s;  sum_s x_sm <= free GPUs of m
-``slowest``             u_sm implies a >= p_s + b_s + sum_v 2 O_sv / k_s (c_m - x_vm / k_v (c_m - c_in))
+``slowest``             u_sm implies a >= p_s + b_s + sum_v t_svm, t_svm = 2 O_sv / k_s (c_m - x_vm / k_v (c_m - c_in))
+``near``                u_sm implies low <= x_vm <= high: where t_svm is no more than the start's seconds
 ``order``               servers with as many free and as many GPUs in all: weighted replicas do not fall
 ======================  =============================================================================================
 
-c_in = 1 / b_in, c_m = g^m / b_out. One unit is 2^-30 of the start's iteration (but no less than 2^-38 of the
-slowest, nor without a start than 2^-30 of it): coefficients are rounded down, those that
-are subtracted up, so the optimum is a bound, a few units below the seconds of the best placement. ``order`` is valid, as
-such servers may change places.
+c_in = 1 / b_in, c_m = g^m / b_out. One unit is 2^-30 of the start's iteration: coefficients are rounded down, those that
+are subtracted up, so the optimum is a bound, a few units below the seconds of the best placement. *Nothing is coarser than
+that*: no placement worth looking at has a term larger than the start's seconds, as all terms are at least 0. So what is
+larger is forbidden (``near``, and likewise rings on one server or on several), and between ``low`` and ``high`` t_svm
+differs by no more than that. Solved again from a better placement, in its finer unit, until the bound meets it.
+``order`` is valid, as such servers may change places.
 """
 
 import math
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -38,7 +42,8 @@ from dlsched.solvers.cpsat import run, status_of
 from dlsched.srpt_mapping.servers import Placed
 
 _DIGITS = 30
-_SPAN = 8  # bits by which coefficients may exceed those of the start
+LARGEST = 2**20
+"""GPUs of a job beyond which it is refused: rounding may lose a unit for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ def best_placement(
     Raises
     ------
     UsageError
-        Figures out of range, or the free GPUs do not hold the job.
+        Figures out of range, the free GPUs do not hold the job, or it has more than ``LARGEST``.
     SolverMissingError
         OR-Tools is not installed.
     """
@@ -89,33 +94,45 @@ def best_placement(
         raise UsageError("free, shares: found other, allowed: counts >= 0 and bandwidths > 0, one of each a server")
     if sum(free) < graph.gpus:
         raise UsageError(f"free: found {sum(free)} GPUs, allowed: {graph.gpus} or more, what the job takes")
+    if graph.gpus > LARGEST:
+        raise UsageError(f"placement: found a job of {graph.gpus:,} GPUs, allowed: {LARGEST:,}")
     limits = limits or Limits()
     availability.require("cpsat", "milp")
-    slowest_s = graph.uniform_s(min(inside, *shares))
-    start_s = None if start is None else _seconds(graph, start, shares, inside)
-    near_s = slowest_s if start_s is None else max(start_s, slowest_s / 2**_SPAN)
-    unit = Fraction(near_s) / int(2**_DIGITS)
-    function = "dlsched.srpt_mapping.formulations.placement:solve"
-    held = start, start_s
-    try:
-        status, placed, units = child.call(
-            function, graph, tuple(free), tuple(shares), inside, start, unit, limits, time_s=limits.time_s
-        )
-    except child.OutOfTime:
-        return BestPlacement(TerminationStatus.TIME_LIMIT, *held, None)
-    if status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE):
-        raise SolverError(f"CP-SAT ended a placement that exists with {status}")
-    if placed is not None:
-        found_s = _seconds(graph, placed, shares, inside)
-        held = (placed, found_s) if start_s is None or found_s < start_s else held
-    bound_s = None if units is None else rounded_down(units * unit)
-    if held[1] is not None and bound_s is not None:
-        bound_s = min(held[1], bound_s)
-        if status is TerminationStatus.OPTIMAL and held[1] - bound_s > MEETING * held[1]:
-            if start is None:  # the unit was coarse: again, in that of the placement found
-                return best_placement(graph, free, shares, inside, start=placed, limits=limits)
+    began = time.monotonic()
+    best_s = graph.uniform_s(min(inside, *shares)) if start is None else _seconds(graph, start, shares, inside)
+    held, bound_s = start, None
+    while True:
+        unit = Fraction(best_s) / int(2**_DIGITS)
+        function = "dlsched.srpt_mapping.formulations.placement:solve"
+        arguments = graph, tuple(free), tuple(shares), inside, held, unit
+        left = _left(limits, began)
+        try:
+            status, placed, units = child.call(function, *arguments, left, time_s=left.time_s)
+        except child.OutOfTime:
+            status, placed, units = TerminationStatus.TIME_LIMIT, None, None
+        if status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE):
+            raise SolverError(f"CP-SAT ended a placement that exists with {status}")
+        before_s = best_s
+        if placed is not None:
+            found_s = _seconds(graph, placed, shares, inside)
+            if held is None or found_s < best_s:
+                held, best_s = placed, found_s
+        if units is not None:
+            bound_s = max(bound_s or 0.0, rounded_down(units * unit))
+        if held is not None and bound_s is not None:
+            bound_s = min(best_s, bound_s)
+        met = held is not None and bound_s is not None and best_s - bound_s <= MEETING * best_s
+        if status is TerminationStatus.OPTIMAL and not met and best_s < before_s:
+            continue
+        if status is TerminationStatus.OPTIMAL and not met:
             status = TerminationStatus.FEASIBLE
-    return BestPlacement(status, *held, bound_s)
+        return BestPlacement(status, held, None if held is None else best_s, bound_s)
+
+
+def _left(limits: Limits, began: float) -> Limits:
+    if limits.time_s is None:
+        return limits
+    return replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
 
 
 def _seconds(graph: JobGraph, placed: Placed, shares: Sequence[float], inside: float) -> float:
@@ -137,6 +154,7 @@ def solve(
     able = [place for place, room in enumerate(free) if room]
     stages = range(len(graph.replicas))
     near, far = 1 / Fraction(inside), {m: 1 / Fraction(shares[m]) for m in able}
+    most = unit * 2**_DIGITS * (1 + Fraction(1, 2**40))  # seconds of the start
 
     def down(seconds: Fraction) -> int:
         return math.floor(seconds / unit)
@@ -152,7 +170,7 @@ def solve(
         cp.add(sum(x[s, m] for s in stages) <= free[m])
     for s in stages:
         cp.add(sum(x[s, m] for m in able) == graph.replicas[s])
-        _slowest(cp, graph, s, able, x, u, a, near, far, down)
+        _slowest(cp, graph, s, able, x, u, a, near, far, down, most)
     for first, second in pairwise(able):
         if free[first] == free[second] and shares[first] == shares[second]:
             cp.add(sum((s + 1) * (x[s, second] - x[s, first]) for s in stages) >= 0)
@@ -167,24 +185,57 @@ def solve(
 
 
 def _slowest(
-    cp: Any, graph: JobGraph, s: int, able: list[int], x: Any, u: Any, a: Any, near: Fraction, far: Any, down: Any
+    cp: Any,
+    graph: JobGraph,
+    s: int,
+    able: list[int],
+    x: Any,
+    u: Any,
+    a: Any,
+    near: Fraction,
+    far: Any,
+    down: Any,
+    most: Fraction,
 ) -> None:
     """Bind ``a`` by the seconds of one stage on every server that it uses."""
     ring = Fraction(graph.ring_bytes(s))
     one = cp.new_bool_var(f"o_{s}")
     cp.add(sum(u[s, m] for m in able) == 1).only_enforce_if(one)
     cp.add(sum(u[s, m] for m in able) >= 2).only_enforce_if(one.negated())
-    b = cp.new_int_var(0, down(ring * max(near, *far.values())), f"b_{s}")
-    cp.add(b >= down(ring * near)).only_enforce_if(one)
+    b = cp.new_int_var(0, down(most), f"b_{s}")
+    if ring * near > most:
+        cp.add(one == 0)
+    else:
+        cp.add(b >= down(ring * near)).only_enforce_if(one)
     for m in able:
-        cp.add(b >= down(ring * far[m])).only_enforce_if(u[s, m], one.negated())
-        alone = Fraction(graph.compute_s[s])
-        saved = []
+        if ring * far[m] > most:
+            cp.add_bool_or([u[s, m].negated(), one])
+        else:
+            cp.add(b >= down(ring * far[m])).only_enforce_if(u[s, m], one.negated())
+        alone, more = Fraction(graph.compute_s[s]), []
         for v, sent in graph.neighbours(s):
             each = Fraction(2 * sent) / graph.replicas[s]
-            alone += each * far[m]
-            saved.append(-down(-each * (far[m] - near) / graph.replicas[v]) * x[v, m])
-        cp.add(a >= down(alone) + b - sum(saved)).only_enforce_if(u[s, m])
+            least_s, terms = _transfer(cp, each, near, far[m], graph.replicas[v], x[v, m], u[s, m], down, most)
+            alone += least_s
+            more += terms
+        cp.add(a >= down(alone) + b + sum(more)).only_enforce_if(u[s, m])
+
+
+def _transfer(
+    cp: Any, each: Fraction, near: Fraction, far: Fraction, partners: int, x: Any, used: Any, down: Any, most: Fraction
+) -> tuple[Fraction, list[Any]]:
+    """Seconds of transfers to one stage with as many of its replicas here as is best, and what fewer or more of them add."""
+    slope = each * (far - near) / partners  # what every replica here saves
+    if slope == 0:
+        return each * far, []
+    least = each * (near if slope > 0 else far)  # all of them here are best, or none
+    if least > most:
+        cp.add(used == 0)
+        return Fraction(0), []
+    spare = min(partners, math.floor((most - least) / abs(slope)))
+    away = partners - x if slope > 0 else x
+    cp.add(away <= spare).only_enforce_if(used)
+    return least, [down(abs(slope)) * away] if spare else []
 
 
 def _hint(cp: Any, start: Placed | None, free: Sequence[int], shares: Sequence[float], x: Any) -> None:
