@@ -120,8 +120,10 @@ def _tangents(data: Arrays, start: Counts, tick: Tick | None, left: Left | None)
         [vstack([stock, sizes, -sizes, rates], format="csr")],
         [data.stock, data.most, -data.least, np.zeros(jobs)],
     )
-    costs = np.concatenate((chord[job], np.zeros(jobs), data.work / held / unit))
-    upper = np.concatenate((data.stock[kind], np.full(2 * jobs, np.inf)))
+    cost = data.work / held / unit
+    costs = np.concatenate((chord[job], np.zeros(jobs), np.where(cost < _LEAST, 0.0, cost)))
+    # rates and times are never so large; where they had no bound, HiGHS has called this unbounded
+    upper = np.concatenate((data.stock[kind], np.full(2 * jobs, 4 * _FURTHEST)))
     fresh = [np.full(jobs, factor) for factor in _FIRST]
     for _ in range(_ROUNDS):
         for points in fresh:
