@@ -68,7 +68,8 @@ def run_method(
     except Stopped as stopped:
         status = stopped.status
     except KeyboardInterrupt as interrupt:
-        status, search.message = TerminationStatus.INTERRUPTED, str(interrupt) or search.message
+        status = TerminationStatus.INTERRUPTED
+        search.say(str(interrupt))
     except SolverError as error:
         status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
     except ImportError as error:
