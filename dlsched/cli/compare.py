@@ -43,7 +43,13 @@ def run(
     threads: Threads = 1,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else on standard output.")] = False,
-    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Draw gaps and a performance profile.")] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Draw gaps and a profile; of streams, gangs and rings the answers, a file each."
+        ),
+    ] = None,
+    plot_width: Annotated[float, typer.Option(metavar="IN", help="Width of plots; 3.3 is a column of a paper.")] = 7.0,
 ) -> int:
     """Run methods on instances; table of objective, bound, gap, ratio to the optimum and time."""
     if as_json and as_csv:
@@ -52,7 +58,7 @@ def run(
     if plot is not None:
         from dlsched.cli.drawing import require_plot
 
-        require_plot(plot)
+        require_plot(plot, plot_width)
     instances, claims, errors = _read_all(files or [], solutions or [])
     wanted = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     by_family = {instance.family: _methods(family_of(instance), wanted) for instance in instances}
@@ -71,7 +77,7 @@ def run(
     if plot is not None and rows:
         from dlsched.cli.drawing import draw
 
-        draw(rows, instances, plot)
+        draw(rows, instances, plot, plot_width)
     wrong = list(dict.fromkeys(row.wrong for row in rows if row.wrong))
     for error in errors:
         print(f"dlsched: {error}", file=sys.stderr)

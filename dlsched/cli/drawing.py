@@ -17,12 +17,14 @@ NAME_LENGTH = 80  # characters of an instance's name in the name of a file
 LARGEST_RATIO = 1e100  # no axis holds more
 
 
-def require_plot(path: str) -> None:
+def require_plot(path: str, width_in: float) -> None:
     """Refuse a plot that could not be drawn in the end."""
     from dlsched.plots import require_format
+    from dlsched.plots.figure import require_width
 
     try:
         require_format(path)
+        require_width(width_in)
         require_writable(path)
     except ValueError as error:
         raise UsageError(f"plot: {error}") from None
@@ -30,7 +32,7 @@ def require_plot(path: str) -> None:
         raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
 
 
-def draw(rows: Sequence[Row], instances: Sequence[Any], path: str) -> None:
+def draw(rows: Sequence[Row], instances: Sequence[Any], path: str, width_in: float = 7.0) -> None:
     """Draw the answers where the family has a chart, in a file an instance if there are several; and all the gaps."""
     times = Counter(instance.name for instance in instances)
     for name in [name for name, count in times.items() if count > 1]:
@@ -40,11 +42,14 @@ def draw(rows: Sequence[Row], instances: Sequence[Any], path: str) -> None:
     targets = [Path(path)] if len(instances) == 1 else _targets([instance.name for instance in charted], Path(path))
     for instance, target in zip(charted, targets, strict=False):
         _draw_answers(
-            [row for row in rows if row.instance == instance.name and row.solution is not None], instance, target
+            [row for row in rows if row.instance == instance.name and row.solution is not None],
+            instance,
+            target,
+            width_in,
         )
     if alone and not (len(instances) == 1 and charted):
         named = {instance.name for instance in alone}
-        _draw_gaps([row for row in rows if row.kind != "bound" and row.instance in named], path)
+        _draw_gaps([row for row in rows if row.kind != "bound" and row.instance in named], path, width_in)
 
 
 def _targets(names: Sequence[str], path: Path) -> list[Path]:
@@ -72,7 +77,7 @@ def _labels(rows: Sequence[Row]) -> list[str]:
     return found
 
 
-def _draw_gaps(rows: Sequence[Row], path: str) -> None:
+def _draw_gaps(rows: Sequence[Row], path: str, width_in: float) -> None:
     from dlsched.plots import Point, draw_comparison
 
     points = [
@@ -86,22 +91,22 @@ def _draw_gaps(rows: Sequence[Row], path: str) -> None:
         )
         for row, label in zip(rows, _labels(rows), strict=True)
     ]
-    print(f"plot: {draw_comparison(points, path)}", file=sys.stderr)
+    print(f"plot: {draw_comparison(points, path, width_in=width_in)}", file=sys.stderr)
 
 
-def _draw_answers(rows: Sequence[Row], instance: Any, path: Path) -> None:
+def _draw_answers(rows: Sequence[Row], instance: Any, path: Path, width_in: float) -> None:
     if not rows:
         print(f"plot: no method found an answer to {printable(instance.name)}", file=sys.stderr)
         return
     try:
-        written = CHARTS[instance.family](rows, instance, path)
+        written = CHARTS[instance.family](rows, instance, path, width_in)
     except ValueError as error:
         print(f"plot: {printable(instance.name)} is not drawn: {error}", file=sys.stderr)
         return
     print(f"plot: {written}", file=sys.stderr)
 
 
-def _draw_streams(rows: Sequence[Row], instance: elastic_stream.Instance, path: Path) -> Path:
+def _draw_streams(rows: Sequence[Row], instance: elastic_stream.Instance, path: Path, width_in: float) -> Path:
     from dlsched.plots import StreamRow, draw_streams
 
     restart_s = {job.id: job.restart_s for job in instance.jobs}
@@ -110,10 +115,12 @@ def _draw_streams(rows: Sequence[Row], instance: elastic_stream.Instance, path: 
         for row, label in zip(rows, _labels(rows), strict=True)
     ]
     arrivals_s = {job.id: job.arrival_s for job in instance.jobs}
-    return draw_streams(drawn, path, units=instance.units, arrivals_s=arrivals_s, title=instance.name)
+    return draw_streams(
+        drawn, path, units=instance.units, arrivals_s=arrivals_s, title=instance.name, width_in=width_in
+    )
 
 
-def _draw_gangs(rows: Sequence[Row], instance: srpt_mapping.Instance, path: Path) -> Path:
+def _draw_gangs(rows: Sequence[Row], instance: srpt_mapping.Instance, path: Path, width_in: float) -> Path:
     from dlsched.plots import Gang, GangRow, draw_gangs
 
     releases_s = {job.id: job.release_s for job in instance.jobs}
@@ -129,10 +136,10 @@ def _draw_gangs(rows: Sequence[Row], instance: srpt_mapping.Instance, path: Path
         flows_s = [max(ends_s[job] - release_s, 0.0) for job, release_s in releases_s.items()]
         drawn.append(GangRow(label, gangs, flows_s))
     servers = {server.id: server.gpus for server in instance.servers}
-    return draw_gangs(drawn, path, servers=servers, releases_s=releases_s, title=instance.name)
+    return draw_gangs(drawn, path, servers=servers, releases_s=releases_s, title=instance.name, width_in=width_in)
 
 
-def _draw_rings(rows: Sequence[Row], instance: ring_embedding.Instance, path: Path) -> Path:
+def _draw_rings(rows: Sequence[Row], instance: ring_embedding.Instance, path: Path, width_in: float) -> Path:
     from dlsched.plots import SlotRow, draw_slots
 
     drawn = []
@@ -143,10 +150,10 @@ def _draw_rings(rows: Sequence[Row], instance: ring_embedding.Instance, path: Pa
                 rings.setdefault(job, {})[slot] = sum(ring.workers.values()), len(ring.order)
         drawn.append(SlotRow(label, rings, row.objective or 0.0))
     arrivals = {job.id: job.arrival_slot for job in instance.jobs}
-    return draw_slots(drawn, path, slots=instance.slots, arrivals=arrivals, title=instance.name)
+    return draw_slots(drawn, path, slots=instance.slots, arrivals=arrivals, title=instance.name, width_in=width_in)
 
 
-CHARTS: dict[str, Callable[[Sequence[Row], Any, Path], Path]] = {
+CHARTS: dict[str, Callable[[Sequence[Row], Any, Path, float], Path]] = {
     "elastic_stream": _draw_streams,
     "srpt_mapping": _draw_gangs,
     "ring_embedding": _draw_rings,

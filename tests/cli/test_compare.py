@@ -349,7 +349,7 @@ def test_a_plot_shows_the_foreign_answer_beside_the_own(
 ) -> None:
     """A result file that names the method ``exact`` does not hide our own."""
     drawn: list[Any] = []
-    monkeypatch.setattr("dlsched.plots.draw_comparison", lambda points, path: drawn.extend(points))
+    monkeypatch.setattr("dlsched.plots.draw_comparison", lambda points, path, **_: drawn.extend(points))
     result = tmp_path / "theirs.json"
     cli("solve", example, "-o", result)
     assert cli("compare", example, "--methods", "exact", "--solutions", result, "--plot", "gaps.svg").code == 0

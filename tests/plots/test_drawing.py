@@ -68,7 +68,7 @@ def test_answers_of_one_name_are_numbered(tmp_path, monkeypatch):
         Row("one", "lp", "bound", "feasible", bound=2.0),
     ]
     drawn = []
-    monkeypatch.setattr("dlsched.plots.draw_comparison", lambda points, path: drawn.extend(points) or Path(path))
+    monkeypatch.setattr("dlsched.plots.draw_comparison", lambda points, path, **_: drawn.extend(points) or Path(path))
     draw(rows, [instance], str(tmp_path / "out.png"))
     assert [(point.method, point.ratio) for point in drawn] == [("mine *", 1.5), ("mine * (2)", 1e100)]
 
