@@ -139,8 +139,8 @@ def test_the_sum_is_the_least_possible(jobs):
 
 
 def test_sample_of_the_campaign():
-    """Sixty drawn instances: search, HiGHS, CP-SAT and exact arithmetic find the same sum."""
-    assert mismatches(range(60), [least_sum, milp_sum, cpsat_sum, exact_sum]) == []
+    """Twenty-five drawn instances: search, HiGHS, CP-SAT and exact arithmetic find the same sum."""
+    assert mismatches(range(25), [least_sum, milp_sum, cpsat_sum, exact_sum]) == []
 
 
 @pytest.mark.long

@@ -156,10 +156,10 @@ def test_strategies_keep_their_promises(instance):
 
 
 def test_strategies_draw_the_awkward_cases():
-    """Among 300 instances each of them is there."""
+    """Among 150 instances each of them is there."""
     seen = set()
 
-    @profile(300)
+    @profile(150)
     @given(srpt_mapping_instances())
     def look(instance):
         jobs, sizes = instance.jobs, [server.gpus for server in instance.servers]

@@ -12,7 +12,7 @@ from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Schedule, Share, read_solution
 from dlsched.testing.strategies_srpt import srpt_mapping_instances
 
-SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 
 
 def stage(replicas, compute_s, output_bytes=0.0, parameter_bytes=0.0):

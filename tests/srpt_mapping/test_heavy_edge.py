@@ -20,7 +20,7 @@ from dlsched.srpt_mapping.servers import Servers
 from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.strategies_srpt import srpt_mapping_instances
 
-SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 
 
 def cluster(sizes, inside=16.0, nic=8.0, stages=None):

@@ -73,7 +73,7 @@ def test_lengths_that_vanish_beside_their_start():
     assert starts(instance, [0, 1, 2]) == {"a": 1e20, "b": 1e20, "c": 0.0}
 
 
-@profile(100)
+@profile(40)
 @given(srpt_mapping_instances(max_jobs=6, feasible=True), st.randoms(use_true_random=False))
 def test_any_order_and_any_layouts_make_a_feasible_schedule(instance, rng):
     """The checker finds nothing broken, and the first job starts at its release."""
@@ -85,7 +85,7 @@ def test_any_order_and_any_layouts_make_a_feasible_schedule(instance, rng):
     assert schedule.jobs[first.id].start_s == first.release_s
 
 
-@profile(60)
+@profile(30)
 @given(srpt_mapping_instances(max_jobs=5, feasible=True))
 def test_never_later_than_a_policy_of_the_same_order(instance):
     """With the order of its starts and its GPUs by server, every job ends no later than under the policy."""
@@ -96,7 +96,7 @@ def test_never_later_than_a_policy_of_the_same_order(instance):
         assert all(after[job] <= before[job] * (1 + 1e-12) for job in before)
 
 
-@profile(60)
+@profile(30)
 @given(srpt_mapping_instances(feasible=True))
 def test_the_optimum_is_met_again(instance):
     """Order and GPUs by server of the brute-force answer give its objective."""
@@ -105,11 +105,11 @@ def test_the_optimum_is_met_again(instance):
 
 
 def test_many_jobs_at_once():
-    """Two hundred jobs on four servers, in any order: feasible, and at every start a release or another's end."""
+    """A hundred jobs on four servers, in any order: feasible, and at every start a release or another's end."""
     rng = random.Random(0)
-    jobs = [(rng.uniform(0, 100), rng.uniform(1, 9), rng.randint(1, 6)) for _ in range(200)]
+    jobs = [(rng.uniform(0, 100), rng.uniform(1, 9), rng.randint(1, 6)) for _ in range(100)]
     instance = made([4, 2, 2, 1], *jobs, ring=3.0)
-    order = list(range(200))
+    order = list(range(100))
     rng.shuffle(order)
     schedule = timed(instance, order, [rng.choice(held) for held in layouts(instance)])
     assert check(instance, schedule) == []
