@@ -10,7 +10,7 @@ from dlsched.ring_embedding.columns import Columns, slot_certificate, slot_gains
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
 from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.relaxation import Relaxed, relax
+from dlsched.ring_embedding.relaxation import Relaxed, aggregated, relax
 from dlsched.ring_embedding.rows import epochs
 from dlsched.version import VERSION
 
@@ -53,7 +53,9 @@ def network_of(instance: Instance, search: Search) -> Network:
 
 
 def prove_horizon(instance: Instance, search: Search) -> Relaxed:
-    """The relaxation without rings, whose certificate is handed over."""
+    """The relaxation without rings; its certificate is handed over, and before it that of all slots as one pool."""
+    if search.bound is None:
+        _certify(aggregated(instance, tick=search.tick), search)
     relaxed = relax(instance, tick=search.tick, limits=lambda: search.left)
     _certify(relaxed.certificate, search)
     return relaxed
