@@ -94,7 +94,7 @@ def worth_tables(jobs: Sequence[Job], totals: Sequence[int]) -> list[Worth]:
     """
     count = sum(totals)
     if count > LARGEST:
-        raise UsageError(f"found jobs that can have {count} worker-slots in all, allowed: up to {LARGEST}")
+        raise UsageError(f"found jobs that can have {count} worker-slots or more in all, allowed: up to {LARGEST}")
     return [worth_table(job, total) for job, total in zip(jobs, totals, strict=True)]
 
 

@@ -139,6 +139,7 @@ def test_gadget_on_many_networks(made, seed, monkeypatch):
         return found[-1]
 
     module = sys.modules["dlsched.ring_embedding.gadget"]  # the package has a function of that name
+    g_vne = module.g_vne
     monkeypatch.setattr(module, "g_vne", recorded)
     instance = made(2000 + seed, servers=10, count=20, slots=6, most=5)
     assert check(instance, gadget(instance, np.random.default_rng(seed))) == []

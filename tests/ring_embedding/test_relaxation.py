@@ -172,7 +172,7 @@ def test_more_never_lowers_a_bound(instance):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_lines_above_a_stretch(seed):
-    """Stretches cover 0 .. Z without overlap; the lines of each are above what is tabulated there, and touch it at the ends, counted from the first."""
+    """Stretches cover 0 .. Z without overlap; the lines of each are above what is gained, and touch it at the ends."""
     rng = np.random.default_rng(seed)
     steps = np.sort(rng.choice([0.0, 0.0, 1.0, rng.random(), 50.0], size=40))
     values = np.cumsum(np.concatenate((steps[::2], steps[1::2][::-1])))  # ever faster, then ever slower
