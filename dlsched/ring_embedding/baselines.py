@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Limits
 from dlsched.ring_embedding.filling import fill, shares
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
@@ -36,6 +37,7 @@ def fifo(
     backfill: bool = False,
     tick: Tick = None,
     stopped: Heard = None,
+    limits: Callable[[], Limits] = Limits,
 ) -> Embedding:
     """First in, first out: a job that started keeps its workers, where they are, in every slot until it is finished.
 
@@ -51,6 +53,8 @@ def fifo(
         Called before every slot and ring; it may raise to stop.
     stopped
         Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        Asked for the time that is left, of which the check of the answer takes a part.
 
     Raises
     ------
@@ -72,7 +76,7 @@ def fifo(
                 break
         return slot
 
-    return _slot_by_slot(instance, fill_slot, workers, tick, stopped)
+    return _slot_by_slot(fill_slot, workers, Network(instance, tick, limits), stopped)
 
 
 def las(
@@ -82,6 +86,7 @@ def las(
     threshold: float | None = None,
     tick: Tick = None,
     stopped: Heard = None,
+    limits: Callable[[], Limits] = Limits,
 ) -> Embedding:
     """Least attained service: jobs that have used the least so far run first, with a fixed number of workers or not at all.
 
@@ -99,6 +104,8 @@ def las(
         Called before every slot and ring; it may raise to stop.
     stopped
         Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        Asked for the time that is left, of which the check of the answer takes a part.
 
     Raises
     ------
@@ -121,10 +128,12 @@ def las(
             slot.resize(job, _of_use(progress, job, fixed[job]))
         return slot
 
-    return _slot_by_slot(instance, fill_slot, workers, tick, stopped)
+    return _slot_by_slot(fill_slot, workers, Network(instance, tick, limits), stopped)
 
 
-def drf(instance: Instance, *, tick: Tick = None, stopped: Heard = None) -> Embedding:
+def drf(
+    instance: Instance, *, tick: Tick = None, stopped: Heard = None, limits: Callable[[], Limits] = Limits
+) -> Embedding:
     """Dominant resource fairness: one worker at a time to the job with the least dominant share in this slot.
 
     A job to which no further worker can be given is left as it is for the rest of the slot.
@@ -135,6 +144,8 @@ def drf(instance: Instance, *, tick: Tick = None, stopped: Heard = None) -> Embe
         Called before every slot and ring; it may raise to stop.
     stopped
         Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        Asked for the time that is left, of which the check of the answer takes a part.
 
     Guarantee: none. Cost: one search for a place a worker. Source: Ghodsi et al., NSDI 2011, progressive filling.
     """
@@ -149,10 +160,12 @@ def drf(instance: Instance, *, tick: Tick = None, stopped: Heard = None) -> Embe
                 heapq.heappush(waiting, (count * float(share[job]), job, count + 1))
         return slot
 
-    return _slot_by_slot(instance, fill_slot, None, tick, stopped)
+    return _slot_by_slot(fill_slot, None, Network(instance, tick, limits), stopped)
 
 
-def density(instance: Instance, *, tick: Tick = None, stopped: Heard = None) -> Embedding:
+def density(
+    instance: Instance, *, tick: Tick = None, stopped: Heard = None, limits: Callable[[], Limits] = Limits
+) -> Embedding:
     """Greedy by density: the most gain for the least of the scarcest resource first, consolidated.
 
     What a job gains by a worker is read off the concave envelope of its utility from where it stands to where it can get
@@ -164,6 +177,8 @@ def density(instance: Instance, *, tick: Tick = None, stopped: Heard = None) -> 
         Called before every slot and ring; it may raise to stop.
     stopped
         Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        Asked for the time that is left, of which the check of the answer takes a part.
 
     Guarantee: none. Cost: that of ``filling.fill`` in every slot.
     """
@@ -175,30 +190,28 @@ def density(instance: Instance, *, tick: Tick = None, stopped: Heard = None) -> 
         fill(slot, {job: _ahead(progress, job, left) for job in progress.available(number)}, shares(network))
         return slot
 
-    return _slot_by_slot(instance, fill_slot, None, tick, stopped)
+    return _slot_by_slot(fill_slot, None, Network(instance, tick, limits), stopped)
 
 
 FillSlot = Callable[[Network, Progress, list[int], int, Slot], Slot]
 
 
-def _slot_by_slot(
-    instance: Instance, fill_slot: FillSlot, workers: int | None, tick: Tick, stopped: Heard
-) -> Embedding:
+def _slot_by_slot(fill_slot: FillSlot, workers: int | None, network: Network, stopped: Heard) -> Embedding:
     if workers is not None and workers < 1:
         raise UsageError(f"workers: found {workers}, allowed: a number >= 1")
-    network = Network(instance, tick)
-    slots: dict[int, Slot] = {}
+    instance, slots, rings = network.instance, dict[int, Slot](), 0
     try:
         progress = Progress(network)
         fixed = [_closed(network, job, min(int(most), workers or int(most))) for job, most in enumerate(network.most)]
         before = Slot(network)
         last = max(job.arrival_slot for job in instance.jobs)
         for number in network.slots:
-            network.tick()
+            network.tick(rings)
             if number > last and not progress.available(number):
                 break
             slots[number] = before = fill_slot(network, progress, fixed, number, before)
             progress.add(before)
+            rings += len(before.rings)
     except BaseException:
         if stopped is not None:
             stopped(embedding(network, slots))

@@ -8,16 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dlsched.core.limits import Limits
-from dlsched.core.search import Search
+from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounding import limited
 from dlsched.ring_embedding.checker import infeasible
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.warm import warm
 from dlsched.solvers.conclude import settled, solve_and_conclude
+from dlsched.solvers.linear import from_pulp
 
 if TYPE_CHECKING:
     import pulp
+
+_VARIABLE_S = 1e-5  # measured, to read one of a PuLP model, with its rows
 
 
 def run_span(instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None) -> TerminationStatus:
@@ -61,8 +64,11 @@ def _by_program(
 ) -> TerminationStatus:
     if not (begun or _begin(instance, search)):
         return TerminationStatus.INFEASIBLE
-    model = build(instance, tick=search.tick)
-    return solve_and_conclude(search, *model, limits=left(search, nodes))
+    problem, decode, unit = build(instance, tick=search.tick)
+    limits = left(search, nodes)
+    if limits.time_s is not None and limits.time_s <= problem.numVariables() * _VARIABLE_S:
+        raise Stopped(TerminationStatus.TIME_LIMIT)
+    return solve_and_conclude(search, from_pulp(problem), decode, unit, limits=left(search, nodes))
 
 
 def run_circuit(

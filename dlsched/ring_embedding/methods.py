@@ -44,7 +44,7 @@ def _gadget(instance: Instance, search: Search, keep: Keep) -> Embedding:
 
 def _baseline(name: str, function: Callable[..., Embedding]) -> Method:
     def follow(instance: Instance, search: Search, keep: Keep) -> Embedding:
-        return function(instance, tick=search.tick, stopped=keep)
+        return function(instance, tick=search.tick, stopped=keep, limits=lambda: search.left)
 
     return Method(name, "heuristic", in_time(name, follow))
 

@@ -29,6 +29,8 @@ import numpy.typing as npt
 
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
+from dlsched.core.search import Stopped
+from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.worths import Worth, worth_tables
@@ -41,6 +43,7 @@ WITHIN = 0.999 * FEASIBLE
 _TRIED = 6  # servers of which all orders are tried
 _NUMBERS = 2**25  # 256 MB of capacities and bandwidths left in all slots
 _OBJECT = 64  # numbers in the room that a slot takes besides
+_RING_S = 2e-5  # measured, to name and check a ring
 _LARGEST = 2**40
 """Workers beyond which nothing is counted: tables end far below (``worths``)."""
 
@@ -56,7 +59,7 @@ class Network:
     def __init__(
         self, instance: Instance, tick: Callable[[], None] | None = None, limits: Callable[[], Limits] = Limits
     ) -> None:
-        self.instance, self.tick, self.limits = instance, tick or _go_on, limits
+        self.instance, self._tick, self.limits = instance, tick, limits
         self.forest = instance.paths is None
         jobs, servers, resources = instance.jobs, instance.servers, instance.resources
         self.capacity: Floats = np.array(
@@ -98,6 +101,14 @@ class Network:
     def worths(self) -> list[Worth]:
         """Utilities of the most worker-slots of every job; UsageError: they are too many for tables."""
         return worth_tables(self.instance.jobs, self.total.tolist())
+
+    def tick(self, rings: int = 0) -> None:
+        """Stop at a limit, and so much before it that an answer of so many rings can be made and checked."""
+        if self._tick is not None:
+            self._tick()
+            left = self.limits().time_s if rings else None
+            if left is not None and left <= rings * _RING_S:
+                raise Stopped(TerminationStatus.TIME_LIMIT)
 
     def free(self, job: int, capacity: Floats) -> Integers:
         """Workers of a job that each server holds with so much capacity left, shape (S,), at most N_i."""
@@ -207,10 +218,6 @@ class Network:
             if amount > 0 and name in record.budget:
                 most = min(most, math.floor(min(relaxed(record.budget[name]) / amount, _LARGEST)))
         return min(most, _LARGEST)
-
-
-def _go_on() -> None:
-    """No limit."""
 
 
 def _from_the_middle(neighbours: Mapping[str, Sequence[str]]) -> list[str]:

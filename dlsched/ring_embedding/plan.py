@@ -70,7 +70,11 @@ class Plan:
     def __init__(self, instance: Instance, network: Network) -> None:
         self.instance, self.network = instance, network
         self.worths = network.worths
-        self.slots: Slots = {number: Slot(network) for number in network.slots}
+        self.slots: Slots = {}
+        for number in network.slots:
+            network.tick()
+            self.slots[number] = Slot(network)
+        self._rings = 0  # that were placed, and maybe taken again
         self.held = [0] * len(instance.jobs)
         self.share = shares(network)
 
@@ -91,6 +95,7 @@ class Plan:
         done = slot.resize(job, count)
         if done:
             self.held[job] += count - before
+            self._rings += not before
         return done
 
     def replace(self, number: int, slot: Slot) -> None:
@@ -114,13 +119,14 @@ class Plan:
                 whole = min(whole, totals[job])
                 totals[job] -= whole
                 each, odd = divmod(whole, span.slots)
+                self.network.tick()
                 for place in range(span.slots):
                     extra = (place - turn) % span.slots < odd
                     if each + extra:
                         wanted[span.first + place].append((each + extra, job))
                 turn += odd
         for number, rings in wanted.items():
-            self.network.tick()
+            self.network.tick(self._rings)
             for count, job in sorted(rings, key=lambda ring: (-ring[0] * self.share[ring[1]], ring[1])):
                 while count and not self.resize(job, number, count):
                     count -= 1
@@ -131,7 +137,7 @@ class Plan:
         By listed paths a ring may be possible with many workers and not with few.
         """
         for number in self.slots:
-            self.network.tick()
+            self.network.tick(self._rings)
             waiting = []
             for job, record in enumerate(self.instance.jobs):
                 most = min(int(self.network.most[job]), int(self.network.total[job]) - self.held[job])
@@ -152,7 +158,7 @@ class Plan:
             _, job, steps, held = heapq.heappop(queue)
             if held != self.held[job]:
                 continue
-            self.network.tick()
+            self.network.tick(self._rings)
             if self._grow(job, steps, full[job]):
                 for entry in self._next(job):
                     heapq.heappush(queue, entry)

@@ -196,6 +196,7 @@ class Program:
         self.unit = power_of_two(max(worth.most for worth in self.worths))
         self.tangents: dict[tuple[int, int], Tangent] = {}
         for i, worth in enumerate(self.worths):
+            tick()
             ends = np.unique(np.round(np.geomspace(1, max(1, len(worth.corners) - 1), _FIRST)).astype(int))
             for corner in ends.tolist():
                 self._touch(i, corner)

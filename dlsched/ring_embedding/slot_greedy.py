@@ -85,15 +85,17 @@ def slot_greedy(
     """
     network = Network(instance, tick, limits)
     slots: dict[int, Slot] = {}
+    rings = 0
     try:
         progress = Progress(network)
         for number in network.slots:
-            network.tick()
+            network.tick(rings)
             gains = {job: progress.gains(job) for job in progress.available(number)}
             gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
             if gains:
                 slots[number] = solve_slot(network, list(gains), gains)
                 progress.add(slots[number])
+                rings += len(slots[number].rings)
     except BaseException:
         if stopped is not None:
             stopped(embedding(network, slots))

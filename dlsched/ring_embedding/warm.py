@@ -60,7 +60,7 @@ def warm(instance: Instance, search: Search) -> None:
         search.offer(found, source="density")
 
     search.tick()
-    keep(density(instance, tick=search.tick, stopped=keep))
+    keep(density(instance, tick=search.tick, stopped=keep, limits=lambda: search.left))
 
 
 def in_time(
