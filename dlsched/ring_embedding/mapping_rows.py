@@ -43,6 +43,8 @@ class Rows:
         for row, job in enumerate(jobs):
             self.gain[row, 1 : self.most[row] + 1] = gains[job][1:]
         self.unit = power_of_two(float(self.gain.max()))
+        held = np.minimum(network.fits[self.jobs], np.array(self.most)[:, None])
+        self._tight = held.T @ network.demand[self.jobs] > network.capacity  # the others hold all jobs at once
         self._links = {link: row for row, link in enumerate(_scarce(network, jobs, self.most))}
         self.count = network.capacity.size + len(self._links)
         self.columns: list[Column] = []
@@ -69,7 +71,7 @@ class Rows:
         resources = network.capacity.shape[1]
         rows, values = [], []
         for server, count in column.placed[0].items():
-            for resource in np.flatnonzero(network.demand[job]).tolist():
+            for resource in np.flatnonzero(self._tight[server] & (network.demand[job] > 0)).tolist():
                 rows.append(server * resources + resource)
                 values.append(float(count * network.demand[job, resource] / network.capacity[server, resource]))
         for link, times in column.links.items():

@@ -115,15 +115,15 @@ class Plan:
         for e, span in enumerate(epochs(self.instance)):
             turn = 0
             for job in range(len(totals)):
-                whole = int(by_epoch.get((job, e), 0.0) + _ROUNDING)
-                whole = min(whole, totals[job])
+                most = int(self.network.most[job])  # a solver may pass it, by what it rounds
+                whole = min(int(by_epoch.get((job, e), 0.0) + _ROUNDING), totals[job], most * span.slots)
                 totals[job] -= whole
                 each, odd = divmod(whole, span.slots)
                 self.network.tick()
                 for place in range(span.slots):
-                    extra = (place - turn) % span.slots < odd
-                    if each + extra:
-                        wanted[span.first + place].append((each + extra, job))
+                    count = min(each + ((place - turn) % span.slots < odd), most)
+                    if count:
+                        wanted[span.first + place].append((count, job))
                 turn += odd
         for number, rings in wanted.items():
             self.network.tick(self._rings)

@@ -188,6 +188,7 @@ class Program:
                 if len(held) > 1:
                     entries += [(len(right), column, 1.0) for column in held]
                     right.append(float(span.slots * limit.most[i]))
+        entries = self._that_bind(entries, right)
         self._scale(entries, right)
         total = len(self.right)
         self.entries += [(total + i, column, -1.0) for column, (i, _, _) in enumerate(self.columns)]
@@ -201,6 +202,15 @@ class Program:
             for corner in ends.tolist():
                 self._touch(i, corner)
         self.totals: Floats = np.zeros(len(instance.jobs))
+
+    def _that_bind(self, entries: list[tuple[int, int, float]], right: list[float]) -> list[tuple[int, int, float]]:
+        """Empty rows that hold whatever the columns are: their large right-hand sides would blur the others."""
+        used = [0.0] * len(right)
+        for row, column, value in entries:
+            used[row] += value * self.upper[column]
+        loose = [use <= most for use, most in zip(used, right, strict=True)]
+        right[:] = [0.0 if free else most for free, most in zip(loose, right, strict=True)]
+        return [entry for entry in entries if not loose[entry[0]]]
 
     def _scale(self, entries: list[tuple[int, int, float]], right: list[float]) -> None:
         """Rows in units in which their largest coefficient is near 1, by powers of two."""
