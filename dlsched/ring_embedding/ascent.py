@@ -6,7 +6,6 @@ worker-slots in the others. Total utility never falls. Ours; no guarantee beyond
 
 from collections.abc import Callable
 
-from dlsched.core.limits import Limits
 from dlsched.ring_embedding.mapping_program import MappingProgram
 from dlsched.ring_embedding.plan import Plan
 from dlsched.ring_embedding.slot_program import fill_slot, gained
@@ -15,24 +14,13 @@ ROUNDS = 20
 _GAIN = 1e-9  # relative; less is rounding
 
 
-def ascend(
-    plan: Plan,
-    *,
-    limits: Callable[[], Limits] = Limits,
-    tick: Callable[[], None] | None = None,
-    better: Callable[[], None] | None = None,
-) -> None:
-    """Improve a plan in place.
-
-    ``limits``: what is left for the next program; ``tick`` may raise to stop between slots; ``better`` is called when a
-    slot improved.
-    """
+def ascend(plan: Plan, *, better: Callable[[], None] | None = None) -> None:
+    """Improve a plan in place; ``better`` is called when a slot improved."""
     network, program = plan.network, MappingProgram(plan.network)
     for _ in range(ROUNDS):
-        before = plan.objective()
+        before = plan.gain()
         for number, slot in plan.slots.items():
-            if tick is not None:
-                tick()
+            network.tick()
             gains = {}
             for job, record in enumerate(plan.instance.jobs):
                 other = plan.held[job] - slot.count(job)
@@ -40,10 +28,10 @@ def ascend(
                 if record.arrival_slot <= number and most > 0:
                     gains[job] = plan.worths[job].gains(other, most)
             start = {job: placed for job, placed in slot.rings.items() if job in gains}
-            found = fill_slot(network, gains, program, start=start, tick=tick, limits=limits())
-            if found.gain > gained(slot, gains) + _GAIN * max(1.0, before):
+            found = fill_slot(network, gains, program, start=start)
+            if found.gain > gained(slot, gains) + _GAIN * before:
                 plan.replace(number, found.slot)
                 if better is not None:
                     better()
-        if plan.objective() <= before + _GAIN * max(1.0, before):
+        if plan.gain() <= before * (1 + _GAIN):
             break

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.errors import UsageError
+from dlsched.core.limits import Limits
 from dlsched.ring_embedding.filling import fill, shares
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
@@ -25,10 +26,19 @@ from dlsched.ring_embedding.worths import Worth
 
 Floats = npt.NDArray[np.float64]
 Tick = Callable[[], None] | None
+Heard = Callable[[Embedding], None] | None
 _ROUNDING = 1e-12  # of worker-slots times a share
 
 
-def fifo(instance: Instance, *, workers: int | None = None, backfill: bool = False, tick: Tick = None) -> Embedding:
+def fifo(
+    instance: Instance,
+    *,
+    workers: int | None = None,
+    backfill: bool = False,
+    tick: Tick = None,
+    stopped: Heard = None,
+    limits: Callable[[], Limits] = Limits,
+) -> Embedding:
     """First in, first out: a job that started keeps its workers, where they are, in every slot until it is finished.
 
     Jobs start in the order of their arrival.
@@ -40,7 +50,11 @@ def fifo(instance: Instance, *, workers: int | None = None, backfill: bool = Fal
     backfill
         Whether jobs may pass one that cannot start; by default they wait behind it.
     tick
-        Called before every slot; it may raise to stop.
+        Called before every slot and ring; it may raise to stop.
+    stopped
+        Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        Asked for the time that is left, of which the check of the answer takes a part.
 
     Raises
     ------
@@ -62,11 +76,17 @@ def fifo(instance: Instance, *, workers: int | None = None, backfill: bool = Fal
                 break
         return slot
 
-    return _slot_by_slot(instance, fill_slot, workers, tick)
+    return _slot_by_slot(fill_slot, workers, Network(instance, tick, limits), stopped)
 
 
 def las(
-    instance: Instance, *, workers: int | None = None, threshold: float | None = None, tick: Tick = None
+    instance: Instance,
+    *,
+    workers: int | None = None,
+    threshold: float | None = None,
+    tick: Tick = None,
+    stopped: Heard = None,
+    limits: Callable[[], Limits] = Limits,
 ) -> Embedding:
     """Least attained service: jobs that have used the least so far run first, with a fixed number of workers or not at all.
 
@@ -81,7 +101,11 @@ def las(
         Service, in slots of the whole cluster, that divides two queues; within a queue jobs go in the order of arrival. By
         default there are no queues, and service alone orders.
     tick
-        Called before every slot; it may raise to stop.
+        Called before every slot and ring; it may raise to stop.
+    stopped
+        Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        Asked for the time that is left, of which the check of the answer takes a part.
 
     Raises
     ------
@@ -104,10 +128,12 @@ def las(
             slot.resize(job, _of_use(progress, job, fixed[job]))
         return slot
 
-    return _slot_by_slot(instance, fill_slot, workers, tick)
+    return _slot_by_slot(fill_slot, workers, Network(instance, tick, limits), stopped)
 
 
-def drf(instance: Instance, *, tick: Tick = None) -> Embedding:
+def drf(
+    instance: Instance, *, tick: Tick = None, stopped: Heard = None, limits: Callable[[], Limits] = Limits
+) -> Embedding:
     """Dominant resource fairness: one worker at a time to the job with the least dominant share in this slot.
 
     A job to which no further worker can be given is left as it is for the rest of the slot.
@@ -115,7 +141,11 @@ def drf(instance: Instance, *, tick: Tick = None) -> Embedding:
     Parameters
     ----------
     tick
-        Called before every slot; it may raise to stop.
+        Called before every slot and ring; it may raise to stop.
+    stopped
+        Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        Asked for the time that is left, of which the check of the answer takes a part.
 
     Guarantee: none. Cost: one search for a place a worker. Source: Ghodsi et al., NSDI 2011, progressive filling.
     """
@@ -130,10 +160,12 @@ def drf(instance: Instance, *, tick: Tick = None) -> Embedding:
                 heapq.heappush(waiting, (count * float(share[job]), job, count + 1))
         return slot
 
-    return _slot_by_slot(instance, fill_slot, None, tick)
+    return _slot_by_slot(fill_slot, None, Network(instance, tick, limits), stopped)
 
 
-def density(instance: Instance, *, tick: Tick = None) -> Embedding:
+def density(
+    instance: Instance, *, tick: Tick = None, stopped: Heard = None, limits: Callable[[], Limits] = Limits
+) -> Embedding:
     """Greedy by density: the most gain for the least of the scarcest resource first, consolidated.
 
     What a job gains by a worker is read off the concave envelope of its utility from where it stands to where it can get
@@ -142,7 +174,11 @@ def density(instance: Instance, *, tick: Tick = None) -> Embedding:
     Parameters
     ----------
     tick
-        Called before every slot; it may raise to stop.
+        Called before every slot and ring; it may raise to stop.
+    stopped
+        Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        Asked for the time that is left, of which the check of the answer takes a part.
 
     Guarantee: none. Cost: that of ``filling.fill`` in every slot.
     """
@@ -154,28 +190,32 @@ def density(instance: Instance, *, tick: Tick = None) -> Embedding:
         fill(slot, {job: _ahead(progress, job, left) for job in progress.available(number)}, shares(network))
         return slot
 
-    return _slot_by_slot(instance, fill_slot, None, tick)
+    return _slot_by_slot(fill_slot, None, Network(instance, tick, limits), stopped)
 
 
 FillSlot = Callable[[Network, Progress, list[int], int, Slot], Slot]
 
 
-def _slot_by_slot(instance: Instance, fill_slot: FillSlot, workers: int | None, tick: Tick) -> Embedding:
+def _slot_by_slot(fill_slot: FillSlot, workers: int | None, network: Network, stopped: Heard) -> Embedding:
     if workers is not None and workers < 1:
         raise UsageError(f"workers: found {workers}, allowed: a number >= 1")
-    network = Network(instance)
-    progress = Progress(network)
-    fixed = [_closed(network, job, min(int(most), workers or int(most))) for job, most in enumerate(network.most)]
-    slots: dict[int, Slot] = {}
-    before = Slot(network)
-    last = max(job.arrival_slot for job in instance.jobs)
-    for number in range(min(job.arrival_slot for job in instance.jobs), instance.slots + 1):
-        if tick is not None:
-            tick()
-        if number > last and not progress.available(number):
-            break
-        slots[number] = before = fill_slot(network, progress, fixed, number, before)
-        progress.add(before)
+    instance, slots, rings = network.instance, dict[int, Slot](), 0
+    try:
+        progress = Progress(network)
+        fixed = [_closed(network, job, min(int(most), workers or int(most))) for job, most in enumerate(network.most)]
+        before = Slot(network)
+        last = max(job.arrival_slot for job in instance.jobs)
+        for number in network.slots:
+            network.tick(rings)
+            if number > last and not progress.available(number):
+                break
+            slots[number] = before = fill_slot(network, progress, fixed, number, before)
+            progress.add(before)
+            rings += len(before.rings)
+    except BaseException:
+        if stopped is not None:
+            stopped(embedding(network, slots))
+        raise
     return embedding(network, slots)
 
 
@@ -204,6 +244,7 @@ def _ahead(progress: Progress, job: int, left: int) -> Floats:
     slopes = np.zeros(most)
     at = 0
     while at < most:
+        progress.network.tick()
         slope, step = reached.slope(count + at)
         if slope <= 0:
             break

@@ -1,20 +1,23 @@
 """Bounds with rings as methods run them: column generation over slots, and the relaxation of one slot."""
 
+import numpy as np
+
 from dlsched.core.certificate import DualsCertificate
-from dlsched.core.search import Search
+from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import worth
 from dlsched.ring_embedding.columns import Columns, slot_certificate, slot_gains
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
 from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.relaxation import Relaxed, relax
-from dlsched.ring_embedding.worths import worth_tables
+from dlsched.ring_embedding.relaxation import Relaxed, aggregated, relax
+from dlsched.ring_embedding.rows import epochs
 from dlsched.version import VERSION
 
 COLUMNS = f"dlsched column generation {VERSION}"
 CLOSE = 1e-9
 """Relative rounding of bounds in floats, added to them."""
+_SERVER_S, _NODE_S = 2e-6, 4e-7  # measured, of a job and a server, and of a job, a node and two workers
 BOUNDED = 20_000
 """Jobs times servers times different arrivals up to which ``bound`` without limits generates columns."""
 
@@ -22,12 +25,11 @@ BOUNDED = 20_000
 def run_columns(instance: Instance, search: Search) -> TerminationStatus:
     """The bound of column generation over mappings, from the prices of the relaxation on."""
     relaxed = prove_horizon(instance, search)
-    network = Network(instance)
+    network = network_of(instance, search)
     if instance.one_slot:
-        found = MappingProgram(network).solve(slot_gains(network), {}, tick=search.tick)
-        prove_slot(network, found, search)
+        prove_slot(network, MappingProgram(network).solve(slot_gains(network), {}), search)
     else:
-        search_columns(instance, network, relaxed, search)
+        search_columns(network, relaxed, search)
     return TerminationStatus.FEASIBLE
 
 
@@ -45,24 +47,53 @@ def limited(search: Search) -> bool:
     return search.limits.time_s is not None or search.limits.nodes is not None
 
 
+def network_of(instance: Instance, search: Search) -> Network:
+    """The network, which a search's limits stop."""
+    return Network(instance, search.tick, lambda: search.left)
+
+
 def prove_horizon(instance: Instance, search: Search) -> Relaxed:
-    """The relaxation without rings, whose certificate is handed over."""
-    relaxed = relax(instance, tick=search.tick)
-    search.prove(relaxed.certificate.value, source="certificate", certificate=relaxed.certificate)
+    """The relaxation without rings; its certificate is handed over, and before it that of all slots as one pool."""
+    if search.bound is None:
+        _certify(aggregated(instance, tick=search.tick), search)
+    relaxed = relax(instance, tick=search.tick, limits=lambda: search.left)
+    _certify(relaxed.certificate, search)
     return relaxed
 
 
-def search_columns(instance: Instance, network: Network, relaxed: Relaxed, search: Search) -> Columns:
-    """Run column generation over slots, and hand over what its prices prove, also when it is stopped."""
-    columns = Columns(instance, network, worth_tables(instance.jobs, network.total), relaxed)
+def search_columns(network: Network, relaxed: Relaxed, search: Search) -> Columns:
+    """Run column generation over slots, and hand over what its prices prove, also when it is stopped.
+
+    Their certificate takes some time: with a limit the search ends so much earlier.
+    """
+    columns = Columns(network, relaxed)
+    spare = _certificate_s(network)
+
+    def enough() -> None:
+        left = search.left.time_s
+        if left is not None and left <= spare:
+            raise Stopped(TerminationStatus.TIME_LIMIT)
+
     try:
-        columns.search(tick=search.tick, better=lambda: search.report("columns"))
+        columns.search(better=lambda: search.report("columns"), enough=enough)
     finally:
         if columns.relaxations:
-            _certify(columns.certificate(), search)
-            if instance.paths is not None:
-                search.prove(columns.bound * (1 + CLOSE), source=COLUMNS)
+            try:
+                _certify(columns.certificate(), search)
+            finally:
+                if not network.forest:
+                    search.prove(columns.bound * (1 + CLOSE), source=COLUMNS)
     return columns
+
+
+def _certificate_s(network: Network) -> float:
+    """Seconds that the certificate of prices of all epochs takes, about."""
+    instance = network.instance
+    rings = sum(job.arrival_slot <= span.first for job in instance.jobs for span in epochs(instance))
+    each = len(instance.servers) * len(instance.resources) * _SERVER_S
+    if network.forest:
+        each += len(network.above) * float(np.mean(network.most)) ** 2 * _NODE_S
+    return rings * each
 
 
 def prove_slot(
@@ -75,7 +106,7 @@ def prove_slot(
     thousandth of the checker's tolerance it might be wrong.
     """
     instance = network.instance
-    _certify(slot_certificate(instance, relaxation), search)
+    _certify(slot_certificate(network, relaxation), search)
     nothing = sum(worth(job, 0) for job in instance.jobs)
     if bound is not None and solver is not None and bound < relaxation.bound:
         search.prove((nothing + bound) * (1 + CLOSE), source=solver)

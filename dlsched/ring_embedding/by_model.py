@@ -1,32 +1,29 @@
-"""Exact methods that hand the whole horizon to a solver: the span model, the arc model, and circuits."""
+"""Exact methods that hand the whole horizon to a solver: the span model, the arc model, and circuits.
+
+``begun``: whether the search holds an answer already. ``nodes``: of the solver, where the search has no limits at all.
+"""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dlsched.core.limits import Limits
-from dlsched.core.search import Search
+from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
+from dlsched.ring_embedding.bounding import limited
 from dlsched.ring_embedding.checker import infeasible
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.warm import warm
 from dlsched.solvers.conclude import settled, solve_and_conclude
+from dlsched.solvers.linear import from_pulp
 
 if TYPE_CHECKING:
     import pulp
 
-Start = Callable[[Instance], Embedding]
-"""Makes the embedding that a search holds when there is no time for more; None: the search has begun."""
+_VARIABLE_S = 1e-5  # measured, to read one of a PuLP model, with its rows
 
 
-def nothing(instance: Instance) -> Embedding:
-    """The embedding of no ring at all."""
-    del instance
-    return Embedding({})
-
-
-def run_span(
-    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
-) -> TerminationStatus:
+def run_span(instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None) -> TerminationStatus:
     """The span model, by HiGHS, CBC or SCIP.
 
     Raises
@@ -36,12 +33,10 @@ def run_span(
     """
     from dlsched.ring_embedding.formulations.span import build_span
 
-    return _by_program(instance, search, build_span, start, limits)
+    return _by_program(instance, search, build_span, begun, nodes)
 
 
-def run_arc(
-    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
-) -> TerminationStatus:
+def run_arc(instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None) -> TerminationStatus:
     """The arc model, by HiGHS, CBC or SCIP.
 
     Raises
@@ -51,31 +46,33 @@ def run_arc(
     """
     from dlsched.ring_embedding.formulations.arc import build_arc
 
-    return _by_program(instance, search, build_arc, start, limits)
+    return _by_program(instance, search, build_arc, begun, nodes)
 
 
-def run_milp(
-    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
-) -> TerminationStatus:
+def run_milp(instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None) -> TerminationStatus:
     """``span`` in a forest, ``arc`` where paths are listed."""
     run = run_span if instance.paths is None else run_arc
-    return run(instance, search, start=start, limits=limits)
+    return run(instance, search, begun=begun, nodes=nodes)
 
 
 def _by_program(
     instance: Instance,
     search: Search,
-    build: "Callable[[Instance], tuple[pulp.LpProblem, Any, float]]",
-    start: Start | None,
-    limits: Limits | None,
+    build: "Callable[..., tuple[pulp.LpProblem, Any, float]]",
+    begun: bool,
+    nodes: int | None,
 ) -> TerminationStatus:
-    if start is not None and not _begin(instance, search, start):
+    if not (begun or _begin(instance, search)):
         return TerminationStatus.INFEASIBLE
-    return solve_and_conclude(search, *build(instance), limits=limits)
+    problem, decode, unit = build(instance, tick=search.tick)
+    limits = left(search, nodes)
+    if limits.time_s is not None and limits.time_s <= problem.numVariables() * _VARIABLE_S:
+        raise Stopped(TerminationStatus.TIME_LIMIT)
+    return solve_and_conclude(search, from_pulp(problem), decode, unit, limits=left(search, nodes))
 
 
 def run_circuit(
-    instance: Instance, search: Search, *, start: Start | None = nothing, limits: Limits | None = None
+    instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None
 ) -> TerminationStatus:
     """CP-SAT on the model with circuits.
 
@@ -84,20 +81,20 @@ def run_circuit(
     UsageError
         Demands or bandwidths are no whole multiples of one unit, or the model is too large.
     """
-    if start is not None and not _begin(instance, search, start):
+    if not (begun or _begin(instance, search)):
         return TerminationStatus.INFEASIBLE
     from ortools.sat.python import cp_model
 
     from dlsched.ring_embedding.formulations.circuit import build_circuit
     from dlsched.solvers.cpsat import run, status_of, version
 
-    circuit = build_circuit(instance)
+    circuit = build_circuit(instance, tick=search.tick)
 
     class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
         def on_solution_callback(self) -> None:
             search.consider(circuit.decode(self.value), source="incumbent")
 
-    limits = limits or search.left
+    limits = left(search, nodes)
     code, solver = run(circuit.model, limits, Watch(), symmetry=False)
     search.solver_version = version()
     search.nodes += int(solver.num_conflicts)
@@ -111,12 +108,14 @@ def run_circuit(
     return settled(search, status, search.solver_version)
 
 
-def _begin(instance: Instance, search: Search, start: Start) -> bool:
-    if not search.begin(infeasible(instance), lambda: _offer(instance, search, start)):
+def _begin(instance: Instance, search: Search) -> bool:
+    if not search.begin(infeasible(instance), lambda: warm(instance, search)):
         return False
-    _offer(instance, search, start)
+    warm(instance, search)
     return True
 
 
-def _offer(instance: Instance, search: Search, start: Start) -> None:
-    search.offer(start(instance), source="start")
+def left(search: Search, nodes: int | None) -> Limits:
+    """What is left of the search's limits; of nodes so many where it sets none of any kind."""
+    left = search.left
+    return left if limited(search) or nodes is None else replace(left, nodes=nodes)

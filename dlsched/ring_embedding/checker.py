@@ -10,7 +10,7 @@ maximise sum_i mu_i(zeta_i z_i),   z_i = sum_t sum_s y_is[t], the worker-slots o
 ``ring``        the order names every server of the ring once, and each has a route to the next, the last to the first
 ``bandwidth``   on every directed link, the b_i of the rings that cross it, each as often as it does, add up to B_e at most
 
-Capacities, budgets and bandwidths may be exceeded by 1e-9 max(1, value). A ring on one server uses no link. Every ring is
+Capacities, budgets and bandwidths may be exceeded by 1e-9 of themselves. A ring on one server uses no link. Every ring is
 routed here by code of its own, in the order given.
 """
 
@@ -18,11 +18,11 @@ import math
 from collections import defaultdict
 from itertools import pairwise
 
+from dlsched.core.tolerance import tolerance
 from dlsched.core.violation import Violation
 from dlsched.ring_embedding.instance import Capped, Instance, Job, Log, Sigmoid, Sqrt
 from dlsched.ring_embedding.solution import Embedding, Ring
 
-TOLERANCE = 1e-9
 _COUNTS = 2**53
 Route = tuple[str, ...]
 
@@ -115,7 +115,7 @@ def _logistic(power: float) -> float:
 
 
 def _over(used: float, allowed: float) -> float | None:
-    return used - allowed if used - allowed > TOLERANCE * max(1.0, abs(allowed)) else None
+    return used - allowed if used - allowed > tolerance(allowed) else None
 
 
 def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> list[Violation]:

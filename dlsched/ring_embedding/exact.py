@@ -1,18 +1,14 @@
-"""``exact``: the relaxation, the plan that follows it, and what these leave open by exact programs and better bounds."""
-
-from collections.abc import Callable
+"""``exact``: a greedy, the relaxation, a plan that follows it; what these leave open by exact programs and better bounds."""
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import baselines
 from dlsched.ring_embedding.ascent import ascend
-from dlsched.ring_embedding.bounding import limited, prove_horizon, prove_slot, search_columns
-from dlsched.ring_embedding.by_model import run_circuit, run_milp
+from dlsched.ring_embedding.bounding import CLOSE, limited, network_of, prove_horizon, prove_slot, search_columns
+from dlsched.ring_embedding.by_model import left, run_circuit, run_milp
 from dlsched.ring_embedding.checker import infeasible
 from dlsched.ring_embedding.columns import slot_gains
 from dlsched.ring_embedding.exact_slot import best_slot
@@ -21,7 +17,7 @@ from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot, embedding
 from dlsched.ring_embedding.plan import Plan
 from dlsched.ring_embedding.relaxation import Relaxed, aggregated
-from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.warm import quick, warm
 
 NODES = 2000
 """Nodes of one solver's program in ``exact`` without limits."""
@@ -38,34 +34,33 @@ SHORT = 60
 
 
 def run_exact(instance: Instance, search: Search) -> TerminationStatus:
-    """The relaxation, the plan that follows it, and what these leave open by exact programs and better bounds.
+    """A greedy, the relaxation, the plan that follows it, and what these leave open by exact programs and better bounds.
 
     One slot: the program over mappings, closed exactly. Several: S-shaped totals by SCIP; slot by slot ascent; the bound of
     column generation; and in small instances CP-SAT on circuits. It says when it ends without a proof.
     """
-    if not search.begin(infeasible(instance), lambda: _warm(instance, search)):
+    if not search.begin(infeasible(instance), lambda: warm(instance, search)):
         return TerminationStatus.INFEASIBLE
-    search.offer(Embedding({}), source="nothing")
+    warm(instance, search)
     certificate = aggregated(instance, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
-    network = Network(instance)
+    if search.proven:
+        return TerminationStatus.OPTIMAL
+    network = network_of(instance, search)
     relaxed = prove_horizon(instance, search)
-    plan = _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
+    plan = _follow(network, relaxed.by_epoch, relaxed.totals, search)
     if not search.proven:
-        _warm(instance, search, search.tick)
-        plan = max(plan, _concentrate(instance, network, search), key=Plan.objective)
+        plan = max(plan, _concentrate(network, search), key=Plan.gain)
     if search.proven:
         return TerminationStatus.OPTIMAL
     if instance.one_slot:
-        return _one_slot(instance, network, search)
+        return _one_slot(network, search)
     if not all(worth.concave for worth in plan.worths):
-        plan = _by_totals(instance, network, relaxed, plan, search)
+        plan = _by_totals(network, relaxed, plan, search)
     if not search.proven and (instance.slots <= SHORT or limited(search)):
-        ascend(
-            plan, limits=lambda: search.left, tick=search.tick, better=lambda: _offer(network, plan, search, "ascent")
-        )
+        ascend(plan, better=lambda: _offer(network, plan, search, "ascent"))
     if not search.proven:
-        _by_columns(instance, network, relaxed, search)
+        _by_columns(network, relaxed, search)
     if search.proven:
         return TerminationStatus.OPTIMAL
     if len(instance.jobs) * len(instance.servers) * instance.slots <= SMALL:
@@ -75,21 +70,12 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
 
 
 def run_plan(instance: Instance, search: Search) -> TerminationStatus:
-    """The plan that follows the relaxation, which bounds it."""
-    network = Network(instance)
+    """The plan that follows the relaxation, which bounds it; what ``quick`` finds is held until then."""
+    search.offer(quick(instance), source="quick")
+    network = network_of(instance, search)
     relaxed = prove_horizon(instance, search)
-    _follow(instance, network, relaxed.by_epoch, relaxed.totals, search)
+    _follow(network, relaxed.by_epoch, relaxed.totals, search)
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
-
-
-def _left(search: Search, nodes: int = NODES) -> Limits:
-    """What is left; without limits, so many nodes that a program ends."""
-    left = search.left
-    return left if limited(search) else Limits(nodes=nodes, threads=left.threads)
-
-
-def _warm(instance: Instance, search: Search, tick: Callable[[], None] | None = None) -> None:
-    search.offer(baselines.density(instance, tick=tick), source="density")
 
 
 def _offer(network: Network, plan: Plan, search: Search, source: str) -> None:
@@ -97,48 +83,47 @@ def _offer(network: Network, plan: Plan, search: Search, source: str) -> None:
 
 
 def _follow(
-    instance: Instance,
-    network: Network,
-    by_epoch: dict[tuple[int, int], float],
-    totals: npt.NDArray[np.float64],
-    search: Search,
+    network: Network, by_epoch: dict[tuple[int, int], float], totals: npt.NDArray[np.float64], search: Search
 ) -> Plan:
-    plan = Plan(instance, network)
+    plan = Plan(network.instance, network)
     try:
-        plan.place(by_epoch, totals, search.tick)
+        plan.place(by_epoch, totals)
     finally:
         _offer(network, plan, search, "plan")
     return plan
 
 
-def _concentrate(instance: Instance, network: Network, search: Search) -> Plan:
-    plan = Plan(instance, network)
-    plan.concentrate(search.tick)
-    plan.fill(search.tick)
+def _concentrate(network: Network, search: Search) -> Plan:
+    plan = Plan(network.instance, network)
+    plan.concentrate()
+    plan.fill()
     _offer(network, plan, search, "largest rings")
     return plan
 
 
-def _by_totals(instance: Instance, network: Network, relaxed: Relaxed, plan: Plan, search: Search) -> Plan:
+def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search) -> Plan:
     """The better of the plan and of that by S-shaped totals, whose bound SCIP proves."""
     from dlsched.ring_embedding.totals import build_totals
     from dlsched.solvers.milp import solve_milp
 
     program = relaxed.program
-    outcome = solve_milp(build_totals(program), solver="scip", limits=_left(search))
+    outcome = solve_milp(build_totals(program), solver="scip", limits=left(search, NODES))
     search.solver_version = outcome.solver
     search.nodes += outcome.nodes or 0
     if outcome.bound is not None:
-        most = sum(float(worth.values[-1]) for worth in program.worths)
-        search.prove(min(most, outcome.bound * program.unit), source=outcome.solver)
+        nothing = sum(float(worth.values[0]) for worth in program.worths)
+        most = min(sum(worth.most for worth in program.worths), (outcome.bound + outcome.slack) * program.unit)
+        search.prove((nothing + most) * (1 + CLOSE), source=outcome.solver)
     if outcome.values is None:
         return plan
     point = np.array([outcome.values[f"x{place}"] for place in range(len(program.columns) + len(program.worths))])
-    other = _follow(instance, network, program.by_epoch(point), point[len(program.columns) :], search)
-    return max(plan, other, key=Plan.objective)
+    other = _follow(network, program.by_epoch(point), point[len(program.columns) :], search)
+    return max(plan, other, key=Plan.gain)
 
 
-def _one_slot(instance: Instance, network: Network, search: Search) -> TerminationStatus:
+def _one_slot(network: Network, search: Search) -> TerminationStatus:
+    instance = network.instance
+
     def better(slot: Slot) -> None:
         search.offer(embedding(network, {instance.slots: slot}), source="slot")
 
@@ -147,9 +132,7 @@ def _one_slot(instance: Instance, network: Network, search: Search) -> Terminati
         slot_gains(network),
         search.generator,
         nodes=None if limited(search) else SLOT_NODES,
-        limits=lambda: search.left,
         better=better,
-        tick=search.tick,
     )
     better(found.slot)
     search.solver_version = found.solver
@@ -163,28 +146,26 @@ def _one_slot(instance: Instance, network: Network, search: Search) -> Terminati
     return TerminationStatus.FEASIBLE
 
 
-def _by_columns(instance: Instance, network: Network, relaxed: Relaxed, search: Search) -> None:
+def _by_columns(network: Network, relaxed: Relaxed, search: Search) -> None:
     """The bound of column generation, and the plan that follows its optimum, improved slot by slot."""
-    columns = search_columns(instance, network, relaxed, search)
+    columns = search_columns(network, relaxed, search)
     if search.proven:
         return
-    totals = np.zeros(len(instance.jobs))
+    totals = np.zeros(len(network.total))
     for (job, _), amount in columns.by_epoch.items():
         totals[job] += amount
-    other = _follow(instance, network, columns.by_epoch, np.minimum(totals, network.total), search)
-    if not search.proven and (instance.slots <= SHORT or limited(search)):
-        ascend(
-            other, limits=lambda: search.left, tick=search.tick, better=lambda: _offer(network, other, search, "ascent")
-        )
+    other = _follow(network, columns.by_epoch, np.minimum(totals, network.total), search)
+    if not search.proven and (network.instance.slots <= SHORT or limited(search)):
+        ascend(other, better=lambda: _offer(network, other, search, "ascent"))
 
 
 def _by_model(instance: Instance, search: Search) -> TerminationStatus:
     """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so."""
     try:
-        status = run_circuit(instance, search, start=None, limits=_left(search, CONFLICTS))
+        status = run_circuit(instance, search, begun=True, nodes=CONFLICTS)
     except UsageError as error:
         search.say(f"{error}; so a linear program was solved")
-        status = run_milp(instance, search, start=None, limits=_left(search))
+        status = run_milp(instance, search, begun=True, nodes=NODES)
     if status is TerminationStatus.NODE_LIMIT and not limited(search):
         search.say("a solver reached its nodes; with a limit on time or nodes it goes on to that limit")
         return TerminationStatus.FEASIBLE

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.limits import Limits
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.mapping_program import MappingProgram
 from dlsched.ring_embedding.network import Network
@@ -30,9 +29,7 @@ def best_slot(
     rng: np.random.Generator,
     *,
     nodes: int | None = None,
-    limits: Callable[[], Limits] = Limits,
     better: Callable[[Slot], None] | None = None,
-    tick: Callable[[], None] | None = None,
 ) -> Filled:
     """Find the slot of largest total gain; ``proven`` says whether it is one.
 
@@ -43,39 +40,37 @@ def best_slot(
     rng
         Draws which rings are taken out and placed anew (``polishing``).
     nodes
-        Of the programs that prove a slot best, where ``limits`` sets none.
-    limits
-        What is left, asked before every program.
+        Of the programs that prove a slot best, where the network's limits set none.
     better
         Hears of better slots.
-    tick
-        May raise to stop.
     """
-    found = fill_slot(network, gains, MappingProgram(network), tick=tick, limits=limits())
+    found = fill_slot(network, gains, MappingProgram(network))
     if better is not None:
         better(found.slot)
     if found.proven:
         return found
-    slot = polish(network, gains, found.slot, found.bound, rng, limits=limits, tick=tick)
+    slot = polish(network, gains, found.slot, found.bound, rng)
     found = replace(found, slot=slot, gain=gained(slot, gains), bound=max(found.bound, gained(slot, gains)))
     if better is not None:
         better(found.slot)
     if found.proven:
         return found
     if network.forest:
-        return close_slot(network, gains, found, nodes=nodes, limits=limits, better=better, tick=tick)
-    return _by_arcs(network, gains, found, ending(limits(), nodes), better)
+        return close_slot(network, gains, found, nodes=nodes, better=better)
+    return _by_arcs(network, gains, found, nodes, better)
 
 
 def _by_arcs(
-    network: Network, gains: Gains, found: Filled, limits: Limits, better: Callable[[Slot], None] | None
+    network: Network, gains: Gains, found: Filled, nodes: int | None, better: Callable[[Slot], None] | None
 ) -> Filled:
     instance = network.instance
     jobs = [job.model_copy(update={"arrival_slot": 1}) for job in instance.jobs]
     nothing = np.zeros(1)
     worths = [Worth(gains.get(job, nothing) - gains.get(job, nothing)[0], 0.0, False) for job in range(len(jobs))]
-    problem, decode, unit = build_arc(instance.model_copy(update={"slots": 1, "jobs": jobs, "known": None}), worths)
-    outcome = solve_milp(problem, limits=limits)
+    problem, decode, unit = build_arc(
+        instance.model_copy(update={"slots": 1, "jobs": jobs, "known": None}), worths, network.tick
+    )
+    outcome = solve_milp(problem, limits=ending(network.limits(), nodes))
     slot, bound = found.slot, found.bound
     if outcome.values is not None:
         slot = max(slot, _placed(network, decode(outcome.values)), key=lambda slot: gained(slot, gains))

@@ -54,6 +54,7 @@ def fill(slot: Slot, gains: Mapping[int, Floats], share: Floats) -> None:
     for job in gains:
         wait(job)
     while waiting:
+        slot.network.tick()
         _, job, count = heapq.heappop(waiting)
         now = slot.count(job)
         while count > now and not (gains[job][count] > gains[job][now] and slot.resize(job, count)):

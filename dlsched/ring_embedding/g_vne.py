@@ -29,7 +29,7 @@ overuse of capacity and bandwidth whose probability is at most |V|^-4 and |E|^-4
 overused, the rings that do not fit move, shrink or go, and what is left free is filled; it has no guarantee.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,7 +87,6 @@ def g_vne(
     repair: bool = True,
     program: MappingProgram | None = None,
     close: float = 1e-6,
-    tick: Callable[[], None] | None = None,
 ) -> Rounded:
     """Embed rings in one slot; see the module.
 
@@ -107,8 +106,6 @@ def g_vne(
         Mappings of earlier slots of this network; by default none.
     close
         Relative precision of the linear program.
-    tick
-        Called in every round of the linear program; it may raise to stop.
 
     Raises
     ------
@@ -122,7 +119,7 @@ def g_vne(
     share = shares(network)
     full = Slot(network)
     fill(full, gains, share)
-    relaxation = (program or MappingProgram(network)).solve(gains, full.rings, close=close, tick=tick)
+    relaxation = (program or MappingProgram(network)).solve(gains, full.rings, close=close)
     likely = kept(relaxation, gains)
     drawn, turn = 0.0, 0
     best: dict[int, Placed] = {}
@@ -173,7 +170,8 @@ def _gain(rings: Mapping[int, Placed], gains: Mapping[int, Floats]) -> float:
 def _overuse(slot: Slot) -> tuple[float, float]:
     """Largest use of a server's resource and of a directed link over what there is."""
     network = slot.network
-    capacity = 1 - float((slot.free / network.capacity).min())
+    held = network.capacity > 0
+    capacity = 1 - float((slot.free[held] / network.capacity[held]).min(initial=1.0))
     bandwidth = 1 - float((slot.spare / network.bandwidth).min(initial=1.0))
     return capacity, bandwidth
 
@@ -183,13 +181,9 @@ def _repaired(network: Network, rings: Mapping[int, Placed], gains: Mapping[int,
     slot = Slot(network)
     size = {job: sum(workers.values()) for job, (workers, _, _) in rings.items()}
     for job in sorted(rings, key=lambda job: (-gains[job][size[job]] / (size[job] * share[job]), job)):
-        _, order, links = placed = rings[job]
-        slot.put(job, placed)
-        workers = placed[0]
-        fits = len(order) == len(workers) and all((slot.free[server] >= 0).all() for server in workers)
-        if fits and all(slot.spare[link] >= 0 for link in links):
+        workers, order, _ = placed = rings[job]
+        if len(order) == len(workers) and slot.fit(job, placed):
             continue
-        slot.take(job)
         any(slot.resize(job, count) for count in range(size[job], 0, -1) if gains[job][count] > 0)
     fill(slot, gains, share)
     return slot

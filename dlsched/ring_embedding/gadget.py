@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from dlsched.core.limits import Limits
 from dlsched.ring_embedding.g_vne import g_vne
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.mapping_program import MappingProgram
@@ -21,6 +22,7 @@ def gadget(
     tries: int = 10,
     tick: Callable[[], None] | None = None,
     stopped: Callable[[Embedding], None] | None = None,
+    limits: Callable[[], Limits] = Limits,
 ) -> Embedding:
     """Embed rings slot by slot.
 
@@ -36,8 +38,8 @@ def gadget(
     tries
         As ``g_vne`` takes it.
     tick
-        Called in every round of every linear program; it may raise to stop.
-    stopped
+        Called in every round of every linear program and more often; it may raise to stop.
+    stopped, limits
         As ``slot_greedy`` takes it.
 
     Guarantee: 1/(3 Gamma + 1) of the optimum, Gamma the largest ring size, for concave mu, with overuse of probability at
@@ -51,6 +53,6 @@ def gadget(
         del jobs
         if not programs:
             programs.append(MappingProgram(network))
-        return g_vne(network, gains, rng, tries=tries, repair=repair, program=programs[0], tick=tick).slot
+        return g_vne(network, gains, rng, tries=tries, repair=repair, program=programs[0]).slot
 
-    return slot_greedy(instance, solve_slot, tick, stopped)
+    return slot_greedy(instance, solve_slot, tick, stopped, limits)

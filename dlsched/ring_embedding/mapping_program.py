@@ -13,7 +13,7 @@ what the best mapping of each job still gains bound it from above (Lagrange), an
 A ring of the slot is a mapping, so the bound is never below the slot's optimum.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,7 +77,6 @@ class MappingProgram:
         start: Mapping[int, Placed],
         *,
         close: float = CLOSE,
-        tick: Callable[[], None] | None = None,
     ) -> Relaxation:
         """Solve the program of one slot.
 
@@ -87,8 +86,6 @@ class MappingProgram:
             Of every job that may run, by number of workers: shape (n + 1,) for at most n workers, the first 0.
         start
             Rings to begin with.
-        tick
-            Called in every round; it may raise to stop.
 
         Raises
         ------
@@ -107,8 +104,7 @@ class MappingProgram:
                 rows.add(column)
         center, bound, parts = pooled(rows), np.inf, [1.0]
         while True:
-            if tick is not None:
-                tick()
+            self._network.tick()
             value, weights, choice, prices = rows.solve()
             if bound - value <= close * value:
                 break

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.errors import SolverError
 from dlsched.core.status import Sense
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Placed
+from dlsched.ring_embedding.worths import power_of_two
 from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.lp import linear_program
 
 Floats = npt.NDArray[np.float64]
 
-# Of HiGHS, from its tightest to its default: by the tightest it may end without an answer.
-_TOLERANCES = (1e-10, 1e-9, 1e-7)
+_TIGHT = 1e-10
+"""HiGHS' tolerances: prices are asked for to the last digit."""
 
 
 class Column:
@@ -41,7 +42,9 @@ class Rows:
         self.gain: Floats = np.full((len(jobs), max(self.most) + 1), -np.inf)
         for row, job in enumerate(jobs):
             self.gain[row, 1 : self.most[row] + 1] = gains[job][1:]
-        self.unit = float(self.gain.max()) or 1.0
+        self.unit = power_of_two(float(self.gain.max()))
+        held = np.minimum(network.fits[self.jobs], np.array(self.most)[:, None])
+        self._tight = held.T @ network.demand[self.jobs] > network.capacity  # the others hold all jobs at once
         self._links = {link: row for row, link in enumerate(_scarce(network, jobs, self.most))}
         self.count = network.capacity.size + len(self._links)
         self.columns: list[Column] = []
@@ -68,7 +71,7 @@ class Rows:
         resources = network.capacity.shape[1]
         rows, values = [], []
         for server, count in column.placed[0].items():
-            for resource in np.flatnonzero(network.demand[job]).tolist():
+            for resource in np.flatnonzero(self._tight[server] & (network.demand[job] > 0)).tolist():
                 rows.append(server * resources + resource)
                 values.append(float(count * network.demand[job, resource] / network.capacity[server, resource]))
         for link, times in column.links.items():
@@ -91,7 +94,9 @@ class Rows:
     def units(self, prices: Floats) -> tuple[Floats, Floats]:
         """Price of one unit of a resource on a server, shape (S, R), and of 1 B/s on a directed link, shape (D,)."""
         network, held = self.network, list(self._links)
-        server = prices[: network.capacity.size].reshape(network.capacity.shape) / network.capacity
+        held_by_servers = prices[: network.capacity.size].reshape(network.capacity.shape)
+        server = np.zeros(network.capacity.shape)
+        np.divide(held_by_servers, network.capacity, out=server, where=network.capacity > 0)
         link = np.zeros(len(network.bandwidth))
         link[held] = prices[network.capacity.size :] / network.bandwidth[held]
         return server, link
@@ -101,7 +106,7 @@ class Rows:
         jobs = len(self.jobs)
         if not self.columns:
             return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(self.count)
-        value, weights, prices = _most(self._worth(), self._matrix())
+        value, weights, prices = _most(self._worth(), self._matrix(), self.network.limits().time_s)
         return value * self.unit, weights, prices[:jobs] * self.unit, prices[jobs:] * self.unit
 
     def whole(self) -> LinearModel:
@@ -137,18 +142,10 @@ class Rows:
         return csc_array((self._values, self._rows, self._ends), shape=shape)
 
 
-def _most(gains: Floats, matrix: Any) -> tuple[float, Floats, Floats]:
+def _most(gains: Floats, matrix: Any, time_s: float | None) -> tuple[float, Floats, Floats]:
     """Maximise gains under rows of at most 1: value, weights and prices."""
-    from scipy.optimize import linprog
-
-    for tolerance in _TOLERANCES:
-        options = {"dual_feasibility_tolerance": tolerance, "primal_feasibility_tolerance": tolerance}
-        answer = linprog(-gains, A_ub=matrix, b_ub=np.ones(matrix.shape[0]), method="highs", options=options)
-        if answer.status == 0:
-            break
-    else:
-        raise SolverError(f"HiGHS found no optimum of the columns held: {answer.message}")
-    return -float(answer.fun), np.asarray(answer.x), np.maximum(0.0, -np.asarray(answer.ineqlin.marginals))
+    answer = linear_program(-gains, a_ub=matrix, b_ub=np.ones(matrix.shape[0]), tolerance=_TIGHT, time_s=time_s)
+    return -answer.objective, answer.x, np.maximum(0.0, -answer.upper)
 
 
 def pooled(rows: Rows) -> Floats:
@@ -158,9 +155,10 @@ def pooled(rows: Rows) -> Floats:
     network = rows.network
     job, size = np.nonzero(np.isfinite(rows.gain))
     pool = network.capacity.sum(axis=0)
+    pool[pool == 0] = 1.0
     used = (network.demand[rows.jobs] / pool)[job] * size[:, None]
     one = csc_array((np.ones(len(job)), (job, np.arange(len(job)))), shape=(len(rows.jobs), len(job)))
-    _, _, prices = _most(rows.gain[job, size] / rows.unit, vstack([one, csc_array(used.T)]))
+    _, _, prices = _most(rows.gain[job, size] / rows.unit, vstack([one, csc_array(used.T)]), network.limits().time_s)
     server = prices[len(rows.jobs) :] * rows.unit * network.capacity / pool
     return np.concatenate([server.ravel(), np.zeros(rows.count - server.size)])
 

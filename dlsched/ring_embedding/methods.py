@@ -1,10 +1,10 @@
 """The methods of ring_embedding by name, as ``solve`` and the command line run them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from dlsched.core.family import Method, bound_by, heuristic
+from dlsched.core.certificate import Certificate
+from dlsched.core.family import Method, bound_by
 from dlsched.core.search import Search
-from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import baselines, guarantees, relaxation
 from dlsched.ring_embedding.bounding import run_bound, run_columns
 from dlsched.ring_embedding.by_model import run_arc, run_circuit, run_milp
@@ -17,38 +17,43 @@ from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot
 from dlsched.ring_embedding.slot_greedy import Gains, slot_greedy
 from dlsched.ring_embedding.solution import Embedding
+from dlsched.ring_embedding.warm import Keep, in_time
 
 
-def run_slot_greedy(instance: Instance, search: Search) -> TerminationStatus:
+def _slot_greedy(instance: Instance, search: Search, keep: Keep) -> Embedding:
     """The exact slot greedy; it says in how many slots the best increase was not proven."""
     open_slots = 0
 
     def solve_slot(network: Network, jobs: Sequence[int], gains: Gains) -> Slot:
         nonlocal open_slots
         del jobs
-        found = best_slot(
-            network, gains, search.generator, nodes=SLOT_NODES, limits=lambda: search.left, tick=search.tick
-        )
+        found = best_slot(network, gains, search.generator, nodes=SLOT_NODES)
         open_slots += not found.proven
         return found.slot
 
-    def keep(found: Embedding) -> None:
-        search.offer(found, source="slot-greedy")
-
-    keep(slot_greedy(instance, solve_slot, tick=search.tick, stopped=keep))
+    found = slot_greedy(instance, solve_slot, search.tick, keep, lambda: search.left)
     if open_slots:
         search.say(f"the best increase was not proven in {open_slots} slots")
-    return TerminationStatus.FEASIBLE
+    return found
 
 
-def run_gadget(instance: Instance, search: Search) -> TerminationStatus:
+def _gadget(instance: Instance, search: Search, keep: Keep) -> Embedding:
     """GADGET with our repair; the paper's form, which may break capacities, is ``gadget(..., repair=False)``."""
+    return gadget(instance, search.generator, tick=search.tick, stopped=keep, limits=lambda: search.left)
 
-    def keep(found: Embedding) -> None:
-        search.offer(found, source="gadget")
 
-    keep(gadget(instance, search.generator, tick=search.tick, stopped=keep))
-    return TerminationStatus.FEASIBLE
+def _baseline(name: str, function: Callable[..., Embedding]) -> Method:
+    def follow(instance: Instance, search: Search, keep: Keep) -> Embedding:
+        return function(instance, tick=search.tick, stopped=keep, limits=lambda: search.left)
+
+    return Method(name, "heuristic", in_time(name, follow))
+
+
+def _bound(name: str, function: Callable[..., Certificate]) -> Method:
+    def prove(instance: Instance, search: Search) -> Certificate:
+        return function(instance, tick=search.tick, limits=lambda: search.left)
+
+    return Method(name, "bound", bound_by(prove, infeasible))
 
 
 METHODS = {
@@ -59,23 +64,15 @@ METHODS = {
         Method("arc", "exact", run_arc, solvers=("highs", "cbc", "scip")),
         Method("circuit", "exact", run_circuit, solvers=("cpsat",)),
         Method("plan", "heuristic", run_plan),
-        Method("slot-greedy", "heuristic", run_slot_greedy, guarantees.HALF, seeded=True),
-        Method("gadget", "heuristic", run_gadget, seeded=True),
-        Method("density", "heuristic", heuristic("density", baselines.density, infeasible)),
-        Method("fifo", "heuristic", heuristic("fifo", baselines.fifo, infeasible)),
-        Method("las", "heuristic", heuristic("las", baselines.las, infeasible)),
-        Method("drf", "heuristic", heuristic("drf", baselines.drf, infeasible)),
+        Method("slot-greedy", "heuristic", in_time("slot-greedy", _slot_greedy), guarantees.HALF, seeded=True),
+        Method("gadget", "heuristic", in_time("gadget", _gadget), seeded=True),
+        _baseline("density", baselines.density),
+        _baseline("fifo", baselines.fifo),
+        _baseline("las", baselines.las),
+        _baseline("drf", baselines.drf),
         Method("bound", "bound", run_bound),
         Method("columns", "bound", run_columns),
-        Method(
-            "horizon",
-            "bound",
-            bound_by(lambda instance, search: relaxation.horizon(instance, tick=search.tick), infeasible),
-        ),
-        Method(
-            "aggregated",
-            "bound",
-            bound_by(lambda instance, search: relaxation.aggregated(instance, tick=search.tick), infeasible),
-        ),
+        _bound("horizon", relaxation.horizon),
+        _bound("aggregated", relaxation.aggregated),
     )
 }

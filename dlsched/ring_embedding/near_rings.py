@@ -63,6 +63,7 @@ def _of_size(
         return []
     rings: list[Part] = []
     for node in range(count - 1, -1, -1):
+        network.tick()
         held: list[list[Part]] | None = below[node]
         if node in network.hosted:
             place = network.hosted[node]
@@ -70,7 +71,7 @@ def _of_size(
             own: list[list[Part]] = [[(0.0, ())]]
             for k in range(1, size + 1):
                 own.append([(k * float(server[place]), ((place, k),))] if k <= room else [])
-            held = own if held is None else _joined(held, own, slack, limit)
+            held = own if held is None else _joined(network, held, own, slack, limit)
         below[node] = None
         if held is None:
             continue
@@ -81,11 +82,13 @@ def _of_size(
         crossing = network.load[job] * float(link[upward] + link[upward ^ 1])
         given = [[(price + (crossing if k else 0.0), part) for price, part in held[k]] for k in range(size)] + [[]]
         beside = below[above]
-        below[above] = given if beside is None else _joined(beside, given, slack, limit)
+        below[above] = given if beside is None else _joined(network, beside, given, slack, limit)
     return rings
 
 
-def _joined(first: list[list[Part]], second: list[list[Part]], slack: float, limit: int) -> list[list[Part]]:
+def _joined(
+    network: Network, first: list[list[Part]], second: list[list[Part]], slack: float, limit: int
+) -> list[list[Part]]:
     """Parts of both together, those beyond the slack dropped."""
     size = len(first) - 1
     together: list[list[Part]] = []
@@ -97,6 +100,7 @@ def _joined(first: list[list[Part]], second: list[list[Part]], slack: float, lim
         bar = min(first[a][0][0] + second[b][0][0] for a, b in pairs) + slack
         kept = []
         for a, b in pairs:
+            network.tick()
             for price, part in first[a]:
                 if price + second[b][0][0] > bar:
                     break
@@ -115,6 +119,7 @@ def _least(network: Network, job: int, server: Floats, link: Floats, size: int) 
     infinite = float("inf")
     least = [[0.0] + [infinite] * size for _ in network.above]
     for node in range(len(least) - 1, -1, -1):
+        network.tick()
         if node in network.hosted:
             place = network.hosted[node]
             room = min(int(network.fits[job, place]), size)

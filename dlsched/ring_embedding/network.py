@@ -14,36 +14,52 @@
 ``part``          shape (S,): number of the connected part; with listed paths all servers are in part 0
 ================  ==================================================================================================
 
+``tick`` is called in all that can take long on the network, and may raise to stop it; ``limits`` is asked for what is left.
+
 Capacities, budgets and bandwidths are as large as the checker tolerates, less a thousandth of its tolerance.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise, permutations
 
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.errors import UsageError
+from dlsched.core.limits import Limits
+from dlsched.core.search import Stopped
+from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.worths import Worth, worth_tables
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-SLACK = 0.999e-9  # the checker tolerates 1e-9
+WITHIN = 0.999 * FEASIBLE
+"""The part of a capacity by which it is exceeded here: a little less than the checker tolerates, for what floats round."""
 _TRIED = 6  # servers of which all orders are tried
-_LARGEST = 2.0**53
+_NUMBERS = 2**25  # 256 MB of capacities and bandwidths left in all slots
+_OBJECT = 64  # numbers in the room that a slot takes besides
+_RING_S = 2e-5  # measured, to name and check a ring
+_LARGEST = 2**40
+"""Workers beyond which nothing is counted: tables end far below (``worths``)."""
 
 
-def relaxed(value: float, slack: float = SLACK) -> float:
+def relaxed(value: float) -> float:
     """A capacity with its tolerance."""
-    return value + slack * max(1.0, value)
+    return value * (1 + WITHIN)
 
 
 class Network:
     """Arrays of an instance, and routes; see the module."""
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
+    def __init__(
+        self, instance: Instance, tick: Callable[[], None] | None = None, limits: Callable[[], Limits] = Limits
+    ) -> None:
+        self.instance, self._tick, self.limits = instance, tick, limits
         self.forest = instance.paths is None
         jobs, servers, resources = instance.jobs, instance.servers, instance.resources
         self.capacity: Floats = np.array(
@@ -63,10 +79,36 @@ class Network:
                 self._known[second, first] = self._hops(path.nodes[::-1])
         self._walk()
         self.fits: Integers = np.array([self.free(job, self.capacity) for job in range(len(jobs))])
-        together = np.array([[self.fits[i][self.part == p].sum() for p in set(self.part)] for i in range(len(jobs))])
-        self.most: Integers = np.minimum([job.max_workers for job in jobs], together.max(axis=1))
+        together = np.zeros((int(self.part.max()) + 1, len(jobs)), dtype=np.int64)
+        np.add.at(together, self.part, self.fits.T)
+        self.most: Integers = np.minimum([min(job.max_workers, _LARGEST) for job in jobs], together.max(axis=0))
         self.total: Integers = np.array([self._total(job) for job in range(len(jobs))])
         self.most = np.minimum(self.most, self.total)
+
+    @cached_property
+    def slots(self) -> range:
+        """Slots from the first arrival on; UsageError: they are too many to be held one by one."""
+        first = min(job.arrival_slot for job in self.instance.jobs)
+        each = _OBJECT + self.capacity.size + len(self.bandwidth)
+        most = _NUMBERS // each
+        if self.instance.slots - first + 1 > most:
+            raise UsageError(
+                f"slots: found {self.instance.slots - first + 1} from the first arrival on, allowed: up to {most}"
+            )
+        return range(first, self.instance.slots + 1)
+
+    @cached_property
+    def worths(self) -> list[Worth]:
+        """Utilities of the most worker-slots of every job; UsageError: they are too many for tables."""
+        return worth_tables(self.instance.jobs, self.total.tolist())
+
+    def tick(self, rings: int = 0) -> None:
+        """Stop at a limit, and so much before it that an answer of so many rings can be made and checked."""
+        if self._tick is not None:
+            self._tick()
+            left = self.limits().time_s if rings else None
+            if left is not None and left <= rings * _RING_S:
+                raise Stopped(TerminationStatus.TIME_LIMIT)
 
     def free(self, job: int, capacity: Floats) -> Integers:
         """Workers of a job that each server holds with so much capacity left, shape (S,), at most N_i."""
@@ -175,7 +217,7 @@ class Network:
         for name, amount in record.demand.items():
             if amount > 0 and name in record.budget:
                 most = min(most, math.floor(min(relaxed(record.budget[name]) / amount, _LARGEST)))
-        return most
+        return min(most, _LARGEST)
 
 
 def _from_the_middle(neighbours: Mapping[str, Sequence[str]]) -> list[str]:

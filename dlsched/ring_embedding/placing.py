@@ -41,6 +41,17 @@ class Slot:
         self.rings[job] = placed
         self._take(job, placed, 1)
 
+    def fit(self, job: int, placed: Placed) -> bool:
+        """Place a ring where that overuses nothing; False: it does, and nothing has changed."""
+        free, spare = self.free, self.spare
+        self.free, self.spare = free.copy(), spare.copy()
+        self.put(job, placed)
+        fits = bool((self.free >= 0).all() and (self.spare >= 0).all())
+        if not fits:  # to add again what was taken would leave a rounding of it
+            del self.rings[job]
+            self.free, self.spare = free, spare
+        return fits
+
     def take(self, job: int) -> Placed | None:
         """Take a job's ring out and return it, None when there is none."""
         placed = self.rings.pop(job, None)
@@ -57,21 +68,23 @@ class Slot:
 
     def resize(self, job: int, count: int) -> bool:
         """Give the job ``count`` workers in this slot, placing its ring anew where need be; False: as before, it cannot."""
-        before = self.take(job)
-        found = self.find(job, count) if count else None
-        if found is not None:
-            self.put(job, found)
-        elif before is not None and count:
-            self.put(job, before)
+        before, found = self.take(job), None
+        try:
+            found = self.find(job, count) if count else None
+        finally:
+            if found is not None:
+                self.put(job, found)
+            elif before is not None and count:
+                self.put(job, before)
         return found is not None or not count
 
     def find(self, job: int, count: int) -> Placed | None:
         """A place for a ring of ``count`` workers, or None where this rule finds none."""
+        self.network.tick()
         room = self.network.free(job, self.free)
-        holding = np.flatnonzero(room >= count)
-        if len(holding):
-            best = int(holding[np.argmin(room[holding])])
-            return {best: count}, (best,), []
+        server = tightest(room, count)
+        if server is not None:
+            return {server: count}, (server,), []
         if room.sum() < count or count < 2:
             return None
         return self._in_forest(job, count, room) if self.network.forest else self._by_paths(job, count, room)
@@ -105,6 +118,7 @@ class Slot:
         best: Placed | None = None
         seen = set()
         for start in np.flatnonzero(room).tolist():
+            self.network.tick()
             workers = _filled(self._nearest(job, start, room), room, count)
             if sum(workers.values()) < count or frozenset(workers) in seen:
                 continue
@@ -126,6 +140,7 @@ class Slot:
         def beyond(order: list[int], left: int) -> Placed | None:
             nonlocal tries
             tries -= 1
+            self.network.tick()
             if left <= 0:
                 links = self.network.crossed(order)
                 if links is not None and self._crosses(job, links):
@@ -167,6 +182,12 @@ class Slot:
         for link in links:
             times[link] = times.get(link, 0) + 1
         return all(self.spare[link] >= many * load for link, many in times.items())
+
+
+def tightest(room: Integers, count: int) -> int | None:
+    """The server with the least room that holds all workers."""
+    holding = np.flatnonzero(room >= count)
+    return int(holding[np.argmin(room[holding])]) if len(holding) else None
 
 
 def _filled(near: Sequence[int], room: Integers, count: int) -> Workers:

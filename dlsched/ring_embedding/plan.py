@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.limits import Limits
 from dlsched.ring_embedding.filling import shares
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
@@ -25,13 +26,15 @@ from dlsched.ring_embedding.placing import Slot, embedding
 from dlsched.ring_embedding.relaxation import relax
 from dlsched.ring_embedding.rows import epochs
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth, worth_tables
+from dlsched.ring_embedding.worths import Worth
 
 Slots = dict[int, Slot]
 _ROUNDING = 1e-6
 
 
-def plan(instance: Instance, *, tick: Callable[[], None] | None = None) -> Embedding:
+def plan(
+    instance: Instance, *, tick: Callable[[], None] | None = None, limits: Callable[[], Limits] = Limits
+) -> Embedding:
     """Follow the relaxation over all slots (see the module); it knows all jobs from the first slot on.
 
     Parameters
@@ -40,6 +43,8 @@ def plan(instance: Instance, *, tick: Callable[[], None] | None = None) -> Embed
         Any.
     tick
         Called for every linear program, slot and worker-slot; it may raise to stop.
+    limits
+        Asked for the time that is left before every linear program.
 
     Guarantee: none; ``horizon`` bounds it, and where the two meet it is optimal.
 
@@ -52,10 +57,10 @@ def plan(instance: Instance, *, tick: Callable[[], None] | None = None) -> Embed
     >>> ring_embedding.check(instance, ring_embedding.plan(instance))
     []
     """
-    network = Network(instance)
-    relaxed = relax(instance, tick=tick)
+    network = Network(instance, tick, limits)
+    relaxed = relax(instance, tick=tick, limits=limits)
     slots = Plan(instance, network)
-    slots.place(relaxed.by_epoch, relaxed.totals, tick)
+    slots.place(relaxed.by_epoch, relaxed.totals)
     return embedding(network, slots.slots)
 
 
@@ -64,15 +69,24 @@ class Plan:
 
     def __init__(self, instance: Instance, network: Network) -> None:
         self.instance, self.network = instance, network
-        self.worths = worth_tables(instance.jobs, network.total)
-        first = min(job.arrival_slot for job in instance.jobs)
-        self.slots: Slots = {number: Slot(network) for number in range(first, instance.slots + 1)}
+        self.worths = network.worths
+        self.slots: Slots = {}
+        for number in network.slots:
+            network.tick()
+            self.slots[number] = Slot(network)
+        self._rings = 0  # that were placed, and maybe taken again
         self.held = [0] * len(instance.jobs)
         self.share = shares(network)
 
     def objective(self) -> float:
         """Total utility, in floats."""
         return sum(float(worth.values[held]) for worth, held in zip(self.worths, self.held, strict=True))
+
+    def gain(self) -> float:
+        """Total utility beyond that of running nothing, in floats."""
+        return sum(
+            float(worth.values[held] - worth.values[0]) for worth, held in zip(self.worths, self.held, strict=True)
+        )
 
     def resize(self, job: int, number: int, count: int) -> bool:
         """Give the job ``count`` workers in a slot if its ring can be closed; within its limits, which the caller keeps."""
@@ -81,6 +95,7 @@ class Plan:
         done = slot.resize(job, count)
         if done:
             self.held[job] += count - before
+            self._rings += not before
         return done
 
     def replace(self, number: int, slot: Slot) -> None:
@@ -89,48 +104,40 @@ class Plan:
             self.held[job] += slot.count(job) - self.slots[number].count(job)
         self.slots[number] = slot
 
-    def place(
-        self,
-        by_epoch: dict[tuple[int, int], float],
-        totals: npt.NDArray[np.float64],
-        tick: Callable[[], None] | None = None,
-    ) -> None:
+    def place(self, by_epoch: dict[tuple[int, int], float], totals: npt.NDArray[np.float64]) -> None:
         """All steps, from worker-slots by (job, epoch) and by job, shape (I,)."""
-        self.follow(by_epoch, whole_totals(totals, self.worths), tick)
-        self.fill(tick)
+        self.follow(by_epoch, whole_totals(totals, self.worths))
+        self.fill()
 
-    def follow(
-        self, by_epoch: dict[tuple[int, int], float], totals: list[int], tick: Callable[[], None] | None = None
-    ) -> None:
+    def follow(self, by_epoch: dict[tuple[int, int], float], totals: list[int]) -> None:
         """Steps 2 and 3: place what the relaxation gives, up to these totals."""
         wanted: dict[int, list[tuple[int, int]]] = {number: [] for number in self.slots}
         for e, span in enumerate(epochs(self.instance)):
             turn = 0
             for job in range(len(totals)):
-                whole = int(by_epoch.get((job, e), 0.0) + _ROUNDING)
-                whole = min(whole, totals[job])
+                most = int(self.network.most[job])  # a solver may pass it, by what it rounds
+                whole = min(int(by_epoch.get((job, e), 0.0) + _ROUNDING), totals[job], most * span.slots)
                 totals[job] -= whole
                 each, odd = divmod(whole, span.slots)
+                self.network.tick()
                 for place in range(span.slots):
-                    extra = (place - turn) % span.slots < odd
-                    if each + extra:
-                        wanted[span.first + place].append((each + extra, job))
+                    count = min(each + ((place - turn) % span.slots < odd), most)
+                    if count:
+                        wanted[span.first + place].append((count, job))
                 turn += odd
         for number, rings in wanted.items():
-            if tick is not None:
-                tick()
+            self.network.tick(self._rings)
             for count, job in sorted(rings, key=lambda ring: (-ring[0] * self.share[ring[1]], ring[1])):
                 while count and not self.resize(job, number, count):
                     count -= 1
 
-    def concentrate(self, tick: Callable[[], None] | None = None) -> None:
+    def concentrate(self) -> None:
         """Without a relaxation: in every slot the largest rings, those first that gain the most.
 
         By listed paths a ring may be possible with many workers and not with few.
         """
         for number in self.slots:
-            if tick is not None:
-                tick()
+            self.network.tick(self._rings)
             waiting = []
             for job, record in enumerate(self.instance.jobs):
                 most = min(int(self.network.most[job]), int(self.network.total[job]) - self.held[job])
@@ -142,7 +149,7 @@ class Plan:
                 while count and not self.resize(job, number, count):
                     count -= 1
 
-    def fill(self, tick: Callable[[], None] | None = None) -> None:
+    def fill(self) -> None:
         """Step 4."""
         queue = [entry for job in range(len(self.held)) for entry in self._next(job)]
         heapq.heapify(queue)
@@ -151,8 +158,7 @@ class Plan:
             _, job, steps, held = heapq.heappop(queue)
             if held != self.held[job]:
                 continue
-            if tick is not None:
-                tick()
+            self.network.tick(self._rings)
             if self._grow(job, steps, full[job]):
                 for entry in self._next(job):
                     heapq.heappush(queue, entry)

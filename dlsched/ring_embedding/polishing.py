@@ -6,13 +6,12 @@ drawn: some that run on servers near each other, and with them all that have no 
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.gap import meets
-from dlsched.core.limits import Limits
 from dlsched.ring_embedding.mapping_program import MappingProgram
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot
@@ -34,20 +33,17 @@ def polish(
     rng: np.random.Generator,
     *,
     tries: int = TRIES,
-    limits: Callable[[], Limits] = Limits,
-    tick: Callable[[], None] | None = None,
 ) -> Slot:
     """Return a slot that gains no less; it ends when the bound is met.
 
-    ``rng`` draws the parts; ``limits``: what is left for the next program; ``tick`` may raise to stop.
+    ``rng`` draws the parts.
     """
     best, gain = slot, gained(slot, gains)
     for _ in range(tries):
         if meets(gain, bound):
             break
-        if tick is not None:
-            tick()
-        found = _anew(network, gains, best, _drawn(network, best, rng), limits())
+        network.tick()
+        found = _anew(network, gains, best, _drawn(network, best, rng))
         value = gained(found, gains)
         if value >= gain:
             best, gain = found, value
@@ -66,7 +62,7 @@ def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
     return {*near, *(int(job) for job in rng.choice(others, PART - len(near), replace=False))}
 
 
-def _anew(network: Network, gains: Mapping[int, Floats], slot: Slot, out: set[int], limits: Limits) -> Slot:
+def _anew(network: Network, gains: Mapping[int, Floats], slot: Slot, out: set[int]) -> Slot:
     """The slot with the rings of some jobs chosen anew, together with those of jobs that have none."""
     left = Slot(network)
     for job, placed in slot.rings.items():
@@ -77,7 +73,7 @@ def _anew(network: Network, gains: Mapping[int, Floats], slot: Slot, out: set[in
     chosen = {job: gain for job, gain in gains.items() if job not in left.rings}
     part.fits = np.array([part.free(job, part.capacity) for job in range(len(network.fits))])
     start = {job: slot.rings[job] for job in sorted(out)}
-    found = fill_slot(part, chosen, MappingProgram(part), start=start, limits=limits)
+    found = fill_slot(part, chosen, MappingProgram(part), start=start)
     for job, placed in found.slot.rings.items():
         left.put(job, placed)
     return left

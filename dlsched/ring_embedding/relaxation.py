@@ -11,18 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.certificate import DualsCertificate, rounded_up
-from dlsched.core.errors import SolverError
 from dlsched.core.labels import separable_labels
+from dlsched.core.limits import Limits
+from dlsched.core.search import Stopped
+from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import Most, aggregated_value, prices_value
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rows import classes, epochs, rows
-from dlsched.ring_embedding.worths import Worth, worth_tables
+from dlsched.ring_embedding.rows import epochs
+from dlsched.ring_embedding.worths import Worth, power_of_two
+from dlsched.solvers.lp import linear_program
 
 Floats = npt.NDArray[np.float64]
 Tick = Callable[[], None] | None
 Tangent = tuple[float, float]
 """Offset and slope."""
 
+LARGEST = 2**19
+"""Worker-slots by job, epoch and class that the relaxation counts: 200 MB."""
 _ROUNDS = 40
 _CLOSE = 1e-7  # relative, of the relaxation with tangents to the one with the envelopes
 _FIRST = 12  # tangents of a utility to begin with
@@ -38,37 +43,34 @@ class Relaxed:
     program: "Program"
 
 
-def aggregated(instance: Instance, *, tick: Tick = None) -> DualsCertificate:
+def aggregated(instance: Instance, *, tick: Tick = None, limits: Callable[[], Limits] = Limits) -> DualsCertificate:
     """All slots and servers as one pool: for every row one fractional greedy, of which the least bound is kept.
 
     A worker-slot is served in order of the slope of its job's concave envelope per unit of the row; where the pool is used up
-    the slope is the price. No solver; any size. ``tick`` is called for every row; it may raise to stop.
+    the slope is the price. No solver; any size. ``tick`` is called for every row and job; it may raise to stop. ``limits`` is
+    not asked: there is no linear program.
     Cost: O(Q (sum of Z_i)) for Q rows.
     """
-    demands = rows(instance)
-    members, _ = classes(instance)
-    limit = Most(instance, demands)
-    worths = worth_tables(instance.jobs, limit.total)
+    del limits
+    limit = Most(instance)
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
     nothing: dict[str, float] = {}
-    found = [(nothing, aggregated_value(instance, nothing))]
-    for row in demands:
-        if tick is not None:
-            tick()
-        pool = slots * sum(float(each) * len(held) for each, held in zip(row.capacity, members, strict=True))
-        price = _greedy_price(worths, [float(share) for share in row.demand], pool)
+    found = [(nothing, aggregated_value(instance, nothing, limit=limit, tick=tick))]
+    for row in limit.rows:
+        pool = slots * sum(float(each) * len(held) for each, held in zip(row.capacity, limit.members, strict=True))
+        price = _greedy_price(limit.worths, [float(share) for share in row.demand], pool, tick)
         prices = {f"pool_{row.name}": price}
-        found.append((prices, aggregated_value(instance, prices)))
+        found.append((prices, aggregated_value(instance, prices, limit=limit, tick=tick)))
     prices, value = min(found, key=lambda each: each[1])
     return DualsCertificate("aggregated", prices, rounded_up(value))
 
 
-def horizon(instance: Instance, *, tick: Tick = None) -> DualsCertificate:
+def horizon(instance: Instance, *, tick: Tick = None, limits: Callable[[], Limits] = Limits) -> DualsCertificate:
     """The linear relaxation over all slots, without rings; see ``relax``."""
-    return relax(instance, tick=tick).certificate
+    return relax(instance, tick=tick, limits=limits).certificate
 
 
-def relax(instance: Instance, *, tick: Tick = None) -> Relaxed:
+def relax(instance: Instance, *, tick: Tick = None, limits: Callable[[], Limits] = Limits) -> Relaxed:
     """Maximise the envelopes of the utilities over worker-slots by job, epoch and class of servers.
 
         z_i = sum_e sum_c w_iec <= Z_i        w_iec <= L_e m_c fits_ic        sum_c w_iec <= L_e N_i
@@ -76,58 +78,96 @@ def relax(instance: Instance, *, tick: Tick = None) -> Relaxed:
 
     An embedding, averaged over the slots of each epoch and the servers of each class, keeps all of these, and so does the
     linear relaxation of ``span`` and ``arc``, whose rings cost nothing when workers are spread thinly. The envelopes enter as
-    tangents, more of them where the last optimum lay (Kelley 1960). ``tick`` is called for every program; it may raise.
+    tangents, more of them where the last optimum lay (Kelley 1960). Where that would be more than ``LARGEST`` w, all servers
+    are one class.
+
+    Parameters
+    ----------
+    instance
+        Any.
+    tick
+        Called in every loop; it may raise to stop.
+    limits
+        Asked for the time that is left before every linear program.
 
     Raises
     ------
     SolverError
         HiGHS found no optimum.
+    Stopped
+        There are more than ``LARGEST`` w even so, or the time is up.
     """
-    program = Program(instance)
+    program = Program(instance, tick or _go_on)
     for _ in range(_ROUNDS):
-        if tick is not None:
-            tick()
-        if program.solve():
+        program.tick()
+        if program.solve(limits().time_s):
             break
     prices = program.prices()
-    certificate = DualsCertificate("horizon", prices, rounded_up(prices_value(instance, prices)))
+    value = prices_value(instance, prices, limit=program.limit, tick=tick)
+    certificate = DualsCertificate("horizon", prices, rounded_up(value))
     return Relaxed(program.totals, program.by_epoch(program.point), certificate, program)
 
 
-def _greedy_price(worths: list[Worth], demand: list[float], pool: float) -> float:
-    """The least price at which the worker-slots worth it need no more than the pool."""
-    slopes = [
-        np.diff(worth.values[worth.corners]) / np.diff(worth.corners) / share
-        for worth, share in zip(worths, demand, strict=True)
-        if share
-    ]
-    sizes = [np.diff(worth.corners) * share for worth, share in zip(worths, demand, strict=True) if share]
-    slope, size = np.concatenate(slopes), np.concatenate(sizes)
-    order = np.argsort(-slope, kind="stable")
-    used = np.cumsum(size[order])
-    place = int(np.searchsorted(used, pool, side="right"))
-    return max(0.0, float(slope[order][place])) if place < len(order) else 0.0
+def _go_on() -> None:
+    """No limit."""
+
+
+def _greedy_price(worths: list[Worth], demand: list[float], pool: float, tick: Tick) -> float:
+    """The least price at which the worker-slots worth it need no more than the pool, by bisection."""
+    held = []
+    for worth, share in zip(worths, demand, strict=True):
+        if tick is not None:
+            tick()
+        if share and len(worth.corners) > 1:
+            slopes = np.diff(worth.values[worth.corners]) / np.diff(worth.corners) / share
+            held.append((np.minimum.accumulate(slopes)[::-1], worth.corners, share))
+
+    def needed(price: float) -> float:
+        return sum(
+            share * float(corners[len(slopes) - int(np.searchsorted(slopes, price, side="right"))])
+            for slopes, corners, share in held
+        )
+
+    if needed(0.0) <= pool:
+        return 0.0
+    low, high = 0, _bits(max(float(slopes[-1]) for slopes, _, _ in held))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if needed(_float(middle)) <= pool else (middle, high)
+    return _float(high)
+
+
+def _bits(value: float) -> int:
+    """Number of a float > 0 in the order of all."""
+    return int(np.float64(value).view(np.int64))
+
+
+def _float(bits: int) -> float:
+    return float(np.int64(bits).view(np.float64))
 
 
 class Program:
-    """The relaxation as sparse arrays, its tangents, and its last optimum."""
+    """The relaxation as sparse arrays, its tangents, and its last optimum; utilities are those beyond that of nothing."""
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self.rows, self.spans = rows(instance), epochs(instance)
-        members, _ = classes(instance)
-        limit = Most(instance, self.rows)
-        self.worths = worth_tables(instance.jobs, limit.total)
-        self.classes = len(members)
+    def __init__(self, instance: Instance, tick: Callable[[], None]) -> None:
+        self.instance, self.tick = instance, tick
+        self.limit = limit = Most(instance)
+        self.rows, self.spans, members = limit.rows, epochs(instance), limit.members
+        self.worths = limit.worths
         one = len(self.rows) == 1 and all(share in (0, 1) for share in self.rows[0].demand)
-        self.groups = [list(range(len(members)))] if one else [[number] for number in range(len(members))]
         jobs = range(len(instance.jobs))
+        pairs = sum(record.arrival_slot <= span.first for record in instance.jobs for span in self.spans)
+        if pairs > LARGEST:
+            raise Stopped(TerminationStatus.MEMORY_LIMIT)
+        one = one or pairs * len(members) > LARGEST
+        self.groups = [list(range(len(members)))] if one else [[number] for number in range(len(members))]
         self.columns: list[tuple[int, int, int]] = []
         self.upper: list[float] = []
         self.pools: dict[int, tuple[int, int, int]] = {}
         entries: list[tuple[int, int, float]] = []
         right: list[float] = []
         for e, span in enumerate(self.spans):
+            tick()
             here = [i for i in jobs if instance.jobs[i].arrival_slot <= span.first]
             first: dict[int, list[int]] = {i: [] for i in here}
             for g, group in enumerate(self.groups):
@@ -148,18 +188,29 @@ class Program:
                 if len(held) > 1:
                     entries += [(len(right), column, 1.0) for column in held]
                     right.append(float(span.slots * limit.most[i]))
+        entries = self._that_bind(entries, right)
         self._scale(entries, right)
         total = len(self.right)
         self.entries += [(total + i, column, -1.0) for column, (i, _, _) in enumerate(self.columns)]
         self.entries += [(total + i, len(self.columns) + i, 1.0) for i in jobs]
         self.right += [0.0] * len(instance.jobs)
-        self.unit = max(float(worth.values[-1]) for worth in self.worths) or 1.0
+        self.unit = power_of_two(max(worth.most for worth in self.worths))
         self.tangents: dict[tuple[int, int], Tangent] = {}
         for i, worth in enumerate(self.worths):
+            tick()
             ends = np.unique(np.round(np.geomspace(1, max(1, len(worth.corners) - 1), _FIRST)).astype(int))
             for corner in ends.tolist():
                 self._touch(i, corner)
         self.totals: Floats = np.zeros(len(instance.jobs))
+
+    def _that_bind(self, entries: list[tuple[int, int, float]], right: list[float]) -> list[tuple[int, int, float]]:
+        """Empty rows that hold whatever the columns are: their large right-hand sides would blur the others."""
+        used = [0.0] * len(right)
+        for row, column, value in entries:
+            used[row] += value * self.upper[column]
+        loose = [use <= most for use, most in zip(used, right, strict=True)]
+        right[:] = [0.0 if free else most for free, most in zip(loose, right, strict=True)]
+        return [entry for entry in entries if not loose[entry[0]]]
 
     def _scale(self, entries: list[tuple[int, int, float]], right: list[float]) -> None:
         """Rows in units in which their largest coefficient is near 1, by powers of two."""
@@ -175,15 +226,14 @@ class Program:
         worth = self.worths[job]
         if not 0 < corner < len(worth.corners):
             if len(worth.corners) == 1:
-                self.tangents[job, 0] = (float(worth.values[0]), 0.0)
+                self.tangents[job, 0] = 0.0, 0.0
             return
         a, b = (int(z) for z in worth.corners[corner - 1 : corner + 1])
         slope = float(worth.values[b] - worth.values[a]) / (b - a)
-        self.tangents[job, corner] = (float(worth.values[b]) - slope * b, slope)
+        self.tangents[job, corner] = float(worth.values[b] - worth.values[0]) - slope * b, slope
 
-    def solve(self) -> bool:
+    def solve(self, time_s: float | None) -> bool:
         """Solve with the tangents there are; add those of the optimum; say whether they were close enough."""
-        from scipy.optimize import linprog
         from scipy.sparse import coo_array
 
         jobs, first = len(self.worths), len(self.columns)
@@ -193,30 +243,27 @@ class Program:
             right.append(offset / self.unit)
         places, columns, values = zip(*entries, strict=True)
         size = first + 2 * jobs
-        bounds: list[tuple[float | None, float]] = []
-        bounds += [(0.0, most) for most in self.upper] + [(0.0, float(len(w.values) - 1)) for w in self.worths]
-        bounds += [(None, float(worth.values[-1]) / self.unit) for worth in self.worths]
-        answer = linprog(
+        bounds = [(0.0, most) for most in self.upper] + [(0.0, float(len(w.values) - 1)) for w in self.worths]
+        bounds += [(-np.inf, worth.most / self.unit) for worth in self.worths]
+        answer = linear_program(
             np.concatenate((np.zeros(first + jobs), -np.ones(jobs))),
-            A_ub=coo_array((values, (places, columns)), shape=(len(right), size)).tocsr(),
+            a_ub=coo_array((values, (places, columns)), shape=(len(right), size)).tocsr(),
             b_ub=right,
             bounds=bounds,
-            method="highs",
+            time_s=time_s,
         )
-        if answer.status != 0:
-            raise SolverError(f"HiGHS found no optimum of the relaxation: {answer.message}")
         self.point = answer.x
-        self.duals = np.maximum(0.0, -answer.ineqlin.marginals) * self.unit
+        self.duals = np.maximum(0.0, -answer.upper) * self.unit
         self.totals = answer.x[first : first + jobs]
         before, reached = len(self.tangents), 0.0
         for i, worth in enumerate(self.worths):
             z = float(self.totals[i])
             corner = int(np.searchsorted(worth.corners, z))
-            reached += float(np.interp(z, worth.corners, worth.values[worth.corners]))
+            reached += float(np.interp(z, worth.corners, worth.values[worth.corners])) - float(worth.values[0])
             for near in (corner, corner + 1, corner - 1):
                 self._touch(i, near)
-        claimed = -float(answer.fun) * self.unit
-        return len(self.tangents) == before or claimed - reached <= _CLOSE * max(1e-300, abs(claimed))
+        claimed = -answer.objective * self.unit
+        return len(self.tangents) == before or claimed - reached <= _CLOSE * claimed
 
     def prices(self) -> dict[str, float]:
         """Prices of the last optimum as a certificate names them."""

@@ -19,10 +19,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.search import Stopped
+from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Placed, Workers
 
 Floats = npt.NDArray[np.float64]
+LARGEST = 2**26
+"""Prices that are held at a time: 512 MB."""
+_STEPS = 2**27  # additions between two ticks, a quarter of a second
 Step = tuple[Floats | None, Floats, int]
 
 
@@ -44,6 +49,7 @@ class ForestPrices:
     ) -> None:
         self._network = network
         sizes = np.arange(max(most) + 1)
+        require_memory(3 * len(jobs) * len(sizes) * len(network.above), len(jobs) * len(sizes) ** 2)
         fits = np.minimum(network.fits[list(jobs)], np.array(most)[:, None])
         load = np.array([network.load[job] for job in jobs])
         self.least: Floats = np.full((len(jobs), len(sizes)), np.inf)
@@ -51,6 +57,7 @@ class ForestPrices:
         self._top = np.zeros(self.least.shape, dtype=np.int64)
         self._steps: list[list[Step]] = [[] for _ in network.above]
         for node in range(len(network.above) - 1, -1, -1):
+            network.tick()
             if node in network.hosted:
                 place = network.hosted[node]
                 own = np.where(sizes <= fits[:, place, None], sizes * server[:, place, None], np.inf)
@@ -91,6 +98,12 @@ class ForestPrices:
         return workers, order, links
 
 
+def require_memory(numbers: int, steps: int) -> None:
+    """Stop where so many prices would have to be held, or so many added up between two ticks."""
+    if numbers > LARGEST or steps > _STEPS:
+        raise Stopped(TerminationStatus.MEMORY_LIMIT)
+
+
 def _joined(steps: Sequence[Step], given: Floats, child: int) -> Step:
     return (_total(steps[-1]) if steps else None), given, child
 
@@ -115,6 +128,7 @@ class Routes:
         pairs: list[tuple[int, int]] = []
         hops: list[tuple[int, int]] = []
         for here in range(count):
+            network.tick()
             for there in range(count):
                 path = network.path(here, there) if here != there else None
                 if path is not None:
@@ -152,10 +166,12 @@ class WalkPrices:
         worthless: Floats,
     ) -> None:
         self._network, self._jobs = network, list(jobs)
+        require_memory(2 * len(jobs) * (max(most) + 1) * len(server.T) ** 2, max(most) * len(server.T) ** 2)
         self.least: Floats = np.full((len(jobs), max(most) + 1), np.inf)
         self.exact = np.zeros(len(jobs), dtype=np.bool_)
         self._walks: dict[int, _Walks] = {}
         for row, job in enumerate(jobs):
+            network.tick()
             fits = np.minimum(network.fits[job], most[row])
             nearest = np.argsort(server[row], kind="stable")
             free = np.repeat(server[row][nearest], fits[nearest])[: most[row]].cumsum()
@@ -164,7 +180,7 @@ class WalkPrices:
             if self.exact[row]:
                 wide = routes.exists & (routes.narrowest >= network.load[job])
                 hop = np.where(wide, network.load[job] * price, np.inf)
-                walks = _Walks(fits, most[row], server[row], hop)
+                walks = _Walks(network, fits, most[row], server[row], hop)
                 self._walks[row] = walks
                 self.least[row, : most[row] + 1] = walks.least
 
@@ -190,7 +206,7 @@ class WalkPrices:
 class _Walks:
     """Closed walks of one job; servers without room for it are left out."""
 
-    def __init__(self, fits: npt.NDArray[np.int64], most: int, server: Floats, hop: Floats) -> None:
+    def __init__(self, network: Network, fits: npt.NDArray[np.int64], most: int, server: Floats, hop: Floats) -> None:
         self._servers = np.flatnonzero(fits)
         self._fits, self._price = fits[self._servers], server[self._servers]
         self._hop = hop[np.ix_(self._servers, self._servers)]
@@ -201,6 +217,7 @@ class _Walks:
         self._ready, self._left = [ready], [np.full((count, count), np.inf)]
         self.least: Floats = np.full(most + 1, np.inf)
         for size in range(1, most + 1):
+            network.tick()
             left = np.full((count, count), np.inf)
             for stay in range(1, size + 1):
                 allowed = np.where(stay <= self._fits, stay * self._price, np.inf)

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dlsched.core.labels import separable_labels
+from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
 
-LOOSE = Fraction(11, 10**10)  # more than the 1e-9 that the checker tolerates
+LOOSE = Fraction(11, 10) * Fraction(FEASIBLE)
+"""A tenth more than the part of a capacity that the checker tolerates: what floats round is far less."""
 _DIVISORS = 6  # of one resource
 
 
@@ -39,8 +41,7 @@ class Row:
 
 def loose(value: float) -> Fraction:
     """A capacity with more than its tolerance, exactly."""
-    exact = Fraction(value)
-    return exact + LOOSE * (exact if exact > 1 else 1)
+    return Fraction(value) * (1 + LOOSE)
 
 
 def epochs(instance: Instance) -> list[Epoch]:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.limits import Limits
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot, embedding
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import worth_tables
 
 Floats = npt.NDArray[np.float64]
 Gains = Mapping[int, Floats]
@@ -25,7 +25,7 @@ class Progress:
     def __init__(self, network: Network) -> None:
         self.network = network
         jobs = network.instance.jobs
-        self.worths = worth_tables(jobs, network.total)
+        self.worths = network.worths
         self.enough = np.array([int(np.argmax(worth.values)) for worth in self.worths])
         self.count = np.zeros(len(jobs), dtype=np.int64)
 
@@ -53,6 +53,7 @@ def slot_greedy(
     solve_slot: SolveSlot,
     tick: Callable[[], None] | None = None,
     stopped: Callable[[Embedding], None] | None = None,
+    limits: Callable[[], Limits] = Limits,
 ) -> Embedding:
     """Take in every slot the rings that increase total utility the most.
 
@@ -64,9 +65,11 @@ def slot_greedy(
         Given the network, the jobs that gain something in the slot, and gains[job][n] for n = 0 .. the most workers of use,
         returns a slot of largest total gain. Gains need not be concave.
     tick
-        Called before every slot; it may raise to stop.
+        Called before every slot, and in all that takes long on the network; it may raise to stop.
     stopped
         Hears of the slots filled so far, a feasible embedding, when anything raises.
+    limits
+        What is left, which ``solve_slot`` can ask of the network.
 
     Guarantee: at least 1/2 of the optimum when every mu is concave and non-decreasing with mu(0) >= 0, and a slot's rings
     stay feasible when workers are taken away: in a forest they do. Proof: where the optimum's z*_i passes the greedy's
@@ -80,18 +83,19 @@ def slot_greedy(
 
     Cost: T times that of ``solve_slot``.
     """
-    network = Network(instance)
-    progress = Progress(network)
+    network = Network(instance, tick, limits)
     slots: dict[int, Slot] = {}
+    rings = 0
     try:
-        for number in range(min(job.arrival_slot for job in instance.jobs), instance.slots + 1):
-            if tick is not None:
-                tick()
+        progress = Progress(network)
+        for number in network.slots:
+            network.tick(rings)
             gains = {job: progress.gains(job) for job in progress.available(number)}
             gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
             if gains:
                 slots[number] = solve_slot(network, list(gains), gains)
                 progress.add(slots[number])
+                rings += len(slots[number].rings)
     except BaseException:
         if stopped is not None:
             stopped(embedding(network, slots))

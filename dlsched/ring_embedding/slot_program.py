@@ -77,13 +77,11 @@ def fill_slot(
     program: MappingProgram,
     *,
     start: Mapping[int, Placed] | None = None,
-    tick: Callable[[], None] | None = None,
-    limits: Limits | None = None,
 ) -> Filled:
     """Steps 1 to 3 for given gains, by job and number of workers from 0 on.
 
-    ``start``: rings that fit, of which the slot returned is at least as good. ``tick`` may raise to stop. A limit on time
-    or nodes ends step 3 with what it has found.
+    ``start``: rings that fit, of which the slot returned is at least as good. A limit on time or nodes ends step 3 with what
+    it has found.
     """
     share = shares(network)
     best = Slot(network)
@@ -91,10 +89,10 @@ def fill_slot(
     if start is not None:
         other = filled(network, start, gains, share)
         best = max(best, other, key=lambda slot: gained(slot, gains))
-    relaxation = program.solve(gains, best.rings, tick=tick)
+    relaxation = program.solve(gains, best.rings)
     gain = gained(best, gains)
     if not meets(gain, relaxation.bound):
-        rings = _chosen(network, gains, program, relaxation, gain, limits or Limits())
+        rings = _chosen(network, gains, program, relaxation, gain)
         other = filled(network, rings, gains, share)
         best = max(best, other, key=lambda slot: gained(slot, gains))
     return Filled(best, gained(best, gains), max(relaxation.bound, gained(best, gains)), relaxation)
@@ -104,9 +102,7 @@ def filled(network: Network, rings: Mapping[int, Placed], gains: Gains, share: F
     """Place rings, those that do not fit left out, and fill what is left."""
     slot = Slot(network)
     for job, placed in rings.items():
-        slot.put(job, placed)
-        if (slot.free < 0).any() or (slot.spare < 0).any():
-            slot.take(job)
+        slot.fit(job, placed)
     fill(slot, gains, share)
     return slot
 
@@ -117,19 +113,16 @@ def close_slot(
     found: Filled,
     *,
     nodes: int | None = None,
-    limits: Callable[[], Limits] = Limits,
     better: Callable[[Slot], None] | None = None,
-    tick: Callable[[], None] | None = None,
 ) -> Filled:
     """Step 4; returns what was found when there are too many rings, or a limit is reached; in a forest.
 
-    ``nodes``: of a program over all rings within delta, where ``limits``, what is left for the next program, sets none;
-    ``better`` hears of better slots; ``tick`` may raise to stop.
+    ``nodes``: of a program over all rings within delta, where the network's limits set none; ``better`` hears of better
+    slots.
     """
     best, share, parts = found, shares(network), list(PARTS)
     while parts and not best.proven:
-        if tick is not None:
-            tick()
+        network.tick()
         try:
             part, near = _within_parts(network, gains, best, parts)
         except TooMany:
@@ -137,7 +130,7 @@ def close_slot(
         parts = [later for later in parts if later > part]
         if not near:
             continue
-        rings, outcome, unit = _best_of(network, gains, near, ending(limits(), nodes))
+        rings, outcome, unit = _best_of(network, gains, near, ending(network.limits(), nodes))
         slot = max(filled(network, rings, gains, share), best.slot, key=lambda slot: gained(slot, gains))
         bound = best.bound
         if outcome.bound is not None:
@@ -179,6 +172,7 @@ def _best_of(
     rows = Rows(network, sorted({job for job, _ in rings}), gains)
     for job, placed in rings:
         rows.add(Column(job, placed))
+    isolated = isolated or limits.time_s is not None
     outcome = solve_milp(rows.whole(), solver="scip", limits=limits, isolated=isolated)
     values = outcome.values or {}
     chosen = [column for place, column in enumerate(rows.columns) if values.get(f"x{place}", 0.0) > 0.5]
@@ -208,7 +202,7 @@ def rings_within(network: Network, gains: Gains, relaxation: Relaxation, delta: 
 
 
 def _chosen(
-    network: Network, gains: Gains, program: MappingProgram, relaxation: Relaxation, gain: float, limits: Limits
+    network: Network, gains: Gains, program: MappingProgram, relaxation: Relaxation, gain: float
 ) -> dict[int, Placed]:
     """Rings of the mappings held that together gain the most; without those that no better set can hold."""
     held = [Column(job, placed) for job, placed in program.held]
@@ -228,5 +222,6 @@ def _chosen(
     ]
     if not near:
         return {}
+    limits = network.limits()
     limits = replace(limits, nodes=NODES if limits.nodes is None else min(NODES, limits.nodes))
     return _best_of(network, gains, near, limits, isolated=len(near) > QUICK)[0]

@@ -51,8 +51,8 @@ def tangents(worth: Worth, low: int, high: int, unit: float) -> list[Tangent]:
     """Lines above a stretch, through neighbouring corners of its envelope, more of them where they are farthest above it."""
     corners = hull(worth.values[low : high + 1]) + low
     if len(corners) == 1:
-        return [_visible(float(worth.values[low]), 0.0, high, _VANISHING * unit)]
-    values = worth.values[corners]
+        return [_visible(float(worth.values[low] - worth.values[0]), 0.0, high, _VANISHING * unit)]
+    values = worth.values[corners] - worth.values[0]
     slopes = np.diff(values) / np.diff(corners)
     chosen: dict[int, Tangent] = {}
     above = np.full(len(corners), np.inf)
@@ -78,11 +78,11 @@ def _visible(offset: float, slope: float, high: int, least: float) -> Tangent:
 
 
 def build_totals(program: Program) -> LinearModel:
-    """Build the program in the unit of ``program``; its first variables are those of the relaxation, w and z."""
+    """Build the program of what is gained, in the unit of ``program``; its first variables are the relaxation's w and z."""
     jobs, first = len(program.worths), len(program.columns)
     entries, right = list(program.entries), list(program.right)
     upper = [*program.upper, *(float(len(worth.values) - 1) for worth in program.worths)]
-    upper += [float(worth.values[-1]) / program.unit for worth in program.worths]
+    upper += [worth.most / program.unit for worth in program.worths]
     integer = [False] * len(upper)
     equal: list[int] = []
 
@@ -101,7 +101,7 @@ def build_totals(program: Program) -> LinearModel:
         start = len(upper)
         for k, (low, high) in enumerate(pieces):
             b, z, theta = start + 3 * k, start + 3 * k + 1, start + 3 * k + 2
-            upper += [1.0, float(high), float(worth.values[-1]) / program.unit]
+            upper += [1.0, float(high), worth.most / program.unit]
             integer += [True, False, False]
             row([(z, 1.0), (b, -float(high))], 0.0)
             row([(z, -1.0), (b, float(low))], 0.0)

@@ -1,9 +1,11 @@
 """The cheapest ring of n workers in a forest when servers and links have prices: a dynamic program over subtrees.
 
-A link is crossed when some, but not all n, workers are below it. f_v(k), the least price of k
-workers below node v, adds up over the subtrees of v; it is None where k do not fit. O(V n^2) for V nodes.
+f_v(k), the least price of k workers at and below node v, adds up over the subtrees of v, whose upward links are crossed
+where they hold workers; the ring of n workers whose topmost node is v costs f_v(n). O(V n^2) for V nodes, in whole numbers
+of a unit that divides all prices.
 """
 
+import math
 from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 
@@ -48,50 +50,44 @@ class Tree:
         self,
         paid: Sequence[Fraction],
         room: Sequence[int],
-        size: int,
+        most: int,
         prices: Mapping[int, Fraction],
         closed: Set[int] = frozenset(),
-    ) -> Fraction | None:
-        """Return the least price of a ring of so many workers, None where no tree holds it.
+    ) -> list[Fraction | None]:
+        """Return the least prices of rings of 0 .. ``most`` workers, None where no tree holds so many.
 
         Parameters
         ----------
         paid, room
             For one worker on each server, and how many it holds.
-        size
-            Workers, >= 1.
         prices
             Of crossing a link, by its position.
         closed
             Links that the ring may not cross.
         """
-        below: dict[int, list[Fraction | None]] = {}
-        least: Fraction | None = None
-        for node in self.order:
-            server = self.server.get(node)
-            held, each = (0, Fraction(0)) if server is None else (min(room[server], size), paid[server])
-            below[node] = [k * each if k <= held else None for k in range(size + 1)]
+        unit = math.lcm(*(price.denominator for price in (*paid, *prices.values())))
+        least: list[int | None] = [0] + [None] * most
+        below: dict[int, list[int]] = {}
         for node in reversed(self.order):
-            above, values = self.above[node], below.pop(node)
-            if above is None:
-                found = values[size]
-                if found is not None:
-                    least = found if least is None else min(least, found)
-                continue
-            price = None if above[1] in closed else prices.get(above[1], Fraction(0))
-            crossed = [
-                value if k in (0, size) else None if value is None or price is None else value + price
-                for k, value in enumerate(values)
-            ]
-            below[above[0]] = _together(below[above[0]], crossed)
-        return least
+            held = below.pop(node, [0])
+            server = self.server.get(node)
+            if server is not None:
+                each = int(paid[server] * unit)
+                held = _together(held, [k * each for k in range(min(room[server], most) + 1)], most)
+            for k, price in enumerate(held):
+                known = least[k]
+                least[k] = price if known is None else min(price, known)
+            above = self.above[node]
+            if above is not None and above[1] not in closed and len(held) > 1:
+                crossing = int(prices.get(above[1], Fraction(0)) * unit)
+                given = [0, *(price + crossing for price in held[1:])]
+                below[above[0]] = _together(below[above[0]], given, most) if above[0] in below else given
+        return [None if price is None else Fraction(price, unit) for price in least]
 
 
-def _together(first: Sequence[Fraction | None], second: Sequence[Fraction | None]) -> list[Fraction | None]:
-    both: list[Fraction | None] = [None] * len(first)
-    for a, one in enumerate(first):
-        for b, other in enumerate(second[: len(first) - a]):
-            if one is not None and other is not None:
-                held = both[a + b]
-                both[a + b] = one + other if held is None else min(held, one + other)
-    return both
+def _together(first: Sequence[int], second: Sequence[int], most: int) -> list[int]:
+    """Least sums of prices of k workers in two places; every number of workers up to the last fits in each."""
+    return [
+        min(first[a] + second[k - a] for a in range(max(0, k - len(second) + 1), min(k, len(first) - 1) + 1))
+        for k in range(min(most, len(first) + len(second) - 2) + 1)
+    ]

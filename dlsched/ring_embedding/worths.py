@@ -4,7 +4,8 @@ mu is that of x as a float, and of a sigmoid's power p as a float, as the checke
 than a relative 2**-50 and, for a sigmoid, ``error``, 2**-49 of its height. ``upper`` adds both.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,8 +17,8 @@ from dlsched.ring_embedding.instance import Capped, Job, Log, Sigmoid, Sqrt
 
 Floats = npt.NDArray[np.float64]
 
-LARGEST = 2**25
-"""Worker-slots of a job for which there is no table: 256 MB."""
+LARGEST = 2**23
+"""Worker-slots of all jobs together up to which there are tables: 64 MB, and as much for each of a few copies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,12 @@ class Worth:
     error: float
     concave: bool
 
-    @cached_property
+    @property
+    def most(self) -> float:
+        """The most that can be gained."""
+        return float(self.values.max() - self.values[0])
+
+    @property
     def upper(self) -> Floats:
         """Values that are certainly not below mu."""
         return self.values * (1 + 2.0**-50) + self.error
@@ -62,15 +68,7 @@ class Worth:
 
 
 def worth_table(job: Job, total: int) -> Worth:
-    """Tabulate the utility of 0 .. ``total`` worker-slots.
-
-    Raises
-    ------
-    UsageError
-        There are ``LARGEST`` or more.
-    """
-    if total >= LARGEST:
-        raise UsageError(f"job {job.id!r} can have {total} worker-slots, allowed: fewer than {LARGEST}")
+    """Tabulate the utility of 0 .. ``total`` worker-slots."""
     x = job.rate * np.arange(total + 1, dtype=np.float64)
     utility = job.utility
     if isinstance(utility, Sqrt):
@@ -86,19 +84,32 @@ def worth_table(job: Job, total: int) -> Worth:
     return Worth(values, utility.height * 2.0**-49, utility.midpoint == 0)
 
 
-def worth_tables(jobs: Sequence[Job], totals: Iterable[int]) -> list[Worth]:
-    """One ``worth_table`` for every job, of the most worker-slots that it can have."""
-    return [worth_table(job, int(total)) for job, total in zip(jobs, totals, strict=True)]
+def worth_tables(jobs: Sequence[Job], totals: Sequence[int]) -> list[Worth]:
+    """One ``worth_table`` for every job, of the most worker-slots that it can have.
+
+    Raises
+    ------
+    UsageError
+        They are more than ``LARGEST`` in all.
+    """
+    count = sum(totals)
+    if count > LARGEST:
+        raise UsageError(f"found jobs that can have {count} worker-slots or more in all, allowed: up to {LARGEST}")
+    return [worth_table(job, total) for job, total in zip(jobs, totals, strict=True)]
+
+
+def power_of_two(value: float) -> float:
+    """Return the power of two that is next above a number > 0, 1 for 0: a unit that changes no digit."""
+    return math.ldexp(1.0, math.frexp(value)[1]) if value > 0 else 1.0
 
 
 def hull(values: Floats) -> npt.NDArray[np.int64]:
-    """Corners of the upper convex hull of (z, values[z])."""
-    kept: list[int] = []
-    for z, value in enumerate(values.tolist()):
-        while len(kept) > 1:
-            a, b = kept[-2], kept[-1]
-            if (values[b] - values[a]) * (z - b) > (value - values[b]) * (b - a):
-                break
-            kept.pop()
-        kept.append(z)
-    return np.array(kept)
+    """Corners of the upper convex hull of (z, values[z]), of values that rise ever faster and then ever slower."""
+    last = len(values) - 1
+    if last < 1:
+        return np.arange(len(values))
+    slopes = (values[1:] - values[0]) / np.arange(1, last + 1)
+    touched = last - int(np.argmax(slopes[::-1]))
+    steps = np.diff(values[touched:])
+    bends = touched + 1 + np.flatnonzero(steps[:-1] > steps[1:])
+    return np.unique(np.concatenate(([0, touched], bends, [last])))

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from dlsched.ring_embedding.checker import TOLERANCE, check, objective, worth
+from dlsched.core.tolerance import tolerance
+from dlsched.ring_embedding.checker import check, objective, worth
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.solution import Embedding
 
@@ -178,4 +179,4 @@ def _most(instance: Instance, job: Job) -> int:
 
 
 def _over(used: float, allowed: float) -> bool:
-    return used - allowed > TOLERANCE * max(1.0, allowed)
+    return used - allowed > tolerance(allowed)

@@ -177,7 +177,17 @@ def test_numbers_of_workers_below_one_are_refused(baseline):
 
 
 @pytest.mark.parametrize("baseline", [fifo, las, drf, density])
-def test_every_slot_ticks(baseline):
-    ticks = []
-    baseline(one_server(3, 1, job("a")), tick=lambda: ticks.append(1))
-    assert len(ticks) == 3
+def test_stopped_in_any_tick_it_hands_over_the_slots_before(baseline):
+    """Three slots: in the end all of them; stopped before, the first ones, a feasible embedding."""
+    instance = one_server(3, 1, job("a"))
+    whole, heard = baseline(instance), []
+    for last in range(100):
+        calls = iter(range(last))
+        try:
+            found = baseline(instance, tick=lambda calls=calls: next(calls), stopped=heard.append)
+            break
+        except StopIteration:
+            assert check(instance, heard[-1]) == []
+            assert heard[-1].slots.items() <= whole.slots.items()
+    assert (found, len(heard[0].slots)) == (whole, 0)
+    assert {len(each.slots) for each in heard} >= {0, 1, 2}

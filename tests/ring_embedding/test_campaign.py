@@ -37,7 +37,7 @@ def draw(seed):
     rng = random.Random(seed)
     forest = seed % 3 < 2
     servers = [f"s{place}" for place in range(rng.choice([2, 3, 3, 4] if forest else [3, 3, 4]))]
-    others, pairs = _forest(rng, servers) if forest else _graph(rng, servers)
+    others, pairs = any_forest(rng, servers) if forest else any_graph(rng, servers)
     resources = PARTS[: rng.choice([1, 1, 2])]
     slots = rng.choice([1, 2, 2, 3, 4])
     concave, single = rng.random() < 0.5, rng.random() < 0.6
@@ -50,7 +50,7 @@ def draw(seed):
         nodes=[{"id": name, "capacity": _capacity(rng, resources, single)} for name in servers]
         + [{"id": name} for name in others],
         links=[{"ends": pair, "bandwidth_bytes_per_s": _edge(rng, rng.choice([1, 1, 2, 3]))} for pair in pairs],
-        paths=None if forest else _paths(rng, servers, pairs),
+        paths=None if forest else any_paths(rng, servers, pairs),
         jobs=[{"id": f"j{place}", **job} for place, job in enumerate(jobs)],
     )
 
@@ -68,7 +68,7 @@ def _capacity(rng, resources, single):
     return held
 
 
-def _forest(rng, servers):
+def any_forest(rng, servers):
     kind = rng.choice(["racks", "line", "star", "any", "parts"])
     if kind == "racks":
         return ["r0", "r1", "core"], [(name, rng.choice(["r0", "r1"])) for name in servers] + [
@@ -87,7 +87,7 @@ def _forest(rng, servers):
     return ["n0"], pairs
 
 
-def _graph(rng, servers):
+def any_graph(rng, servers):
     if rng.random() < 0.6:
         cycle = [tuple(sorted(pair)) for pair in zip(servers, [*servers[1:], servers[0]], strict=True)]
         return [], sorted({*cycle, *(pair for pair in combinations(servers, 2) if rng.random() < 0.4)})
@@ -96,7 +96,7 @@ def _graph(rng, servers):
     return ["n0"], rng.sample(pairs, min(len(pairs), len(nodes) + 1))
 
 
-def _paths(rng, servers, pairs):
+def any_paths(rng, servers, pairs):
     network = nx.Graph(pairs)
     network.add_nodes_from(servers)
     paths = []

@@ -229,9 +229,9 @@ def test_a_route_passes_servers():
 
 @pytest.mark.parametrize("size", [1e-6, 0.3, 1.0, 2e9])
 @pytest.mark.parametrize(("factor", "passes"), [(0.0, True), (0.99, True), (1.01, False), (-5.0, True)])
-def test_the_tolerance_is_a_billionth_of_the_larger_of_one_and_what_there_is(size, factor, passes):
-    """Of capacities, budgets and bandwidths; far below one it is absolute."""
-    amount = size + factor * 1e-9 * max(1.0, size)
+def test_the_tolerance_is_a_billionth_of_what_there_is(size, factor, passes):
+    """Of capacities, budgets and bandwidths, however small."""
+    amount = size + factor * 1e-9 * size
     capacity = made([size], [], job(demand={"gpu": amount}))
     assert (rules({1: {"a": alone("s0")}}, capacity) == []) == passes
     budget = made([9 * size], [], job(demand={"gpu": amount}, budget={"gpu": size}))

@@ -1,9 +1,10 @@
 """GADGET and the slot greedy: feasible, between nothing and the optimum, and the theorem where it applies."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from dlsched.ring_embedding import gadget as module
 from dlsched.ring_embedding.checker import check, objective, worker_slots, worth
 from dlsched.ring_embedding.gadget import gadget
 from dlsched.ring_embedding.instance import Capped, Instance, Job, Node, Sigmoid
@@ -137,6 +138,7 @@ def test_gadget_on_many_networks(made, seed, monkeypatch):
         found.append(g_vne(*arguments, **options))
         return found[-1]
 
+    module = sys.modules["dlsched.ring_embedding.gadget"]  # the package has a function of that name
     g_vne = module.g_vne
     monkeypatch.setattr(module, "g_vne", recorded)
     instance = made(2000 + seed, servers=10, count=20, slots=6, most=5)

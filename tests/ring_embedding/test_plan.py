@@ -66,13 +66,13 @@ def test_concentrating_is_feasible(instance):
 
 
 def test_the_method_is_feasible_and_below_its_bound():
-    """At the tolerances too; and it is the answer of the function of its name."""
+    """At the tolerances too; and no worse than the answer of the function of its name."""
     for seed in range(200, 220):
         instance = draw(seed)
         result = solve(instance, method="plan")
         assert result.status in ("optimal", "feasible"), result.message
         assert check(instance, result.solution) == []
-        assert result.solution == plan_of(instance)
+        assert result.objective >= objective(instance, plan_of(instance))
         assert result.objective <= brute_force_ring(instance)[0] * (1 + 1e-9) <= result.bound * (1 + 2e-9)
 
 

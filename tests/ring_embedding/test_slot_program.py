@@ -113,7 +113,8 @@ def test_closing_begins_where_filling_ended():
         best = enumerated(network, None, gains)
         filled = fill_slot(network, gains, MappingProgram(network), start=best.rings)
         assert filled.gain == pytest.approx(gained(best, gains), rel=1e-12)
-        worse = fill_slot(network, gains, MappingProgram(network), limits=Limits(nodes=0))
+        limited = Network(instance, limits=lambda: Limits(nodes=0))
+        worse = fill_slot(limited, gains, MappingProgram(limited))
         closed = close_slot(network, gains, worse, better=heard.append)
         fits(network, closed.slot)
         assert closed.gain >= worse.gain
@@ -265,17 +266,17 @@ def test_a_limit_on_nodes_holds_for_every_program(monkeypatch):
         return solve_milp(problem, limits=limits, **(options | {"isolated": False}))
 
     monkeypatch.setattr(slot_program, "solve_milp", solve)
-    network = Network(ring_embedding.generate(preset="slot", jobs=12, servers=12, slots=1, seed=4))
-    gains = slot_gains(network)
+    instance = ring_embedding.generate(preset="slot", jobs=12, servers=12, slots=1, seed=4)
     for limits, allowed in ((Limits(nodes=3), {3}), (Limits(), {slot_program.NODES, 70})):
         asked.clear()
-        best_slot(network, gains, np.random.default_rng(0), nodes=70, limits=lambda limits=limits: limits)
+        network = Network(instance, limits=lambda limits=limits: limits)
+        best_slot(network, slot_gains(network), np.random.default_rng(0), nodes=70)
         assert asked and set(asked) <= allowed
 
 
 def test_the_generator_is_the_one_handed_in():
     """More rings than are taken out at a time: what is drawn comes from it, and it alone."""
-    network = Network(ring_embedding.generate(preset="slot", jobs=20, servers=20, slots=1, seed=3))
+    network = Network(ring_embedding.generate(preset="slot", jobs=16, servers=16, slots=1, seed=2))
     gains = slot_gains(network)
     rngs = [np.random.default_rng(seed) for seed in (3, 3)]
     first, second = (best_slot(network, gains, rng) for rng in rngs)

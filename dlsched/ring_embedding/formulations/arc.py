@@ -27,9 +27,11 @@ Variables and rows of workers and utilities: see ``workers``. S is the number of
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dlsched.ring_embedding.formulations.span import Decode
 from dlsched.ring_embedding.formulations.sums import row
@@ -45,19 +47,20 @@ if TYPE_CHECKING:
 Arc = tuple[int, int]
 
 
-def build_arc(instance: Instance, worths: Sequence[Worth] | None = None) -> tuple["pulp.LpProblem", Decode, float]:
+def build_arc(
+    instance: Instance, worths: Sequence[Worth] | None = None, tick: Callable[[], None] | None = None
+) -> tuple["pulp.LpProblem", Decode, float]:
     """Build the model, the function that reads an embedding from values of its variables, and its unit of utility.
 
-    The unit is that of ``build_span``; ``worths``: as ``WorkersModel`` takes them.
+    The unit is that of ``build_span``; ``worths``, ``tick``: as it takes them.
 
     Raises
     ------
     UsageError
         There are too many variables.
     """
-    model = WorkersModel(instance, worths)
-    pairs = [arcs(model.network, i) for i in range(len(instance.jobs))]
-    model.keep(len(model.y) + sum(len(pairs[i]) + 3 * len(model.hosts(i)) for i, _ in model.rings()))
+    model = WorkersModel(instance, worths, tick)
+    pairs = arcs_of_all(model.network, lambda count: model.keep(len(model.y) + count))
     chosen = {(i, t): _add_ring(model, i, t, pairs[i]) for i, t in model.rings()}
     _add_bandwidths(model, [crossings(model.network, i, held) for i, held in enumerate(pairs)], chosen)
 
@@ -79,6 +82,19 @@ def arcs(network: Network, job: int) -> list[Arc]:
         return []
     hosts = [s for s in range(len(network.instance.servers)) if network.fits[job, s]]
     return [pair for pair in permutations(hosts, 2) if network.path(*pair) is not None]
+
+
+def arcs_of_all(network: Network, keep: Callable[[int], None]) -> list[list[Arc]]:
+    """Arcs of every job; ``keep`` hears of variables of the rings so far, and raises where they are too many."""
+    pairs: list[list[Arc]] = []
+    count = 0
+    for i, job in enumerate(network.instance.jobs):
+        network.tick()
+        pairs.append(arcs(network, i))
+        each = len(pairs[i]) + 3 * int(np.count_nonzero(network.fits[i]))
+        count += each * (network.instance.slots - job.arrival_slot + 1)
+        keep(count)
+    return pairs
 
 
 def crossings(network: Network, job: int, pairs: list[Arc]) -> dict[int, list[Arc]]:
@@ -103,6 +119,7 @@ def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "di
     """The rows of one ring; return its arcs."""
     import pulp
 
+    model.network.tick()
     hosts = model.hosts(job)
     label = {s: f"{model.jobs[job]}_{model.servers[s]}_{slot}" for s in hosts}
     alone = {s: pulp.LpVariable(f"alone_{label[s]}", 0, 1, pulp.LpInteger) for s in hosts}

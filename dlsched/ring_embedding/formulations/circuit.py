@@ -28,14 +28,13 @@ from typing import Any
 import numpy as np
 
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.formulations.arc import Arc, arcs, crossings, cycle
+from dlsched.ring_embedding.formulations.arc import Arc, arcs_of_all, crossings, cycle
 from dlsched.ring_embedding.formulations.gains import steps
 from dlsched.ring_embedding.formulations.sums import whole
 from dlsched.ring_embedding.formulations.workers import LARGEST, Found, embedded
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import worth_tables
 
 _LARGEST_AMOUNT = 2**30  # CP-SAT adds in 64 bits
 _LARGEST_OBJECTIVE = 2.0**40
@@ -59,8 +58,8 @@ class Circuit:
         return math.ldexp(value, -self.power) + self.error + self.nothing
 
 
-def build_circuit(instance: Instance) -> Circuit:
-    """Build the model.
+def build_circuit(instance: Instance, *, tick: Callable[[], None] | None = None) -> Circuit:
+    """Build the model; ``tick`` is called in every loop, and may raise to stop.
 
     Raises
     ------
@@ -68,30 +67,34 @@ def build_circuit(instance: Instance) -> Circuit:
         Demands or bandwidths have no common unit of which they are whole multiples up to 2**30, or there are too many
         variables.
     """
-    return _Builder(instance).built()
+    return _Builder(Network(instance, tick)).built()
 
 
 class _Builder:
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, network: Network) -> None:
         from ortools.sat.python import cp_model
 
-        self.instance, self.network = instance, Network(instance)
+        self.instance, self.network = network.instance, network
         self.cp = cp_model.CpModel()
-        self.pairs = [arcs(self.network, i) for i in range(len(instance.jobs))]
-        self.hosts: list[list[int]] = [np.flatnonzero(fits).tolist() for fits in self.network.fits]
-        variables = sum(len(self.pairs[i]) + 4 * len(self.hosts[i]) for i in range(len(instance.jobs))) * instance.slots
-        variables += int(self.network.total.sum())
-        if variables > LARGEST:
-            raise UsageError(f"the model has up to {variables} variables, allowed: up to {LARGEST}")
+        self.hosts: list[list[int]] = [np.flatnonzero(fits).tolist() for fits in network.fits]
+        held = int(network.total.sum()) + network.instance.slots * int(np.count_nonzero(network.fits))
+        self._keep(held)
+        self.pairs = arcs_of_all(network, lambda count: self._keep(held + count))
         self.y: dict[tuple[int, int, int], Any] = {}
+        self.of: list[list[Any]] = [[] for _ in self.hosts]
         self.a: dict[tuple[int, int], dict[Arc, Any]] = {}
+
+    def _keep(self, variables: int) -> None:
+        if variables > LARGEST:
+            raise UsageError(f"the model has {variables} variables or more, allowed: up to {LARGEST}")
 
     def built(self) -> Circuit:
         for i, job in enumerate(self.instance.jobs):
             for t in range(job.arrival_slot, self.instance.slots + 1):
+                self.network.tick()
                 self._add_ring(i, t)
             if self.hosts[i]:
-                self.cp.add(sum(y for (j, _, _), y in self.y.items() if j == i) <= int(self.network.total[i]))
+                self.cp.add(sum(self.of[i]) <= int(self.network.total[i]))
         self._add_capacities()
         self._add_bandwidths()
         power, nothing, error = self._add_utilities()
@@ -121,6 +124,7 @@ class _Builder:
                 self.cp.add_implication(alone[s], skip)
         self.cp.add(sum(y.values()) <= min(self.instance.jobs[job].max_workers, int(self.network.fits[job].sum())))
         self.y |= {(job, s, slot): held for s, held in y.items()}
+        self.of[job] += y.values()
         self.a[job, slot] = passed
 
     def _add_capacities(self) -> None:
@@ -130,6 +134,7 @@ class _Builder:
             amounts, right = _whole(demand, (server.capacity or {}).get(name, 0.0), f"demands of {name!r}")
             coefficient = dict(zip(users, amounts, strict=True))
             for t in range(1, self.instance.slots + 1):
+                self.network.tick()
                 terms = [(self.y[i, s, t], coefficient[i]) for i in users if (i, s, t) in self.y]
                 if sum(a * int(self.network.fits[i, s]) for i, a in coefficient.items()) > right:
                     self.cp.add(sum(a * y for y, a in terms) <= right)
@@ -144,6 +149,7 @@ class _Builder:
                 if sum(amount * len(crossing[i][link]) for i, amount in zip(users, amounts, strict=True)) <= right:
                     continue
                 for t in range(1, self.instance.slots + 1):
+                    self.network.tick()
                     there = [(i, amount) for i, amount in zip(users, amounts, strict=True) if (i, t) in self.a]
                     load = sum(amount * self.a[i, t][arc] for i, amount in there for arc in crossing[i][link])
                     if there:
@@ -151,7 +157,7 @@ class _Builder:
 
     def _add_utilities(self) -> tuple[int, float, float]:
         """Steps and the objective; return its power, the utility of nothing, and the error of its rounding."""
-        tables = worth_tables(self.instance.jobs, self.network.total)
+        tables = self.network.worths
         held = [steps(table) for table in tables]
         most = math.fsum(step.gain for found in held for step in found)
         power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most)) if most > 0 else 0
@@ -162,7 +168,7 @@ class _Builder:
                 self.cp.add_implication(after, before)
             if found:
                 used = sum(step.width * g for step, g in zip(found, reached, strict=True))
-                self.cp.add(used <= sum(y for (j, _, _), y in self.y.items() if j == i))
+                self.cp.add(used <= sum(self.of[i]))
             for step, g in zip(found, reached, strict=True):
                 gain = round(math.ldexp(step.gain, power))
                 off.append(abs(math.ldexp(gain, -power) - step.gain))

@@ -43,13 +43,15 @@ Decode = Callable[[Mapping[str, float]], Embedding]
 Sides = tuple[list[int], list[int]]
 
 
-def build_span(instance: Instance, worths: Sequence[Worth] | None = None) -> tuple["pulp.LpProblem", Decode, float]:
+def build_span(
+    instance: Instance, worths: Sequence[Worth] | None = None, tick: Callable[[], None] | None = None
+) -> tuple["pulp.LpProblem", Decode, float]:
     """Build the model, the function that reads an embedding from values of its variables, and its unit of utility.
 
-    The unit is 1 where the utilities can add up to 2**14 at most, else a power of two that brings them to 2**10 at most:
-    solvers have absolute tolerances. The model's name states it where it is not 1.
+    The unit is 1 where the gains can add up to 1 to 2**14, else a power of two that brings them to 2**9 to 2**10: solvers have
+    absolute tolerances. The model's name states it where it is not 1.
 
-    ``worths``: as ``WorkersModel`` takes them.
+    ``worths``: as ``WorkersModel`` takes them. ``tick`` is called in every loop, and may raise to stop.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def build_span(instance: Instance, worths: Sequence[Worth] | None = None) -> tup
     """
     if instance.paths is not None:
         raise UsageError("the span model is one of forests; found listed paths, allowed: an instance without")
-    model = WorkersModel(instance, worths)
+    model = WorkersModel(instance, worths, tick)
     sides = _sides(model.network)
     crossing = {link: _crossing(model.network, held) for link, held in enumerate(sides)}
     model.keep(len(model.y) + sum(3 * len(jobs) * instance.slots for jobs in crossing.values()))

@@ -1,6 +1,6 @@
 """Rows ``sum_k a_k n_k <= C`` over whole numbers n_k >= 0, in whole numbers where that is possible.
 
-Solvers let a row be exceeded by 1e-6, the checker by 1e-9 max(1, C). In whole numbers no row can be exceeded by less than
+Solvers let a row be exceeded by 1e-6, the checker by 1e-9 C. In whole numbers no row can be exceeded by less than
 1, so the two mean the same. The numbers of an instance are read as the decimals that stand in its file; what the sums of
 the nearest floats differ by from those of the decimals is far less than the tenth of the tolerance that is not used.
 """

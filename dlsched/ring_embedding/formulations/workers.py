@@ -17,7 +17,7 @@ Rows that hold whatever the workers are left out.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
 from dlsched.ring_embedding.placing import Slot, Workers, embedding
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth, worth_tables
+from dlsched.ring_embedding.worths import Worth, power_of_two
 
 if TYPE_CHECKING:
     import pulp
@@ -55,20 +55,26 @@ class WorkersModel:
         More than ``LARGEST`` variables.
     """
 
-    def __init__(self, instance: Instance, worths: Sequence[Worth] | None = None) -> None:
+    def __init__(
+        self, instance: Instance, worths: Sequence[Worth] | None = None, tick: Callable[[], None] | None = None
+    ) -> None:
         import pulp
 
-        self.instance, self.network = instance, Network(instance)
+        self.instance, self.network = instance, Network(instance, tick)
         self.jobs = separable_labels([job.id for job in instance.jobs], "j")
         nodes = separable_labels([node.id for node in instance.nodes], "n")
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
-        tables = worths or worth_tables(instance.jobs, self.network.total)
+        self.keep(instance.slots * int(np.count_nonzero(self.network.fits)))
+        tables = worths or self.network.worths
         self.totals = [len(table.values) - 1 for table in tables]
-        self.steps = [steps(table) for table in tables]
+        self.steps = []
+        for table in tables:
+            self.network.tick()
+            self.steps.append(steps(table))
         self.keep(sum(map(len, self.steps)) + instance.slots * int(np.count_nonzero(self.network.fits)))
-        most = sum(float(table.values[-1]) for table in tables)
-        self.unit = 1.0 if most <= 2**14 else math.ldexp(1.0, math.frexp(most)[1] - 10)
+        most = sum(table.most for table in tables)
+        self.unit = 1.0 if 1 <= most <= 2**14 or most == 0 else power_of_two(most) / 2**10
         name = "" if self.unit == 1 else f"_in_units_of_2_to_the_{math.frexp(self.unit)[1] - 1}"
         self.problem = pulp.LpProblem("ring_embedding" + name, pulp.LpMaximize)
         self.y = {
@@ -79,6 +85,9 @@ class WorkersModel:
             for t in range(job.arrival_slot, instance.slots + 1)
             for s in np.flatnonzero(self.network.fits[i]).tolist()
         }
+        self.of: list[Terms] = [[] for _ in instance.jobs]
+        for (i, _, _), y in self.y.items():
+            self.of[i].append((y, 1))
         self._add_utilities(sum(float(table.values[0]) for table in tables))
         self._add_jobs()
         self._add_servers()
@@ -86,7 +95,7 @@ class WorkersModel:
     def keep(self, variables: int) -> None:
         """Refuse a model with too many variables."""
         if variables > LARGEST:
-            raise UsageError(f"the model has {variables} variables, allowed: up to {LARGEST}")
+            raise UsageError(f"the model has {variables} variables or more, allowed: up to {LARGEST}")
 
     def hosts(self, job: int) -> list[int]:
         """Servers that hold a worker of the job."""
@@ -115,9 +124,10 @@ class WorkersModel:
                 pulp.LpVariable(f"g_{label}_{k}", 0, 1, pulp.LpInteger if step.binary else pulp.LpContinuous)
                 for k, step in enumerate(held, start=1)
             ]
+            self.network.tick()
             gains += [(g, step.gain / self.unit) for g, step in zip(reached, held, strict=True)]
             widths: Terms = [(g, step.width) for g, step in zip(reached, held, strict=True)]
-            self.add(f"utility_{label}", widths + [(y, -1) for (j, _, _), y in self.y.items() if j == i], 0)
+            self.add(f"utility_{label}", widths + [(y, -1) for y, _ in self.of[i]], 0)
             for k, step in enumerate(held):
                 if step.after is not None:
                     self.add(f"step_{label}_{k + 1}", [(reached[k], 1), (reached[step.after], -1)], 0)
@@ -125,15 +135,15 @@ class WorkersModel:
 
     def _add_jobs(self) -> None:
         for i, t in self.rings():
+            self.network.tick()
             if self.network.fits[i].sum() > self.instance.jobs[i].max_workers:
-                terms: Terms = [(self.y[i, s, t], 1) for s in self.hosts(i)]
+                terms = [(self.y[i, s, t], 1.0) for s in self.hosts(i)]
                 self.add(f"workers_{self.jobs[i]}_{t}", terms, self.instance.jobs[i].max_workers)
         for i, job in enumerate(self.instance.jobs):
             allowed = self.totals[i]
-            terms = [(y, 1) for (j, _, _), y in self.y.items() if j == i]
             together = min(job.max_workers, int(self.network.fits[i].sum()))
             if allowed < together * (self.instance.slots - job.arrival_slot + 1):
-                self.add(f"budget_{self.jobs[i]}", terms, allowed)
+                self.add(f"budget_{self.jobs[i]}", self.of[i], allowed)
 
     def _add_servers(self) -> None:
         resources = separable_labels(self.instance.resources, "r")
@@ -143,6 +153,7 @@ class WorkersModel:
             amounts, right = row(demand, (server.capacity or {}).get(name, 0.0))
             coefficient = dict(zip(users, amounts, strict=True))
             for t in range(1, self.instance.slots + 1):
+                self.network.tick()
                 terms = [(self.y[i, s, t], coefficient[i]) for i in users if (i, s, t) in self.y]
                 if sum(a * y.upBound for y, a in terms) > right:
                     self.add(f"capacity_{self.servers[s]}_{resources[r]}_{t}", terms, right)
@@ -166,7 +177,5 @@ def embedded(network: Network, found: Found) -> Embedding:
             links = network.crossed(order)
             if links is None or set(order) != set(workers):
                 continue
-            slot.put(job, (workers, order, links))
-            if (slot.free < 0).any() or (slot.spare < 0).any():
-                slot.take(job)
+            slot.fit(job, (workers, order, links))
     return embedding(network, slots)

@@ -1,0 +1,86 @@
+"""What a search holds before it has found anything: an answer at once, then that of the greedy by density."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dlsched.core.search import Search, Stopped
+from dlsched.core.status import TerminationStatus
+from dlsched.ring_embedding.baselines import density
+from dlsched.ring_embedding.filling import shares
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.placing import Placed, Slot, embedding, tightest
+from dlsched.ring_embedding.solution import Embedding
+
+_RINGS = 10_000
+"""Rings that ``quick`` places at most: so many are made and checked in a tenth of a second."""
+
+Keep = Callable[[Embedding], None]
+
+
+def quick(instance: Instance) -> Embedding:
+    """Place every job on one server, the most worth for its share first, with the same ring in each of its slots.
+
+    Guarantee: none. Cost: one look at all servers for each job, and ``_RINGS`` rings at most.
+    """
+    network = Network(instance)
+    slot, share, last = Slot(network), shares(network), network.slots[-1]
+    chosen: list[tuple[float, int, int, int]] = []
+    for job, worth in enumerate(network.worths):
+        count = min(int(network.most[job]), int(network.fits[job].max()))
+        total = min(int(np.argmax(worth.values)), count * (last - instance.jobs[job].arrival_slot + 1))
+        if total:
+            gain = float(worth.values[total] - worth.values[0])
+            chosen.append((-gain / total / float(share[job]), job, min(count, total), total))
+    slots: dict[int, Slot] = {}
+    left = _RINGS
+    for _, job, most, total in sorted(chosen):
+        room = network.free(job, slot.free)
+        count = min(most, int(room.max()))
+        server = tightest(room, count) if count and left else None
+        if server is None:
+            continue
+        placed: Placed = {server: count}, (server,), []
+        slot.put(job, placed)
+        first = instance.jobs[job].arrival_slot
+        for number in range(first, first + min(total // count, last - first + 1, left)):
+            if number not in slots:
+                slots[number] = Slot(network)
+            slots[number].put(job, placed)
+            left -= 1
+    return embedding(network, slots)
+
+
+def warm(instance: Instance, search: Search) -> None:
+    """Offer what ``quick`` finds, and where there is time what the greedy by density does, or has done when it is stopped."""
+    search.offer(quick(instance), source="quick")
+
+    def keep(found: Embedding) -> None:
+        search.offer(found, source="density")
+
+    search.tick()
+    keep(density(instance, tick=search.tick, stopped=keep, limits=lambda: search.left))
+
+
+def in_time(
+    name: str, function: Callable[[Instance, Search, Keep], Embedding]
+) -> Callable[[Instance, Search], TerminationStatus]:
+    """Run a heuristic as a method: ``function`` hands what it has when it is stopped to its last argument.
+
+    When that is less than what ``quick`` finds, this is held.
+    """
+
+    def run(instance: Instance, search: Search) -> TerminationStatus:
+        def keep(found: Embedding) -> None:
+            search.offer(found, source=name)
+
+        try:
+            keep(function(instance, search, keep))
+        except (Stopped, KeyboardInterrupt):
+            if search.offer(quick(instance), source="quick"):
+                search.say(f"{name} was stopped; what is held is the answer of a faster rule")
+            raise
+        return TerminationStatus.FEASIBLE
+
+    return run

@@ -1,0 +1,26 @@
+"""Every method on instances that break arithmetic: no objective above the optimum, no bound below, and check passes all."""
+
+import pytest
+
+from dlsched.testing.brute_force_ring import brute_force_ring
+from tests.nasty import campaign
+
+from .nasty import nasty
+
+OTHERS = ("exact", "plan")
+"""What these call optimal meets a bound of linear programs, within 1e-6."""
+
+
+def test_some_nasty_instances():
+    """A sample of the campaign."""
+    seen = campaign(nasty, brute_force_ring, range(30), others=OTHERS)
+    assert seen["exact optimal"] == 30
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(40))
+def test_many_nasty_instances(block):
+    """Four thousand."""
+    seen = campaign(nasty, brute_force_ring, range(100 * (block + 1), 100 * (block + 2)), others=OTHERS)
+    print(sorted(seen.items()))
+    assert seen["exact optimal"] == 100
