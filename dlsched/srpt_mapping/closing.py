@@ -16,6 +16,11 @@ from dlsched.version import VERSION
 BRANCHING = f"dlsched branching {VERSION}"
 
 
+_SLOWEST_S = 1e-3
+"""Seconds of a conflict that CP-SAT is given where time is limited: mostly it takes a third, but now and then a hundred times
+as long, and the other search has to have its turn."""
+
+
 class Closing:
     """The blocks of an instance, begun from the answer that a search holds, and what is done to each."""
 
@@ -77,6 +82,8 @@ class Closing:
             limits = search.left
             if conflicts is not None:
                 limits = replace(limits, nodes=conflicts if limits.nodes is None else min(conflicts, limits.nodes))
+                if limits.time_s is not None:
+                    limits = replace(limits, time_s=min(limits.time_s, _SLOWEST_S * conflicts))
             outcome = solve_intervals(whole.model, limits=limits, start=whole.hint, found=take)
             search.nodes += outcome.conflicts
             if outcome.status in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR):
