@@ -5,6 +5,7 @@ in a traceback of NumPy's.
 """
 
 import contextlib
+import gc
 import io
 import os
 import signal
@@ -31,9 +32,11 @@ def main() -> NoReturn:
     _open_standard_files()
     _forget_errors_of_warnings()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it reads the metadata of all that is installed
+    gc.disable()  # imports leave no garbage; a command turns it on again
     from dlsched.cli import run
 
     code = run(sys.argv[1:])
+    gc.freeze()  # what is still there goes with the process: looking through all of it at the end would take as long as solving
     if signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said and done
     sys.exit(code)

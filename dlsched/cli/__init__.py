@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import os
 import sys
 import traceback
@@ -100,6 +101,7 @@ def _guarded(command: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(command)
     def call(*arguments: Any, **named: Any) -> int:
+        gc.enable()
         try:
             code = command(*arguments, **named)
             sys.stdout.flush()
