@@ -32,6 +32,7 @@ FEW_ADDITIONS = 2_000_000
 """Up to here ``exact`` takes the dynamic program, which needs some milliseconds."""
 MOST_ADDITIONS = 20_000_000_000
 MOST_BYTES = 2**29
+_FEASIBILITY = 1e-9  # of SCIP; shares of a batch and times stand in one row, and no unit suits both
 
 
 def run_exact(instance: Instance, search: Search) -> TerminationStatus:
@@ -200,7 +201,7 @@ def run_minlp(instance: Instance, search: Search) -> TerminationStatus:
 
     _warm(instance, search)
     model, decode, unit_s = build_minlp(instance, most_s=_total(instance, search), tick=search.tick)
-    outcome = solve_minlp(model, limits=search.left)
+    outcome = solve_minlp(model, limits=search.left, terms=2 * len(instance.jobs), feasibility=_FEASIBILITY)
     return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit_s)
 
 

@@ -76,6 +76,7 @@ def solve_intervals(
     """
     limits = limits or Limits()
     availability.require("cpsat", "milp")
+    limits = child.prepared("cpsat", limits)
     try:
         outcome = child.call(
             "dlsched.solvers.intervals:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore

@@ -8,12 +8,15 @@ from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.outcome import Outcome
 
-_ABSOLUTE = 1e-6
-"""SCIP's tolerance on a row or a non-linear term, which stays as it is: at a tight one its linear programs can cycle."""
+FEASIBILITY = 1e-6
+"""SCIP's own tolerance on a row or a non-linear term. At a tighter one its linear programs can cycle, so a model should be
+scaled such that this one is enough; where that cannot be, it is told another."""
 
 
-def solve_minlp(model: Any, *, limits: Limits | None = None, isolated: bool = True, terms: int = 1) -> Outcome:
-    """Solve a Pyomo model to a relative gap of 0; its objective should have a magnitude of 1e4 or more.
+def solve_minlp(
+    model: Any, *, limits: Limits | None = None, isolated: bool = True, terms: int = 1, feasibility: float = FEASIBILITY
+) -> Outcome:
+    """Solve a Pyomo model to a relative gap of 0; its objective should be much larger than ``feasibility``.
 
     Parameters
     ----------
@@ -24,7 +27,9 @@ def solve_minlp(model: Any, *, limits: Limits | None = None, isolated: bool = Tr
     isolated
         Run it in a child process, which makes limits hold and Ctrl-C work.
     terms
-        Non-linear terms of the objective, each of which may be off by SCIP's tolerance.
+        Non-linear terms of the objective, each of which may be off by ``feasibility``.
+    feasibility
+        SCIP's tolerance on rows and non-linear terms.
 
     Raises
     ------
@@ -33,18 +38,19 @@ def solve_minlp(model: Any, *, limits: Limits | None = None, isolated: bool = Tr
     """
     limits = limits or Limits()
     availability.require("scip", "minlp")
-    slack = _ABSOLUTE * (1 + terms)
+    slack = feasibility * (1 + terms)
     if not isolated:
-        return replace(solve(model, limits), slack=slack)
+        return replace(solve(model, limits, feasibility), slack=slack)
+    limits = child.prepared("scip", limits)
     try:
-        outcome = child.call("dlsched.solvers.minlp:solve", model, limits, time_s=limits.time_s)
+        outcome = child.call("dlsched.solvers.minlp:solve", model, limits, feasibility, time_s=limits.time_s)
     except child.OutOfTime:
         return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS["scip"].version())
     assert isinstance(outcome, Outcome)
     return replace(outcome, slack=slack)
 
 
-def solve(model: Any, limits: Limits) -> Outcome:
+def solve(model: Any, limits: Limits, feasibility: float = FEASIBILITY) -> Outcome:
     """Solve in this process."""
     import pyomo.environ as pyo
     from pyomo.contrib.solver.common.factory import SolverFactory
@@ -64,6 +70,9 @@ def solve(model: Any, limits: Limits) -> Outcome:
         "parallel/maxnthreads": limits.threads,
         "misc/usesymmetry": 0,
     }
+    if feasibility < FEASIBILITY:
+        options |= {"numerics/feastol": feasibility, "numerics/dualfeastol": feasibility}
+        options["propagating/obbt/freq"] = -1  # the linear programs of bound tightening are the first to cycle
     if limits.nodes is not None:
         options["limits/nodes"] = limits.nodes
     answer = SolverFactory("scip_direct").solve(
