@@ -40,6 +40,8 @@ Integers = npt.NDArray[np.int64]
 
 WITHIN = 0.999 * FEASIBLE
 """The part of a capacity by which it is exceeded here: a little less than the checker tolerates, for what floats round."""
+BEYOND = 1.001 * FEASIBLE
+"""A little more: whether what lies between passes, rounding decides; what proves a bound lets it pass."""
 _TRIED = 6  # servers of which all orders are tried
 _NUMBERS = 2**25  # 256 MB of capacities and bandwidths left in all slots
 _OBJECT = 64  # numbers in the room that a slot takes besides
@@ -51,6 +53,11 @@ _LARGEST = 2**40
 def relaxed(value: float) -> float:
     """A capacity with its tolerance."""
     return value * (1 + WITHIN)
+
+
+def beyond(value: float) -> float:
+    """A capacity with certainly all that the checker tolerates."""
+    return value * (1 + BEYOND)
 
 
 class Network:

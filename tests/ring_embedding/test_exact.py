@@ -74,7 +74,7 @@ def test_exact_is_brute_force_on_s_shapes(instance):
 @pytest.mark.parametrize("forest", [True, False])
 def test_exact_is_brute_force_in_one_slot(forest):
     """Rings that compete for thin links."""
-    for seed in range(50, 53):
+    for seed in range(50, 52):
         agrees(one_slot(seed, forest=forest))
 
 

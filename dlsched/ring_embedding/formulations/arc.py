@@ -162,7 +162,11 @@ def _add_bandwidths(
         for link, ends in ((2 * place, record.ends), (2 * place + 1, record.ends[::-1])):
             name = "_".join(model.nodes[end] for end in ends)
             users = [i for i, held in enumerate(crossing) if link in held]
-            amounts, right = row([model.network.load[i] for i in users], record.bandwidth_bytes_per_s)
+            amounts, right = row(
+                [model.network.load[i] for i in users],
+                record.bandwidth_bytes_per_s,
+                [_most(model, i, crossing[i][link]) for i in users],
+            )
             for t in range(1, model.instance.slots + 1):
                 there = [(i, a) for i, a in zip(users, amounts, strict=True) if (i, t) in chosen]
                 if sum(a * _most(model, i, crossing[i][link]) for i, a in there) > right:

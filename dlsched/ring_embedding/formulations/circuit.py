@@ -30,7 +30,7 @@ import numpy as np
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.formulations.arc import Arc, arcs_of_all, crossings, cycle
 from dlsched.ring_embedding.formulations.gains import steps
-from dlsched.ring_embedding.formulations.sums import whole
+from dlsched.ring_embedding.formulations.sums import same, whole
 from dlsched.ring_embedding.formulations.workers import LARGEST, Found, embedded
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.network import Network
@@ -131,7 +131,12 @@ class _Builder:
         for (s, server), (r, name) in product(enumerate(self.instance.servers), enumerate(self.instance.resources)):
             users = [i for i in range(len(self.hosts)) if s in self.hosts[i] and self.network.demand[i, r]]
             demand = self.network.demand[users, r].tolist()
-            amounts, right = _whole(demand, (server.capacity or {}).get(name, 0.0), f"demands of {name!r}")
+            amounts, right = _whole(
+                demand,
+                (server.capacity or {}).get(name, 0.0),
+                f"demands of {name!r}",
+                self.network.fits[users, s].tolist(),
+            )
             coefficient = dict(zip(users, amounts, strict=True))
             for t in range(1, self.instance.slots + 1):
                 self.network.tick()
@@ -145,7 +150,12 @@ class _Builder:
             for link in (2 * place, 2 * place + 1):
                 users = [i for i, held in enumerate(crossing) if link in held]
                 loads = [self.network.load[i] for i in users]
-                amounts, right = _whole(loads, record.bandwidth_bytes_per_s, f"bandwidths of rings on {record.ends}")
+                amounts, right = _whole(
+                    loads,
+                    record.bandwidth_bytes_per_s,
+                    f"bandwidths of rings on {record.ends}",
+                    [min(len(crossing[i][link]), self.instance.jobs[i].max_workers) for i in users],
+                )
                 if sum(amount * len(crossing[i][link]) for i, amount in zip(users, amounts, strict=True)) <= right:
                     continue
                 for t in range(1, self.instance.slots + 1):
@@ -189,8 +199,8 @@ class _Builder:
         return embedded(self.network, found)
 
 
-def _whole(amounts: list[float], right: float, what: str) -> tuple[list[int], int]:
-    held = whole(amounts, right, _LARGEST_AMOUNT)
+def _whole(amounts: list[float], right: float, what: str, most: list[int]) -> tuple[list[int], int]:
+    held = whole(amounts, right, _LARGEST_AMOUNT) or same(amounts, right, most)
     if held is None:
         raise UsageError(
             f"the circuit model counts in whole numbers; found {what} that are no whole multiples, up to 2**30, of a unit"

@@ -87,8 +87,9 @@ def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> 
 
     record = model.instance.links[link]
     name = "_".join(model.nodes[end] for end in record.ends)
-    loads, right = row([model.network.load[i] for i in jobs], record.bandwidth_bytes_per_s)
+    loads, right = row([model.network.load[i] for i in jobs], record.bandwidth_bytes_per_s, [1] * len(jobs))
     for t in range(1, model.instance.slots + 1):
+        model.network.tick()
         there = [(i, a) for i, a in zip(jobs, loads, strict=True) if model.instance.jobs[i].arrival_slot <= t]
         if sum(a for _, a in there) <= right:
             continue

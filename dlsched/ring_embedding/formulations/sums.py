@@ -8,9 +8,13 @@ the nearest floats differ by from those of the decimals is far less than the ten
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
-from dlsched.ring_embedding.network import relaxed
+import numpy as np
 
+from dlsched.ring_embedding.network import beyond
+
+_POINTS, _SCALES = 2**12, 200  # a hundredth of a second a row
 _LARGEST = 2**13  # n_k within 1e-6 of whole numbers, dozens of them, then change the sum by less than 1
 
 
@@ -19,7 +23,7 @@ def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[in
 
     An amount above the right side becomes the right side and 1: n_k is 0 in any case. None: some are above ``largest``.
     """
-    limit = Fraction(relaxed(right))
+    limit = Fraction(beyond(right))
     parts = [Fraction(repr(amount)) for amount in amounts]
     fitting = [part for part in parts if 0 < part <= limit]
     if not fitting:
@@ -31,14 +35,37 @@ def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[in
     return (units, most) if max(units) <= largest else None
 
 
-def row(amounts: Sequence[float], right: float) -> tuple[list[float], float]:
+def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[list[int], int] | None:
+    """Small whole amounts and a right side that let the same n through, 0 <= n_k <= ``most[k]``; None: none were found.
+
+    Where few jobs share a row all n can be looked at, and amounts with no unit in common are as good as rounded ones.
+    """
+    if math.prod(count + 1 for count in most) > _POINTS:
+        return None
+    points = np.array(list(product(*(range(count + 1) for count in most))))
+    limit = beyond(right)
+    parts = np.minimum(np.array(amounts), 2 * limit)
+    through = points @ parts <= limit
+    for scale in range(1, _SCALES):
+        rounded = np.round(parts * (scale / limit)).astype(np.int64)
+        for units in (rounded, np.maximum(rounded, parts > 0)):
+            used = points @ units
+            largest = int(used[through].max())
+            if (used[~through] > largest).all():
+                return units.tolist(), largest
+    return None
+
+
+def row(amounts: Sequence[float], right: float, most: Sequence[int] | None = None) -> tuple[list[float], float]:
     """Coefficients and right side for a solver with tolerances: in whole numbers, else scaled so that C is about 1.
 
-    Scales are powers of two, so that scaling changes no number.
+    Scales are powers of two, so that scaling changes no number. ``most``: of every n_k, where that is known.
     """
     held = whole(amounts, right, _LARGEST)
+    if held is None and most is not None and right > 0:
+        held = same(amounts, right, most)
     if held is not None:
         return list(map(float, held[0])), float(held[1])
-    limit = relaxed(right)
+    limit = beyond(right)
     scale = -math.frexp(limit)[1]
     return [math.ldexp(min(amount, 2 * limit), scale) for amount in amounts], math.ldexp(limit, scale)

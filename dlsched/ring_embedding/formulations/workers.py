@@ -150,7 +150,7 @@ class WorkersModel:
         for (s, server), (r, name) in product(enumerate(self.instance.servers), enumerate(self.instance.resources)):
             users = [i for i in np.flatnonzero(self.network.demand[:, r]).tolist() if self.network.fits[i, s]]
             demand = self.network.demand[users, r].tolist()
-            amounts, right = row(demand, (server.capacity or {}).get(name, 0.0))
+            amounts, right = row(demand, (server.capacity or {}).get(name, 0.0), self.network.fits[users, s].tolist())
             coefficient = dict(zip(users, amounts, strict=True))
             for t in range(1, self.instance.slots + 1):
                 self.network.tick()
