@@ -11,6 +11,7 @@ from conftest import Ended
 import dlsched
 from dlsched import FAMILIES
 from dlsched.async_sgd.costs import cost_table as node_table
+from dlsched.core.tolerance import MEETING
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.configurations import count_configurations
 from dlsched.ring_allocation.costs import cost_table
@@ -53,7 +54,9 @@ def test_what_is_known_is_proven_again(path: Path) -> None:
     result = dlsched.solve(instance)
     if instance.known.optimum is not None:
         assert result.status == "optimal"
-        assert result.objective == pytest.approx(instance.known.optimum, rel=1e-12)
+        # an embedding is optimal when its bound meets it: another optimum may lie within that tolerance
+        near = MEETING if instance.family == "ring_embedding" else 1e-12
+        assert result.objective == pytest.approx(instance.known.optimum, rel=near)
     else:
         assert result.status == "feasible"
         lower, upper = sorted((result.objective, result.bound))
