@@ -7,6 +7,7 @@ import typer
 
 from dlsched.cli.options import AsJson, InstancePath
 from dlsched.cli.output import print_json
+from dlsched.core.errors import InputError
 from dlsched.core.family import Family
 from dlsched.core.files import read_json
 from dlsched.core.messages import printable
@@ -38,6 +39,10 @@ def read_claim(path: str, family: Family, instance: Any) -> Claim:
     claim = claim_from(read_json(path), path)
     if claim.result is not None:
         require_same_instance(family, instance, claim.result, path)
+    elif claim.of(instance) is False:
+        raise InputError(
+            f"{path}: instance: found another one, allowed: {printable(instance.name)!r}, or no such field"
+        )
     return claim
 
 

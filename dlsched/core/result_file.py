@@ -16,8 +16,9 @@ from dlsched.core.certificate import (
 from dlsched.core.errors import InputError
 from dlsched.core.instance import STRICT, Finite, Name, NonNegative
 from dlsched.core.limits import Limits
-from dlsched.core.messages import field_path, located
+from dlsched.core.messages import field_path, located, shown
 from dlsched.core.result import InstanceId, Result
+from dlsched.core.sparing import sparing
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import rounding, tolerance
 
@@ -112,6 +113,15 @@ class _Lengths(BaseModel):
     value: Finite
 
 
+_BARE, _COMPLETE = sparing(_Bare), sparing(_Complete)
+_CERTIFICATES = {
+    "price": sparing(_Price),
+    "duals": sparing(_Duals),
+    "srpt": sparing(_Srpt),
+    "lengths": sparing(_Lengths),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What a result file says: its result when it is complete, and the solution and objective in any case.
@@ -147,9 +157,9 @@ def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
         raise InputError(f"{name}: the file: found no object, allowed: a result")
     try:
         if "format" not in data:
-            bare = _Bare(**data)
+            bare: _Bare = _BARE.validate_python(data)
             return Claim(bare.solution, bare.objective, bare.method, None, _named(bare.instance))
-        complete = _Complete(**data)
+        complete: _Complete = _COMPLETE.validate_python(data)
         result = _result(complete)
         if complete.gap is not None and not _same_gap(complete.gap, result):
             raise ValueError(f"gap {complete.gap!r}, which does not follow from objective and bound")
@@ -210,20 +220,18 @@ def certificate_from(data: dict[str, Any]) -> Certificate:
         It is of no known kind, or a field is missing or wrong.
     """
     kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in _CERTIFICATES:
+        raise InputError(f"certificate.kind: found {shown(kind)}, allowed: {', '.join(_CERTIFICATES)}")
     try:
-        if kind == "price":
-            price = _Price(**data)
-            return PriceCertificate(price.price, price.value)
-        if kind == "duals":
-            duals = _Duals(**data)
-            return DualsCertificate(duals.formulation, duals.rows, duals.value)
-        if kind == "srpt":
-            srpt = _Srpt(**data)
-            return SrptCertificate(srpt.sizes, srpt.value, srpt.lengths)
-        if kind == "lengths":
-            lengths = _Lengths(**data)
-            return LengthsCertificate(lengths.lengths, lengths.value)
+        read = _CERTIFICATES[kind].validate_python(data)
     except ValidationError as error:
         first = field_path(("certificate", *error.errors()[0]["loc"]))
         raise InputError(f"{first}: {located(error).split(': ', 1)[1]}") from None
-    raise InputError(f"certificate.kind: found {kind!r}, allowed: price, duals, srpt, lengths")
+    match read:
+        case _Price():
+            return PriceCertificate(read.price, read.value)
+        case _Duals():
+            return DualsCertificate(read.formulation, read.rows, read.value)
+        case _Srpt():
+            return SrptCertificate(read.sizes, read.value, read.lengths)
+    return LengthsCertificate(read.lengths, read.value)

@@ -218,3 +218,18 @@ def test_infeasibility_by_counting_is_verified(cli: Any, two_jobs: dict[str, Any
     ended = cli("check", path, out)
     assert ended.code == 0
     assert "infeasible, verified: the smallest counts add up to 2 GPUs, the cluster has 1" in ended.out
+
+
+def test_a_bare_answer_of_another_instance_is_3(check: Check) -> None:
+    """It says whose it is: then that is held against the file."""
+    assert check(bare(a=1, b=5) | {"instance": "two-jobs"}).code == 0
+    ended = check(bare(a=1, b=5) | {"instance": "three-jobs"})
+    assert ended.code == 3
+    assert "instance: found another one, allowed: 'two-jobs'" in ended.err
+
+
+def test_a_hundred_thousand_wrong_figures_are_not_collected(check: Check, result: dict[str, Any]) -> None:
+    """The first of them, each on a line, and that there are more."""
+    ended = check(result | {"figures": {f"x{place}": "wrong" for place in range(100_000)}})
+    assert ended.code == 3
+    assert len(ended.err.splitlines()) <= 11
