@@ -209,7 +209,7 @@ def test_no_embedding_is_better(most, examples):
     agrees()
 
 
-@profile(60)
+@profile(36)
 @given(ring_embedding_instances(forest=True, concave=True))
 def test_strategies_keep_their_promises(instance):
     """No listed paths, and utilities that gain no more from any worker-slot than from the one before."""
@@ -228,7 +228,7 @@ def objective_of(record, count):
     return objective(instance, embedding)
 
 
-@profile(30)
+@profile(18)
 @given(ring_embedding_instances(forest=False, concave=False))
 def test_strategies_keep_their_other_promises(instance):
     """Listed paths, and an S-shaped utility."""

@@ -186,7 +186,7 @@ def holds(instance, rng):
     return 0
 
 
-@profile(20)
+@profile(12)
 @given(ring_embedding_instances(), st.randoms(use_true_random=False))
 def test_any_prices_prove_a_bound(instance, rng):
     """Of every formulation, against brute force."""
@@ -258,7 +258,7 @@ def test_jobs_in_the_last_slot_have_one():
     assert solve(instance).certificate.formulation in ("aggregated", "slot", "horizon")
 
 
-@profile(25)
+@profile(15)
 @given(ring_embedding_instances(forest=True, max_slots=1))
 def test_the_certificate_of_a_slot_is_hardly_more_than_its_relaxation(instance):
     """In exact arithmetic it proves what the program found; less where whole workers leave a part of a server free."""
@@ -272,7 +272,7 @@ def test_the_certificate_of_a_slot_is_hardly_more_than_its_relaxation(instance):
     assert value <= nothing + relaxation.bound + 1e-6 * max(1.0, relaxation.bound)
 
 
-@profile(25)
+@profile(15)
 @given(ring_embedding_instances(forest=True, max_servers=4, max_workers=4), st.randoms(use_true_random=False))
 def test_the_cheapest_ring_of_a_tree_is_that_of_all_rings(instance, rng):
     """At random prices of workers and links; a link counts once, for either direction."""

@@ -57,14 +57,14 @@ def agrees(instance):
     assert result.bound >= best - SOLVED * max(1.0, best)
 
 
-@profile(40)
+@profile(24)
 @given(ring_embedding_instances())
 def test_exact_is_brute_force(instance):
     """On what breaks embeddings."""
     agrees(instance)
 
 
-@profile(20)
+@profile(12)
 @given(ring_embedding_instances(max_slots=2, max_workers=4, concave=False))
 def test_exact_is_brute_force_on_s_shapes(instance):
     """Four workers, at least one S-shape."""

@@ -100,17 +100,17 @@ def test_optimum_is_brute_forces(build, solver, examples, most):
     agrees()
 
 
-@profile(30)
+@profile(18)
 @given(ring_embedding_instances())
 def test_circuits_optimum_is_brute_forces(instance):
     """So does CP-SAT, with circuits."""
     assert by_circuit(instance) == pytest.approx(brute_force_ring(instance)[0], rel=SOLVED, abs=SOLVED)
 
 
-def campaign(count, *, forest):
+def campaign(seeds, *, forest):
     """All models by all solvers on instances of one slot; counts what there was to agree on."""
     counts = {"instances": 0, "rings of 3 or more": 0, "bandwidth matters": 0, "mismatches": 0}
-    for seed in range(count):
+    for seed in seeds:
         instance = one_slot(seed, forest=forest)
         best, embedding = brute_force_ring(instance)
         values = {
@@ -142,7 +142,7 @@ def campaign(count, *, forest):
 @pytest.mark.parametrize("forest", [True, False])
 def test_models_and_solvers_agree(forest):
     """A sample of the campaign."""
-    counts = campaign(12 if forest else 4, forest=forest)
+    counts = campaign((3, 6, 8, 10, 11) if forest else (2, 3), forest=forest)
     assert counts["mismatches"] == 0
     assert counts["rings of 3 or more"] > 0
     assert counts["bandwidth matters"] > 0 or not forest
@@ -152,14 +152,14 @@ def test_models_and_solvers_agree(forest):
 @pytest.mark.parametrize(("count", "forest"), [(500, True), (200, False)])
 def test_models_and_solvers_agree_on_many(count, forest):
     """500 forests and 200 graphs with listed paths, no mismatch."""
-    assert campaign(count, forest=forest)["mismatches"] == 0
+    assert campaign(range(count), forest=forest)["mismatches"] == 0
 
 
 @pytest.mark.parametrize("build", [build_span, build_arc])
 def test_the_relaxation_is_a_bound(build):
     """Linear programs bound the optimum from above, and never by less than nothing."""
 
-    @profile(25)
+    @profile(15)
     @given(ring_embedding_instances(forest=True))
     def agrees(instance):
         problem, _, unit = build(instance)
@@ -395,6 +395,18 @@ def test_whole_numbers_that_let_the_same_through(amounts, right, most, expected)
     for n in product(*(range(count + 1) for count in most)) if expected else ():
         passes = [sum(map(operator.mul, n, units)) <= limit for units, limit in (found, expected)]
         assert passes[0] == passes[1] == (sum(map(operator.mul, n, amounts)) <= right * (1 + 1e-9))
+
+
+def test_what_steps_hide_is_in_the_bound():
+    """Two GPUs, where three are worth 10: two are worth 10 exp(-50), less than 2**-60 of that, and no step of their own."""
+    steep = {"kind": "sigmoid", "height": 10.0, "steepness": 50.0, "midpoint": 3.0}
+    instance = made([2], [], job(workers=2, utility=steep), job("b", workers=9, utility=steep, demand={"gpu": 0.2}))
+    circuit = build_circuit(instance)
+    assert circuit.error <= 20 * 2.0**-58
+    lone = made([2, 1], [("s0", "s1", 0.5)], job(utility=steep))
+    held = by_circuit(lone)
+    assert held <= brute_force_ring(lone)[0] == pytest.approx(10 * math.exp(-50), rel=1e-9)
+    assert build_circuit(lone).bound(0) >= 10 * math.exp(-50)
 
 
 RUNNERS = [by_model.run_span, by_model.run_arc, by_model.run_circuit]

@@ -34,7 +34,7 @@ def sound(plan):
     return objective(instance, held)
 
 
-@profile(35)
+@profile(21)
 @given(ring_embedding_instances(max_servers=4, max_workers=4), st.randoms(use_true_random=False))
 def test_a_plan_is_feasible_whatever_it_follows(instance, rng):
     """Worker-slots out of the air, then filling, then ascent; total utility never falls."""
@@ -54,7 +54,7 @@ def test_a_plan_is_feasible_whatever_it_follows(instance, rng):
     assert sound(plan) >= after * (1 - 1e-12)
 
 
-@profile(35)
+@profile(21)
 @given(ring_embedding_instances(max_servers=4, max_workers=4))
 def test_concentrating_is_feasible(instance):
     """Largest rings first."""

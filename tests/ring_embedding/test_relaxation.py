@@ -114,7 +114,7 @@ def test_nothing_can_run():
     assert by_totals(instance) == pytest.approx(2, rel=SOLVED)
 
 
-@profile(30)
+@profile(18)
 @given(ring_embedding_instances())
 def test_bounds_are_in_order(instance):
     """By one pool >= by epoch >= the optimum; and what certificates claim is what they prove."""
@@ -127,7 +127,7 @@ def test_bounds_are_in_order(instance):
         assert certificate.value >= verify(instance, certificate)
 
 
-@profile(20)
+@profile(12)
 @given(ring_embedding_instances(concave=False))
 def test_totals_are_between(instance):
     """At least the optimum, at most the bound of the envelopes."""
@@ -136,7 +136,7 @@ def test_totals_are_between(instance):
     assert found <= horizon(instance).value + SOLVED * max(1.0, found)
 
 
-@profile(30)
+@profile(18)
 @given(ring_embedding_instances())
 def test_the_relaxation_keeps_its_rows(instance):
     """Worker-slots by epoch add up to the totals, within what slots, workers and budgets allow."""
@@ -160,7 +160,7 @@ def more(instance, change):
     return instance.model_copy(update={"links": links})
 
 
-@profile(20)
+@profile(12)
 @given(ring_embedding_instances())
 def test_more_never_lowers_a_bound(instance):
     """More slots, another server or wider links raise them or nothing."""

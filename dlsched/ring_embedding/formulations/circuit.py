@@ -29,7 +29,7 @@ import numpy as np
 
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.formulations.arc import Arc, arcs_of_all, crossings, cycle
-from dlsched.ring_embedding.formulations.gains import steps
+from dlsched.ring_embedding.formulations.gains import hidden, steps
 from dlsched.ring_embedding.formulations.sums import same, whole
 from dlsched.ring_embedding.formulations.workers import LARGEST, Found, embedded
 from dlsched.ring_embedding.instance import Instance
@@ -171,7 +171,8 @@ class _Builder:
         held = [steps(table) for table in tables]
         most = math.fsum(step.gain for found in held for step in found)
         power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most)) if most > 0 else 0
-        total, off = [], []
+        total: list[Any] = []
+        off = [hidden(table, found) for table, found in zip(tables, held, strict=True)]
         for i, found in enumerate(held):
             reached = [self.cp.new_bool_var("") for _ in found]
             for before, after in pairwise(reached):

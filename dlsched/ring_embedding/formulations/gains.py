@@ -6,11 +6,13 @@ there g_k is binary and g_k <= g_{k-1}, and from there g_k is at most that of th
 A g between 0 and 1 in all of them gives the concave envelope.
 
 Gains below 2**-60 of the largest one are no steps of their own: before it they are part of the next step, which is
-wider; after it they are left out.
+wider; after it they are left out. ``hidden`` says how much that can hide.
 """
 
 from itertools import pairwise
 from typing import NamedTuple
+
+import numpy as np
 
 from dlsched.ring_embedding.worths import Worth
 
@@ -47,3 +49,10 @@ def steps(worth: Worth) -> list[Step]:
             break
     last = len(found) - 1
     return found + [Step(1, gain, False, last) for gain in gains[steepest + 1 :] if gain > least]
+
+
+def hidden(worth: Worth, found: list[Step]) -> float:
+    """The most by which the steps of a utility, whole, are below it."""
+    ends = np.concatenate(([0], np.cumsum([step.width for step in found], dtype=np.int64)))
+    reached = ends[np.searchsorted(ends, np.arange(len(worth.values)), side="right") - 1]
+    return float(np.max(worth.values - worth.values[reached]))
