@@ -30,6 +30,7 @@ LARGEST = 2**19
 """Worker-slots by job, epoch and class that the relaxation counts: 200 MB."""
 _ROUNDS = 40
 _CLOSE = 1e-7  # relative, of the relaxation with tangents to the one with the envelopes
+_VANISHING = 2.0**-60  # of the largest utility, what a line may rise and count as level
 _FIRST = 12  # tangents of a utility to begin with
 
 
@@ -239,7 +240,12 @@ class Program:
         jobs, first = len(self.worths), len(self.columns)
         entries, right = list(self.entries), list(self.right)
         for (i, _), (offset, slope) in self.tangents.items():
-            entries += [(len(right), first + jobs + i, 1.0), (len(right), first + i, -slope / self.unit)]
+            rise = slope * (len(self.worths[i].values) - 1)
+            if rise > _VANISHING * self.unit:
+                entries.append((len(right), first + i, -slope / self.unit))
+            else:  # a coefficient of 1e-200 beside those of 1 is none that HiGHS takes: the line is raised to its end
+                offset += rise
+            entries.append((len(right), first + jobs + i, 1.0))
             right.append(offset / self.unit)
         places, columns, values = zip(*entries, strict=True)
         size = first + 2 * jobs

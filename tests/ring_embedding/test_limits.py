@@ -127,6 +127,15 @@ def test_utilities_far_below_one_are_told_apart():
             assert result.bound == pytest.approx(best, rel=1e-6)
 
 
+def test_a_jump_has_lines_of_every_steepness():
+    """From 1e-280 to 1 in three worker-slots: HiGHS takes no such numbers together; 1 + 2 are worth 3 and the log of 3."""
+    jump = {"kind": "sigmoid", "height": 3.0, "steepness": 2000.0, "midpoint": 0.75}
+    jobs = [job("a", utility=jump, rate=0.5, demand={"gpu": 0.5}), job("b", utility={"kind": "log", "scale": 1.0})]
+    instance = made([1, 1], [("s0", "s1", 9.0)], *jobs)
+    assert relaxation.horizon(instance).value == pytest.approx(3 + np.log(2), rel=1e-6)
+    assert solve(instance).objective == brute_force_ring(instance)[0]
+
+
 def test_a_plan_never_passes_what_a_job_can_use():
     """However much a solver's tolerances let it have: 3 workers a slot, not 8."""
     instance = made([9], [], job(workers=3), slots=2)
