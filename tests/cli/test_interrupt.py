@@ -65,8 +65,8 @@ def wait_until(holds: Callable[[], Any]) -> Any:
 @pytest.fixture(scope="module")
 def hard(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An instance on which ``minlp`` takes minutes."""
-    file = tmp_path_factory.mktemp("hard") / "60.json"
-    assert run(["generate", "ring_allocation", "--jobs", "60", "--gpus", "400", "-o", str(file)]) == 0
+    file = tmp_path_factory.mktemp("hard") / "20.json"
+    assert run(["generate", "matching_placement", "--jobs", "20", "--gpus", "60", "-o", str(file)]) == 0
     return file
 
 
@@ -114,7 +114,7 @@ def test_ctrl_c_ends_a_solve_with_what_is_held(method: str, hard: Path, start: A
 
 def test_ctrl_c_ends_a_comparison_with_the_rows_so_far(hard: Path, start: Any) -> None:
     """The rows before and the interrupted one are printed, not the methods and files after."""
-    process = start("compare", hard, JOBS, "--methods", "exact,minlp,doubling", "--json")
+    process = start("compare", hard, JOBS, "--methods", "exact,minlp,marginal", "--json")
     rows, err = interrupted(process)
     assert process.returncode in (0, 5)
     assert [(row["method"], row["status"]) for row in rows] == [("exact", "optimal"), ("minlp", "interrupted")]
