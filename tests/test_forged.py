@@ -93,7 +93,7 @@ def forgeries(data: dict[str, Any], better: float, generator: np.random.Generato
             expected = CLAIMED if data["objective"] is None else ANY
             yield forged("bound of a certificate", REFUSED, bound_source="certificate", **fields)
             yield forged("bound of someone", expected, bound_source="dlsched knapsack 0.1.0", **fields)
-            yield forged("bound of a liar", expected, bound_source="x\nverified: 4500.0 (exact)", **fields)
+            yield forged("bound of a liar", REFUSED, bound_source="x\nverified: 4500.0 (exact)", **fields)
     if data["certificate"] is not None:
         yield forged("no certificate", REFUSED, certificate=None, bound_source="certificate")
         value = data["certificate"]["value"]

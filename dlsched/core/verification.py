@@ -21,7 +21,7 @@ from dlsched.core.certificate import Certificate
 from dlsched.core.errors import InputError
 from dlsched.core.family import Family
 from dlsched.core.gap import meets
-from dlsched.core.messages import printable
+from dlsched.core.messages import FOUND, printable
 from dlsched.core.result import Result
 from dlsched.core.result_file import Claim
 from dlsched.core.status import TerminationStatus
@@ -133,6 +133,9 @@ def _names(family: Family, instance: Any, result: Result[Any]) -> Iterator[str]:
         yield f"constant: {result.constant!r} is claimed, it is {family.constant(instance)!r}"
     if result.solver is not None and not _SOLVER.fullmatch(result.solver):
         yield f"solver: found {printable(result.solver)!r}, allowed: the name and version of HiGHS, CBC, SCIP or CP-SAT"
+    source = result.bound_source or ""
+    if not source.isprintable():
+        yield f"bound_source: found {source[:FOUND]!r}, allowed: a name on one line"
     if result.seed is not None and result.seed < 0:
         yield f"seed: found {result.seed}, allowed: an integer >= 0"
     method = family.methods.get(result.method)
