@@ -8,23 +8,23 @@ from dlsched.core.result import Result
 from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate, generator
-from dlsched.ring_embedding.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
-from dlsched.ring_embedding.columns import columns
-from dlsched.ring_embedding.exact_slot import best_slot
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.span import build_span
-from dlsched.ring_embedding.g_vne import g_vne
-from dlsched.ring_embedding.gadget import gadget
 from dlsched.ring_embedding.generator import example, generate
+from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
+from dlsched.ring_embedding.heuristics.gadget import gadget
+from dlsched.ring_embedding.heuristics.plan import plan
+from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
+from dlsched.ring_embedding.horizon.columns import columns
+from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon
 from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Log, Node, Path, Sigmoid, Sqrt
 from dlsched.ring_embedding.methods import METHODS
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
-from dlsched.ring_embedding.plan import plan
-from dlsched.ring_embedding.relaxation import aggregated, horizon
-from dlsched.ring_embedding.slot_greedy import slot_greedy
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.slot.exact_slot import best_slot
+from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.solution import Embedding, Ring, read_solution
 
 __all__ = [

@@ -5,19 +5,21 @@ from collections.abc import Callable, Sequence
 from dlsched.core.certificate import Certificate
 from dlsched.core.family import Method, bound_by
 from dlsched.core.search import Search
-from dlsched.ring_embedding import baselines, guarantees, relaxation
-from dlsched.ring_embedding.bounding import run_bound, run_columns
-from dlsched.ring_embedding.by_model import run_arc, run_circuit, run_milp
+from dlsched.ring_embedding import guarantees
+from dlsched.ring_embedding.bounds import run_bound, run_columns
 from dlsched.ring_embedding.checker import infeasible
-from dlsched.ring_embedding.exact import SLOT_NODES, run_exact, run_plan
-from dlsched.ring_embedding.exact_slot import best_slot
-from dlsched.ring_embedding.gadget import gadget
+from dlsched.ring_embedding.exact.by_model import run_arc, run_circuit, run_milp
+from dlsched.ring_embedding.exact.horizon import SLOT_NODES, run_exact, run_plan
+from dlsched.ring_embedding.heuristics import baselines
+from dlsched.ring_embedding.heuristics.gadget import gadget
+from dlsched.ring_embedding.heuristics.slot_greedy import Gains, slot_greedy
+from dlsched.ring_embedding.heuristics.warm import Keep, in_time
+from dlsched.ring_embedding.horizon import relaxation
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
-from dlsched.ring_embedding.slot_greedy import Gains, slot_greedy
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.warm import Keep, in_time
 
 
 def _slot_greedy(instance: Instance, search: Search, keep: Keep) -> Embedding:

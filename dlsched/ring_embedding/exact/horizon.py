@@ -6,18 +6,18 @@ import numpy.typing as npt
 from dlsched.core.errors import UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.ascent import ascend
-from dlsched.ring_embedding.bounding import CLOSE, limited, network_of, prove_horizon, prove_slot, search_columns
-from dlsched.ring_embedding.by_model import left, run_circuit, run_milp
+from dlsched.ring_embedding.bounds import CLOSE, limited, network_of, prove_horizon, prove_slot, search_columns
 from dlsched.ring_embedding.checker import infeasible
-from dlsched.ring_embedding.columns import slot_gains
-from dlsched.ring_embedding.exact_slot import best_slot
+from dlsched.ring_embedding.exact.by_model import left, run_circuit, run_milp
+from dlsched.ring_embedding.heuristics.ascent import ascend
+from dlsched.ring_embedding.heuristics.plan import Plan
+from dlsched.ring_embedding.heuristics.warm import quick, warm
+from dlsched.ring_embedding.horizon.columns import slot_gains
+from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot, embedding
-from dlsched.ring_embedding.plan import Plan
-from dlsched.ring_embedding.relaxation import Relaxed, aggregated
-from dlsched.ring_embedding.warm import quick, warm
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot, embedding
+from dlsched.ring_embedding.slot.exact_slot import best_slot
 
 NODES = 2000
 """Nodes of one solver's program in ``exact`` without limits."""
@@ -103,7 +103,7 @@ def _concentrate(network: Network, search: Search) -> Plan:
 
 def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search) -> Plan:
     """The better of the plan and of that by S-shaped totals, whose bound SCIP proves."""
-    from dlsched.ring_embedding.totals import build_totals
+    from dlsched.ring_embedding.horizon.totals import build_totals
     from dlsched.solvers.milp import solve_milp
 
     program = relaxed.program

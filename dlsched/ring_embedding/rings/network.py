@@ -33,7 +33,7 @@ from dlsched.core.search import Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.worths import Worth, worth_tables
+from dlsched.ring_embedding.utilities import Worth, worth_tables
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -6,11 +6,11 @@ import numpy as np
 
 from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.baselines import density
-from dlsched.ring_embedding.filling import shares
+from dlsched.ring_embedding.heuristics.baselines import density
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Placed, Slot, embedding, tightest
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Placed, Slot, embedding, tightest
+from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
 _RINGS = 10_000

@@ -18,7 +18,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import Most, aggregated_value, prices_value
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rows import epochs
-from dlsched.ring_embedding.worths import Worth, power_of_two
+from dlsched.ring_embedding.utilities import Worth, power_of_two
 from dlsched.solvers.lp import linear_program
 
 Floats = npt.NDArray[np.float64]

@@ -6,12 +6,12 @@ from dlsched.core.certificate import DualsCertificate
 from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import worth
-from dlsched.ring_embedding.columns import Columns, slot_certificate, slot_gains
+from dlsched.ring_embedding.horizon.columns import Columns, slot_certificate, slot_gains
+from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated, relax
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.relaxation import Relaxed, aggregated, relax
+from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rows import epochs
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
 from dlsched.version import VERSION
 
 COLUMNS = f"dlsched column generation {VERSION}"

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dlsched.core.limits import Limits
 from dlsched.core.search import Search, Stopped
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.bounding import limited
+from dlsched.ring_embedding.bounds import limited
 from dlsched.ring_embedding.checker import infeasible
+from dlsched.ring_embedding.heuristics.warm import warm
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.warm import warm
 from dlsched.solvers.conclude import settled, solve_and_conclude
 from dlsched.solvers.linear import from_pulp
 
