@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from scipy.optimize import linprog
 
+from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
-from dlsched.core.search import Search, Stopped
+from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.ring_embedding.checker import check, objective
 from dlsched.ring_embedding.exact import by_model

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlsched.core.search import Search, Stopped
+from dlsched.core.budget import Stopped
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.heuristics.baselines import density
 from dlsched.ring_embedding.instance import Instance
@@ -52,7 +53,7 @@ def quick(instance: Instance) -> Embedding:
     return embedding(network, slots)
 
 
-def warm(instance: Instance, search: Search) -> None:
+def warm(instance: Instance, search: Search[Embedding]) -> None:
     """Offer what ``quick`` finds, and where there is time what the greedy by density does, or has done when it is stopped."""
     search.offer(quick(instance), source="quick")
 
@@ -64,14 +65,14 @@ def warm(instance: Instance, search: Search) -> None:
 
 
 def in_time(
-    name: str, function: Callable[[Instance, Search, Keep], Embedding]
-) -> Callable[[Instance, Search], TerminationStatus]:
+    name: str, function: Callable[[Instance, Search[Embedding], Keep], Embedding]
+) -> Callable[[Instance, Search[Embedding]], TerminationStatus]:
     """Run a heuristic as a method: ``function`` hands what it has when it is stopped to its last argument.
 
     When that is less than what ``quick`` finds, this is held.
     """
 
-    def run(instance: Instance, search: Search) -> TerminationStatus:
+    def run(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
         def keep(found: Embedding) -> None:
             search.offer(found, source=name)
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.search import Stopped
+from dlsched.core.budget import Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Placed, Workers
