@@ -11,8 +11,8 @@ import dlsched
 from dlsched import FAMILIES
 
 PACKAGE = Path(dlsched.__file__).parent
-ROOMS = ("certificates", "results", "solvers", "algorithms", "cluster")
-TOP = ("traces", "plots", "testing")
+ROOMS = ("certificates", "results", "solvers", "algorithms", "cluster", "plots")
+TOP = ("traces", "testing")
 ALLOWED_ACROSS = {("ring_allocation", "elastic_stream"), ("async_sgd", "elastic_stream")}
 
 
@@ -58,7 +58,7 @@ def room(name):
 
 
 def level(name):
-    """Place in core <- rooms <- families <- families.py <- traces, plots, testing <- cli; version and names stand below all."""
+    """Place in core <- rooms <- families <- families.py <- traces, testing <- cli; version and names stand below all."""
     part = room(name)
     if part in ("version", "names"):
         return -1

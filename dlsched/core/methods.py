@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 from dlsched.core.budget import Stopped
 from dlsched.core.family import InstanceT, Run
@@ -40,10 +39,10 @@ def heuristic(
     return run
 
 
-def bound_by(function: Callable[[InstanceT, Search[Any]], Certificate]) -> Run[InstanceT, Any]:
+def bound_by(function: Callable[[InstanceT, Search[SolutionT]], Certificate]) -> Run[InstanceT, SolutionT]:
     """Run a function that returns a certificate as a method."""
 
-    def run(instance: InstanceT, search: Search[Any]) -> TerminationStatus:
+    def run(instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
         certificate = function(instance, search)
         search.prove(certificate.value, source="certificate", certificate=certificate)
         return TerminationStatus.FEASIBLE
