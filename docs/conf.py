@@ -1,9 +1,13 @@
-"""How Sphinx builds these pages: ``sphinx-build -W -b html docs docs/_build/html``."""
+"""How Sphinx builds these pages: ``sphinx-build -W -b html docs docs/_build/html``.
+
+When it begins, ``public_names`` writes the API reference, ``results_pages`` copies the results of the benchmarks, and
+``figures`` draws the figures, each into a folder of its own that git ignores.
+"""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # where mathml.py is
+sys.path.insert(0, str(Path(__file__).parent))  # where the extensions are
 
 import dlsched
 
@@ -15,8 +19,10 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "mathml",
     "sphinx.ext.viewcode",
+    "mathml",
+    "public_names",
+    "results_pages",
 ]
 exclude_patterns = ["_build"]
 

@@ -226,10 +226,10 @@ def test_every_method_is_on_the_page_of_the_family(family):
 
 
 def test_make_targets_are_documented():
-    """Targets that contributing.md names exist in the Makefile."""
+    """Targets that CONTRIBUTING.md names exist in the Makefile."""
     makefile = ROOT / "Makefile"
     if not makefile.exists():
         pytest.skip("no Makefile here")
-    named = re.findall(r"`make ([\w-]+)`", (DOCS / "contributing.md").read_text(encoding="utf-8"))
+    named = re.findall(r"`make ([\w-]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     targets = re.findall(r"^([\w-]+):", makefile.read_text(encoding="utf-8"), re.MULTILINE)
     assert named and set(named) <= set(targets)
