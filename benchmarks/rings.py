@@ -31,8 +31,8 @@ from table import machine, markdown
 
 from dlsched import ring_embedding
 from dlsched.ring_embedding import Embedding, Instance, checker
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.worths import worth_table
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.utilities import worth_table
 
 RESULTS = Path(__file__).parent / "results"
 SEEDS = 10

@@ -36,10 +36,10 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.result import Result
 from dlsched.ring_embedding import Instance, checker
-from dlsched.ring_embedding.g_vne import g_vne
-from dlsched.ring_embedding.mapping_program import MappingProgram
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.slot_greedy import Progress
+from dlsched.ring_embedding.heuristics.slot_greedy import Progress
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.slot.g_vne import g_vne
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 
 OTHERS = (("milp", "highs"), ("milp", "scip"), ("circuit", "cpsat"))
 NAMES = {"highs": "HiGHS", "scip": "SCIP", "cpsat": "CP-SAT"}
@@ -311,7 +311,7 @@ def main() -> None:
             "optimum. What rounding breaks is capacity: jobs are drawn apart, and meet on a server or a link; what repair of "
             "that costs, the last columns say. At 10 jobs on 50 servers every job can have all its workers, so a loss there is "
             "not one of contention: the paper's slots, which are not public, its program or its rounding differ from our "
-            "reading, which stands in `dlsched/ring_embedding/g_vne.py`.\n",
+            "reading, which stands in `dlsched/ring_embedding/slot/g_vne.py`.\n",
             *(table for _, table in (*proofs, *roundings)),
             "## Protocol\n\n"
             f"`python benchmarks/slots.py`, {machine()}, {taken_s:.0f} s in all. Two runs at a time, one thread each, "

@@ -59,10 +59,10 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     Not while a module is being imported: extensions make other errors of it.
     """
     global _raised
-    core = sys.modules.get("dlsched.core.run")
-    method = getattr(getattr(core, "run_method", None), "__code__", None)
+    family = getattr(sys.modules.get("dlsched.core.family"), "Family", None)
+    solving = getattr(getattr(family, "solve", None), "__code__", None)
     importing = False
-    while frame is not None and frame.f_code is not method:
+    while frame is not None and frame.f_code is not solving:
         importing = importing or frame.f_code.co_filename == "<frozen importlib._bootstrap>"
         frame = frame.f_back
     if frame is None:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from dlsched import names
 from dlsched.core.errors import InputError, InstanceError, UsageError
-from dlsched.core.family import Family, Method
+from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import json_text, read_json, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.messages import field_path
 from dlsched.core.result import Result
-from dlsched.core.run import run_method
 from dlsched.core.violation import Violation
 
 if TYPE_CHECKING:
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
 _PLAIN = {str, int, float, bool}
 
 
-class _Families(Mapping[str, Family]):
+class _Families(Mapping[str, AnyFamily]):
     """The records by name; a family is imported when its record is asked for."""
 
-    def __getitem__(self, name: str) -> Family:
+    def __getitem__(self, name: str) -> AnyFamily:
         if name not in names.FAMILIES:
             raise KeyError(name)
-        record: Family = import_module(f"dlsched.{name}").FAMILY
+        record: AnyFamily = import_module(f"dlsched.{name}").FAMILY
         return record
 
     def __contains__(self, name: object) -> bool:
@@ -44,17 +43,17 @@ class _Families(Mapping[str, Family]):
         return len(names.FAMILIES)
 
 
-FAMILIES: Mapping[str, Family] = _Families()
+FAMILIES: Mapping[str, AnyFamily] = _Families()
 
 
-def family_of(instance: InstanceFile) -> Family:
+def family_of(instance: InstanceFile) -> AnyFamily:
     """Return the record of an instance's family; UsageError for what is no instance."""
     if not isinstance(instance, InstanceFile):
         raise UsageError(f"instance: found {type(instance).__name__}, allowed: an instance, as dlsched.read returns it")
     return FAMILIES[instance.family]
 
 
-def find_family(name: str) -> Family:
+def find_family(name: str) -> AnyFamily:
     """Return the family of that name.
 
     Raises
@@ -133,7 +132,7 @@ def write(item: InstanceFile | Result[Any], path: str | os.PathLike[str]) -> Non
 def solve(
     instance: InstanceFile,
     *,
-    method: str | Method = "exact",
+    method: str | AnyMethod = "exact",
     limits: Limits | None = None,
     seed: int = 0,
     solver: str | None = None,
@@ -168,8 +167,8 @@ def solve(
     UsageError, SolverMissingError
         The call cannot be carried out as asked.
     """
-    return run_method(
-        family_of(instance), instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress
+    return family_of(instance).solve(
+        instance, method=method, limits=limits, seed=seed, solver=solver, start=start, progress=progress
     )
 
 

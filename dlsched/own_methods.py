@@ -17,18 +17,18 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Any
 
+from dlsched.core.budget import Stopped
 from dlsched.core.errors import InputError, PolicyError, UsageError
-from dlsched.core.family import Family, Method
+from dlsched.core.family import AnyFamily, AnyMethod, Method
 from dlsched.core.messages import printable
-from dlsched.core.run import find_method
-from dlsched.core.search import Search, Stopped
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 
 SIMULATED = ("elastic_stream",)
 """Families whose policies are simulated."""
 
 
-def method_named(family: Family, text: str) -> Method:
+def method_named(family: AnyFamily, text: str) -> AnyMethod:
     """Return a method of the family by its name, or one of the user's own where a colon says so.
 
     Raises
@@ -36,10 +36,10 @@ def method_named(family: Family, text: str) -> Method:
     UsageError
         There is none, or the user's own cannot be imported.
     """
-    return find_method_of_user(family, text) if ":" in text else find_method(family, text)
+    return find_method_of_user(family, text) if ":" in text else family.method(text)
 
 
-def find_method_of_user(family: Family, text: str) -> Method:
+def find_method_of_user(family: AnyFamily, text: str) -> AnyMethod:
     """Import what ``text`` names, as a heuristic.
 
     Raises
@@ -79,12 +79,8 @@ def _searching(folder: str) -> Iterator[None]:
         sys.path.remove(folder)
 
 
-def _runner(family: Family, text: str, thing: Callable[..., Any], file: str) -> Callable[..., TerminationStatus]:
-    def run(instance: Any, search: Search) -> TerminationStatus:
-        reason = family.infeasible(instance)
-        if reason is not None:
-            search.say(reason)
-            return TerminationStatus.INFEASIBLE
+def _runner(family: AnyFamily, text: str, thing: Callable[..., Any], file: str) -> Callable[..., TerminationStatus]:
+    def run(instance: Any, search: Search[Any]) -> TerminationStatus:
         with _errors_of(text, file):
             answer = _called(thing, instance, search)
             if hasattr(answer, "decide"):
@@ -102,14 +98,14 @@ def _runner(family: Family, text: str, thing: Callable[..., Any], file: str) -> 
     return run
 
 
-def _called(thing: Callable[..., Any], instance: Any, search: Search) -> Any:
+def _called(thing: Callable[..., Any], instance: Any, search: Search[Any]) -> Any:
     if inspect.isclass(thing):
         return thing()
     takes_tick = "tick" in inspect.signature(thing).parameters
     return thing(instance, tick=search.tick) if takes_tick else thing(instance)
 
 
-def _simulated(family: Family, instance: Any, policy: Any, search: Search, text: str) -> Any:
+def _simulated(family: AnyFamily, instance: Any, policy: Any, search: Search[Any], text: str) -> Any:
     if family.name not in SIMULATED:
         raise UsageError(f"{text}: found a policy, allowed in {family.name}: a function from an instance to a solution")
 
@@ -120,7 +116,7 @@ def _simulated(family: Family, instance: Any, policy: Any, search: Search, text:
     return import_module(f"dlsched.{family.name}").simulate(instance, policy, step=step)
 
 
-def _read(family: Family, instance: Any, data: Any, text: str) -> Any:
+def _read(family: AnyFamily, instance: Any, data: Any, text: str) -> Any:
     """Read an answer as that of a result file; so nothing that is no solution passes."""
     if isinstance(data, dict) and "solution" in data:
         data = data["solution"]

@@ -34,6 +34,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_default_options = {
     "exclude-members": "model_config, model_post_init, family, __init__, __new__",
 }

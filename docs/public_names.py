@@ -4,6 +4,7 @@ A name is documented under the path by which users import it, wherever inside dl
 """
 
 import inspect
+import re
 import typing
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ ALSO = {
     "dlsched.ring_allocation": {"dlsched.ring_allocation.checker": ["job_cost"]},
     "dlsched.matching_placement": {"dlsched.matching_placement.checker": ["job_time"]},
     "dlsched.srpt_mapping": {"dlsched.srpt_mapping.dispatch": ["dispatch"]},
-    "dlsched.ring_embedding": {"dlsched.ring_embedding.placing": ["embedding"]},
+    "dlsched.ring_embedding": {"dlsched.ring_embedding.rings.placing": ["embedding"]},
     "dlsched.cluster": {
         "dlsched.cluster.job_graph": ["JobGraph"],
         "dlsched.cluster.topologies": [
@@ -33,12 +34,15 @@ ALSO = {
         "dlsched.cluster.published": ["published_speeds", "PublishedSpeed"],
         "dlsched.cluster.published_rates": ["published_rates", "PublishedRates"],
         "dlsched.cluster.published_stages": ["published_stages", "PublishedModel", "PublishedStage"],
-        "dlsched.cluster.published_steps": ["published_steps", "PublishedSteps", "Step"],
+        "dlsched.cluster.published_steps": [
+            *("published_steps", "PublishedSteps", "Step", "IMAGENET_IMAGES", "NETWORK_BYTES_PER_S"),
+        ],
     },
     "dlsched.algorithms": {"dlsched.algorithms.srpt": ["srpt_completions", "srpt_schedule"]},
     "dlsched.plots": {"dlsched.plots": None},
     "dlsched.traces": {"dlsched.traces": None},
 }
+SEE = "see the module"  # so a docstring refers to that of its module, which no page shows otherwise
 PAGES = tuple(dict.fromkeys((*MODULES, *ALSO)))
 
 
@@ -69,11 +73,13 @@ class Name:
         """First sentence of its docstring, "" for a value without one."""
         if self.kind == "Values":
             return VALUES[self.path]
-        said = inspect.getdoc(self.value) or ""
-        return " ".join(said.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
+        said = " ".join((inspect.getdoc(self.value) or "").split("\n\n")[0].split())
+        return re.sub(rf" \({SEE}\)|[;,] {SEE}[^.)]*", "", said).split(". ")[0].rstrip(".")
 
 
 VALUES = {
+    "dlsched.cluster.published_steps.IMAGENET_IMAGES": "Images of an epoch of ImageNet",
+    "dlsched.cluster.published_steps.NETWORK_BYTES_PER_S": "Bytes per second of a network, by its Gbit/s",
     "dlsched.FAMILIES": "The families by name; the values are `Family` records, and loaded when they are asked for",
     "dlsched.__version__": "The version, as installed",
     "dlsched.elastic_stream.policies.ORDERS": "The orders by name",
@@ -140,7 +146,7 @@ def entry(name: Name) -> list[str]:
     if name.kind == "Values":
         return [f".. py:data:: {name.path}", "", f"   {name.summary.replace('`', '``')}.", ""]
     if name.kind == "Functions":
-        return [f".. autofunction:: {name.path}", ""]
+        return [f".. autofunction:: {name.path}{arguments(name.value)}", ""]
     lines = [f".. auto{'exception' if name.kind == 'Exceptions' else 'class'}:: {name.path}"]
     if name.kind == "Classes":
         lines += ["   :members:"]
@@ -150,6 +156,29 @@ def entry(name: Name) -> list[str]:
     if fields:
         lines += [f"   :exclude-members: {', '.join(fields)}, count, index"]
     return [*lines, ""]
+
+
+def arguments(function: Any) -> str:
+    """Return the arguments of a method that is bound to a record, which Sphinx cannot read; else nothing, as Sphinx can."""
+    if not inspect.ismethod(function):
+        return ""
+    found = inspect.signature(function)
+    plain = [parameter.replace(annotation=parameter.empty) for parameter in found.parameters.values()]
+    return str(found.replace(parameters=plain, return_annotation=found.empty))
+
+
+def tell_of_the_module(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Put what the module says after the first paragraph of a docstring that refers to it; a guarantee before the sections."""
+    parts, module = "\n".join(lines).split("\n\n"), inspect.getmodule(value)
+    section = next((index for index, part in enumerate(parts) if re.match(r"\w+\n---", part)), len(parts))
+    promises = [part for part in parts[section:] if part.startswith("Guarantee:")]  # else part of the section
+    parts = [*parts[:section], *promises, *(part for part in parts[section:] if part not in promises)]
+    text = "\n\n".join(parts)
+    if what != "module" and module is not None and SEE in text:
+        first, *others = text.replace(SEE, "see below").split("\n\n")
+        said = re.sub(r"\|(?=\w)|(?<=\w)\|", r"\\|", inspect.getdoc(module) or "")  # the bars of |V| are no markup
+        text = "\n\n".join((first, said, *others))
+    lines[:] = text.split("\n")
 
 
 def write_pages(folder: Path) -> None:
@@ -168,4 +197,5 @@ def write_pages(folder: Path) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Write before the pages are looked for."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "_api"))
+    app.connect("autodoc-process-docstring", tell_of_the_module, priority=400)  # before napoleon reads the sections
     return {"parallel_read_safe": True, "parallel_write_safe": True}

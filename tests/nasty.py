@@ -10,7 +10,6 @@ import numpy as np
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.result_file import claim_from
-from dlsched.core.run import run_method
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import rounding
 from dlsched.core.verification import verify_claim
@@ -49,7 +48,7 @@ def hold(
         if method.name in skip:
             continue
         try:
-            result = run_method(family, instance, method.name, limits=limits or Limits(time_s=20.0))
+            result = family.solve(instance, method=method.name, limits=limits or Limits(time_s=20.0))
         except UsageError:
             seen[f"{method.name} refused"] += 1
             continue

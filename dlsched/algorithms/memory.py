@@ -1,6 +1,6 @@
 """How much memory an algorithm of this package may take: a quarter of the machine's, and at most 1 GiB.
 
-Where it would need more, it raises ``MemoryError`` before it asks for it; ``run_method`` ends with ``memory_limit``.
+Where it would need more, it raises ``MemoryError`` before it asks for it; ``Family.solve`` ends with ``memory_limit``.
 """
 
 import os

@@ -1,7 +1,5 @@
 """async_sgd: throughput of asynchronous SGD with parameter servers, and nodes per job (Lin et al. 2018, abstract read only)."""
 
-from typing import Any
-
 from dlsched.async_sgd import certificate, generator
 from dlsched.async_sgd.bounds import Bounds, asymptotic, balanced_job, lagrange, relaxation
 from dlsched.async_sgd.chain import chain_throughput
@@ -18,9 +16,6 @@ from dlsched.async_sgd.solution import Allocation, read_solution
 from dlsched.async_sgd.streams import draw_stops, random_stream, to_stream
 from dlsched.async_sgd.throughput import MeanValues, batches_per_s, iterate, mean_values, throughputs
 from dlsched.core.family import Family
-from dlsched.core.limits import Limits, ProgressCallback
-from dlsched.core.result import Result
-from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 
 __all__ = [
@@ -85,16 +80,4 @@ FAMILY = Family(
     figures=figures,
 )
 
-
-def solve(
-    instance: Instance,
-    *,
-    method: str = "exact",
-    limits: Limits | None = None,
-    seed: int = 0,
-    solver: str | None = None,
-    start: Allocation | None = None,
-    progress: ProgressCallback | None = None,
-) -> Result[Any]:
-    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
-    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)
+solve = FAMILY.solve

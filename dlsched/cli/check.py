@@ -8,7 +8,7 @@ import typer
 from dlsched.cli.options import AsJson, InstancePath
 from dlsched.cli.output import print_json
 from dlsched.core.errors import InputError
-from dlsched.core.family import Family
+from dlsched.core.family import AnyFamily
 from dlsched.core.files import read_json
 from dlsched.core.messages import printable
 from dlsched.core.result_file import Claim, claim_from
@@ -34,7 +34,7 @@ def run(
     return 0 if found else 7
 
 
-def read_claim(path: str, family: Family, instance: Any) -> Claim:
+def read_claim(path: str, family: AnyFamily, instance: Any) -> Claim:
     """Read a result file and refuse one of another instance."""
     claim = claim_from(read_json(path), path)
     if claim.result is not None:

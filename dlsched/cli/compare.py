@@ -14,7 +14,7 @@ from dlsched.cli.comparison import Row, compare_one
 from dlsched.cli.options import AsJson, Threads
 from dlsched.cli.output import csv_text, number, percent, print_json, print_table, seconds
 from dlsched.core.errors import InputError, UsageError
-from dlsched.core.family import Family, Method
+from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import read_json
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
@@ -89,7 +89,7 @@ def run(
     return 7 if wrong else 3 if errors or (strays and not unsaid) else 2 if strays else 0
 
 
-def _methods(family: Family, names: Sequence[str] | None) -> list[Method]:
+def _methods(family: AnyFamily, names: Sequence[str] | None) -> list[AnyMethod]:
     if names is None:
         return [method for method in family.methods.values() if method.kind != "bound"]
     return [method_named(family, name) for name in names]

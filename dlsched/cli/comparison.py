@@ -8,11 +8,10 @@ from typing import Any
 from dlsched.cli.output import progress_line
 from dlsched.cli.solve import disproof
 from dlsched.core.errors import DlschedError
-from dlsched.core.family import Family, Method
+from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.gap import gap, meets, ratio
 from dlsched.core.limits import Limits
 from dlsched.core.result_file import Claim
-from dlsched.core.run import find_method
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.core.verification import read_solution, verify_claim
@@ -45,7 +44,7 @@ class Row:
 
 
 def compare_one(
-    instance: Any, methods: Sequence[Method], claims: Mapping[str, Claim], limits: Limits
+    instance: Any, methods: Sequence[AnyMethod], claims: Mapping[str, Claim], limits: Limits
 ) -> tuple[list[Row], bool]:
     """Rows of one instance, with gaps and ratios against the best that is proven; and whether Ctrl-C ended it.
 
@@ -60,7 +59,7 @@ def compare_one(
         if interrupted:
             break
     if not interrupted and _needs_bound(family, instance, rows):
-        rows.append(_method_row(family, instance, find_method(family, family.best_bound), limits))
+        rows.append(_method_row(family, instance, family.method(family.best_bound), limits))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
     rows += [_claim_row(family, instance, path, claim) for path, claim in claims.items()]
     bound = _best_bound(family, instance, rows)
@@ -68,7 +67,7 @@ def compare_one(
     return [_against(family, instance, row, bound, optimum) for row in rows], interrupted
 
 
-def _method_row(family: Family, instance: Any, method: Method, limits: Limits) -> Row:
+def _method_row(family: AnyFamily, instance: Any, method: AnyMethod, limits: Limits) -> Row:
     try:
         with progress_line(f"{instance.name}, {method.name}") as progress:
             result = solve(instance, method=method, limits=limits, progress=progress)
@@ -96,7 +95,7 @@ def _method_row(family: Family, instance: Any, method: Method, limits: Limits) -
     )
 
 
-def _needs_bound(family: Family, instance: Any, rows: Sequence[Row]) -> bool:
+def _needs_bound(family: AnyFamily, instance: Any, rows: Sequence[Row]) -> bool:
     """Whether the bound of the family says anything that is not known better."""
     return (
         _optimum(instance, rows) is None
@@ -105,7 +104,7 @@ def _needs_bound(family: Family, instance: Any, rows: Sequence[Row]) -> bool:
     )
 
 
-def _claim_row(family: Family, instance: Any, path: str, claim: Claim) -> Row:
+def _claim_row(family: AnyFamily, instance: Any, path: str, claim: Claim) -> Row:
     label = claim.method or Path(path).stem
     try:
         failures = verify_claim(family, instance, replace(claim, result=None), path).failures
@@ -128,7 +127,7 @@ def _claim_row(family: Family, instance: Any, path: str, claim: Claim) -> Row:
     )
 
 
-def _best_bound(family: Family, instance: Any, rows: Sequence[Row]) -> float | None:
+def _best_bound(family: AnyFamily, instance: Any, rows: Sequence[Row]) -> float | None:
     """The tightest bound of the rows, and of what is known of the instance."""
     bounds = [row.bound for row in rows if row.bound is not None]
     known = None if instance.known is None else instance.known.bound(family.sense)
@@ -144,7 +143,7 @@ def _optimum(instance: Any, rows: Sequence[Row]) -> float | None:
     return None if instance.known is None else instance.known.optimum
 
 
-def _against(family: Family, instance: Any, row: Row, bound: float | None, optimum: float | None) -> Row:
+def _against(family: AnyFamily, instance: Any, row: Row, bound: float | None, optimum: float | None) -> Row:
     """Fill in gap and ratio; an objective that beats a proven value is said to contradict it."""
     constant = family.constant(instance)
     for proven in (optimum, bound):

@@ -7,7 +7,7 @@ import typer
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table
-from dlsched.core.family import Method
+from dlsched.core.family import AnyMethod
 from dlsched.families import FAMILIES, find_family
 from dlsched.solvers.availability import SOLVERS
 
@@ -42,7 +42,7 @@ def run(
     return 0
 
 
-def describe(family: str, method: Method) -> dict[str, Any]:
+def describe(family: str, method: AnyMethod) -> dict[str, Any]:
     """Return a method as ``methods --json`` prints it; it needs one of the solvers named."""
     return {
         "family": family,

@@ -4,7 +4,7 @@ from typing import Any
 
 from dlsched.cli.options import FamilyName
 from dlsched.cli.output import print_json
-from dlsched.core.family import Family
+from dlsched.core.family import AnyFamily
 from dlsched.families import find_family
 
 NAME = "schema"
@@ -16,10 +16,10 @@ def run(family: FamilyName) -> int:
     return 0
 
 
-def instance_schema(family: Family) -> dict[str, Any]:
+def instance_schema(family: AnyFamily) -> dict[str, Any]:
     """Return the schema; the files' ``format`` field, which the classes do not hold, is added."""
     name = f"dlsched/{family.name}/1"
-    schema = family.instance.model_json_schema()
+    schema: dict[str, Any] = family.instance.model_json_schema()
     properties = {"format": {"const": name, "type": "string"}} | schema["properties"]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name}
     return head | schema | {"title": name, "properties": properties, "required": ["format", *schema["required"]]}

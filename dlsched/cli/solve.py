@@ -10,13 +10,12 @@ from dlsched.cli import completion
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
 from dlsched.cli.output import number, percent, print_json, progress_line, seconds
 from dlsched.core.errors import DisagreementError, SolverError, UsageError
-from dlsched.core.family import Family, Method
+from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import require_writable
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.result import Result
-from dlsched.core.run import find_method
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve, write
@@ -84,11 +83,11 @@ def run(
     return exit_code(result)
 
 
-def _require_another(family: Family, method: Method, solver: str | None, cross_check: str | None) -> None:
+def _require_another(family: AnyFamily, method: AnyMethod, solver: str | None, cross_check: str | None) -> None:
     """Refuse a cross-check by the solver that solves: one code base twice proves nothing."""
     if cross_check is None:
         return
-    able = find_method(family, family.cross_check).solvers
+    able = family.method(family.cross_check).solvers
     if cross_check not in able:
         raise UsageError(f"cross-check: found {cross_check!r}, allowed: {', '.join(able)}")
     require(cross_check, "milp")

@@ -1,22 +1,36 @@
-"""The record of a family: its functions by role, for the command line, the benchmarks and the contract test only."""
+"""The record of a family: its functions by role, and ``solve``, which makes every result that dlsched returns."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
+from dlsched.core.budget import Stopped
 from dlsched.core.certificate import Certificate
+from dlsched.core.errors import SolverError, UsageError, not_installed
 from dlsched.core.instance import InstanceFile
-from dlsched.core.search import Search, Stopped
+from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.result import Result, SolutionT
+from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
 
+if TYPE_CHECKING:
+    import pulp
+
 Kind = Literal["exact", "heuristic", "bound"]
 
+InstanceT = TypeVar("InstanceT", bound=InstanceFile)
+Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
+"""How a method runs: from an instance and a ``Search``, which takes the findings, to the reason it stopped."""
 
-@dataclass(frozen=True, slots=True)
-class Guarantee:
+_KEPT = (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
+"""Ends that a bound which meets the objective does not turn into ``optimal``."""
+
+
+@dataclass(frozen=True)
+class Guarantee(Generic[InstanceT]):
     """What a heuristic promises, in words and as data.
 
     Parameters
@@ -30,13 +44,13 @@ class Guarantee:
     """
 
     words: str
-    holds_for: Callable[[Any], bool]
-    worst: Callable[[Any, float], float]
+    holds_for: Callable[[InstanceT], bool]
+    worst: Callable[[InstanceT, float], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One way to solve or bound the instances of a family.
+@dataclass(frozen=True)
+class Method(Generic[InstanceT, SolutionT]):
+    """One way to solve or bound the instances of a family. It is run on instances only that counting does not prove infeasible.
 
     Parameters
     ----------
@@ -50,14 +64,18 @@ class Method:
         Solvers that can serve, the default first; empty when none is needed.
     seeded
         Whether it draws from ``Search.generator``.
+    warm
+        Of methods that improve on a start: offers an answer at once. Where there is no time or no node at all, that is all
+        that is done.
     """
 
     name: str
     kind: Kind
-    run: Callable[[Any, Search], TerminationStatus]
-    guarantee: Guarantee | None = None
+    run: Run[InstanceT, SolutionT]
+    guarantee: Guarantee[InstanceT] | None = None
     solvers: tuple[str, ...] = ()
     seeded: bool = False
+    warm: Callable[[InstanceT, Search[SolutionT]], None] | None = None
 
     @property
     def promise(self) -> str:
@@ -68,9 +86,25 @@ class Method:
             return "proven bound, with certificate"
         return "none" if self.guarantee is None else self.guarantee.words
 
+    def follow(self, instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
+        """Run it, from the user's start on.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+        Raises
+        ------
+        Stopped
+            A limit was reached.
+        """
+        if self.warm is not None:
+            if search.start is not None:
+                search.offer(search.start, source="start")
+            if search.budget.none_at_all:
+                self.warm(instance, search)
+                search.tick(1)
+        return self.run(instance, search)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Generic[InstanceT, SolutionT]):
     """The rooms of a family, as functions.
 
     Parameters
@@ -102,70 +136,142 @@ class Family:
     summary: str
     sense: Sense
     unit: str
-    instance: type[InstanceFile]
-    read_solution: Callable[[Any, Any], Any]
-    objective: Callable[[Any, Any], float]
-    check: Callable[[Any, Any], Sequence[Violation]]
-    infeasible: Callable[[Any], str | None]
-    methods: Mapping[str, Method]
+    instance: type[InstanceT]
+    read_solution: Callable[[Any, InstanceT], SolutionT]
+    objective: Callable[[InstanceT, SolutionT], float]
+    check: Callable[[InstanceT, SolutionT], Sequence[Violation]]
+    infeasible: Callable[[InstanceT], str | None]
+    methods: Mapping[str, Method[InstanceT, SolutionT]]
     cross_check: str
     best_bound: str
-    formulations: Mapping[str, Callable[[Any], Any]]
-    verify: Callable[[Any, Certificate], Fraction]
+    formulations: Mapping[str, "Callable[[InstanceT], pulp.LpProblem]"]
+    verify: Callable[[InstanceT, Certificate], Fraction]
     presets: Mapping[str, str]
-    generate: Callable[..., Any]
-    example: Callable[[], Any]
-    constant: Callable[[Any], float] = field(default=lambda instance: 0.0)
+    generate: Callable[..., InstanceT]
+    example: Callable[[], InstanceT]
+    constant: Callable[[InstanceT], float] = field(default=lambda instance: 0.0)
     aliases: Mapping[str, str] = field(default_factory=dict)
-    figures: Callable[[Any, Any], dict[str, float]] = field(default=lambda instance, solution: {})
+    figures: Callable[[InstanceT, SolutionT], dict[str, float]] = field(default=lambda instance, solution: {})
 
+    def method(self, name: str) -> Method[InstanceT, SolutionT]:
+        """Return the method of that name.
 
-def heuristic(
-    name: str,
-    function: Callable[..., Any],
-    infeasible: Callable[[Any], str | None],
-    quick: Callable[[Any], Any] | None = None,
-) -> Callable[[Any, Search], TerminationStatus]:
-    """Run a plain heuristic as a method; a sentence that proves infeasibility is its message.
+        Raises
+        ------
+        UsageError
+            There is none; the message lists those there are.
+        """
+        name = self.aliases.get(name, name)
+        if name not in self.methods:
+            raise UsageError(f"method: found {name!r}, allowed: {', '.join(self.methods)}")
+        return self.methods[name]
 
-    A function with a parameter ``tick`` is handed ``Search.tick``, which stops it at a limit; then the answer of ``quick``, a
-    faster heuristic, is held instead. Limits do not concern the others.
-    """
-    ticks = "tick" in inspect.signature(function).parameters
+    def solve(
+        self,
+        instance: InstanceT,
+        *,
+        method: str | Method[InstanceT, SolutionT] = "exact",
+        limits: Limits | None = None,
+        seed: int = 0,
+        solver: str | None = None,
+        start: SolutionT | Result[SolutionT] | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Result[SolutionT]:
+        """Run a method; a limit, Ctrl-C or a failing solver ends it with what it holds, checked. See ``dlsched.solve``.
 
-    def run(instance: Any, search: Search) -> TerminationStatus:
-        reason = infeasible(instance)
-        if reason is not None:
-            search.say(reason)
-            return TerminationStatus.INFEASIBLE
+        Raises
+        ------
+        UsageError
+            No such method, a solver it cannot use, a start that breaks a rule, or a size it refuses.
+        SolverMissingError
+            Its solver is not installed.
+        """
+        chosen = method if isinstance(method, Method) else self.method(method)
+        if solver is not None and solver not in chosen.solvers:
+            allowed = ", ".join(chosen.solvers) or "none, it needs no solver"
+            raise UsageError(f"solver of method {chosen.name}: found {solver!r}, allowed: {allowed}")
+        search = self._search(instance, limits, seed, solver, start, progress)
+        status = self._ending(chosen, instance, search)
+        return Result(
+            family=self.name,
+            instance=instance,
+            method=chosen.name,
+            status=status,
+            sense=self.sense,
+            objective=search.objective,
+            constant=search.constant,
+            bound=search.bound,
+            bound_source=search.bound_source,
+            runtime_s=search.budget.elapsed_s,
+            solver=search.solver_version,
+            seed=seed if chosen.seeded else None,
+            limits=search.budget.limits,
+            certificate=search.certificate,
+            solution=search.solution,
+            figures={} if search.solution is None else self.figures(instance, search.solution),
+            message=search.message,
+        )
+
+    def _search(
+        self,
+        instance: InstanceT,
+        limits: Limits | None,
+        seed: int,
+        solver: str | None,
+        start: SolutionT | Result[SolutionT] | None,
+        progress: ProgressCallback | None,
+    ) -> Search[SolutionT]:
+        """Refuse misuse, and start the clock."""
+        limits = limits or Limits()
+        if not isinstance(limits, Limits):
+            raise UsageError(f"limits: found {limits!r}, allowed: Limits(time_s=...)")
+        if not isinstance(seed, int) or seed < 0:
+            raise UsageError(f"seed: found {seed!r}, allowed: an integer >= 0")
+        if isinstance(start, Result):
+            start = start.solution
+        if start is not None and not hasattr(start, "as_data"):
+            raise UsageError(f"start: found {type(start).__name__}, allowed: a solution or a result of the family")
+        search = Search[SolutionT](
+            objective=partial(self.objective, instance),
+            check=partial(self.check, instance),
+            sense=self.sense,
+            constant=self.constant(instance),
+            limits=limits,
+            seed=seed,
+            solver=solver,
+            start=start,
+            progress=progress,
+        )
+        violations = [] if start is None else search.violations(start)
+        if violations:
+            raise UsageError(f"start: found a solution that breaks {violations[0]}, allowed: a feasible one")
+        return search
+
+    def _ending(
+        self, method: Method[InstanceT, SolutionT], instance: InstanceT, search: Search[SolutionT]
+    ) -> TerminationStatus:
+        """Follow a method to its end, whatever that is."""
         try:
-            found = function(instance, tick=search.tick) if ticks else function(instance)
-        except (Stopped, KeyboardInterrupt):
-            instead = None if quick is None else quick(instance)
-            if instead is not None:
-                search.offer(instead, source=name)
-                search.say(f"{name} was stopped; what is held is the answer of a faster rule")
-            raise
-        if found is None:
-            return TerminationStatus.NO_SOLUTION
-        search.offer(found, source=name)
-        return TerminationStatus.FEASIBLE
+            reason = self.infeasible(instance)
+            if reason is not None:
+                search.message = reason
+                return TerminationStatus.INFEASIBLE
+            status = method.follow(instance, search)
+        except Stopped as stopped:
+            status = stopped.status
+        except KeyboardInterrupt as interrupt:
+            status = TerminationStatus.INTERRUPTED
+            search.say(str(interrupt))
+        except SolverError as error:
+            status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
+        except ImportError as error:
+            raise not_installed(error) from None
+        except MemoryError as error:
+            status = TerminationStatus.MEMORY_LIMIT
+            search.say(str(error) or "out of memory")
+        return TerminationStatus.OPTIMAL if search.proven and status not in _KEPT else status
 
-    return run
 
-
-def bound_by(
-    function: Callable[[Any, Search], Any], infeasible: Callable[[Any], str | None]
-) -> Callable[[Any, Search], TerminationStatus]:
-    """Run a function that returns a certificate as a method; a sentence that proves infeasibility is its message."""
-
-    def run(instance: Any, search: Search) -> TerminationStatus:
-        reason = infeasible(instance)
-        if reason is not None:
-            search.say(reason)
-            return TerminationStatus.INFEASIBLE
-        certificate = function(instance, search)
-        search.prove(certificate.value, source="certificate", certificate=certificate)
-        return TerminationStatus.FEASIBLE
-
-    return run
+AnyMethod: TypeAlias = Method[Any, Any]
+AnyFamily: TypeAlias = Family[Any, Any]
+"""A family that is known by its name only, as the command line knows it."""

@@ -34,7 +34,8 @@ class Identified(Protocol):
         ...
 
 
-S_co = TypeVar("S_co", bound=Solution, covariant=True)
+SolutionT = TypeVar("SolutionT", bound=Solution)
+SolutionT_co = TypeVar("SolutionT_co", bound=Solution, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class InstanceId:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Result(Generic[S_co]):
+class Result(Generic[SolutionT_co]):
     """The outcome of one method on one instance.
 
     Parameters
@@ -99,7 +100,7 @@ class Result(Generic[S_co]):
     seed: int | None = None
     limits: Limits = field(default_factory=Limits)
     certificate: Certificate | None = None
-    solution: S_co | None = None
+    solution: SolutionT_co | None = None
     figures: dict[str, float] = field(default_factory=dict)
     message: str = ""
 

@@ -1,15 +1,16 @@
-"""One run of one method: the clock, the limits, the best checked answer so far and what is proven of it."""
+"""What one run has found: the best checked answer so far, and what is proven of it."""
 
-import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic
 
+from dlsched.core.budget import Budget
 from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits, Progress, ProgressCallback
-from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.result import SolutionT
+from dlsched.core.status import Sense
 from dlsched.core.violation import Violation
 
 if TYPE_CHECKING:
@@ -19,15 +20,7 @@ CONTRADICTION = "contradiction"
 """First word of the message of an error in which two proofs, or a proof and a checked solution, exclude each other."""
 
 
-class Stopped(Exception):  # noqa: N818  a signal, not an error
-    """A limit was reached; raised by ``Search.tick`` (or where memory ends) and caught by ``run.run_method``."""
-
-    def __init__(self, status: TerminationStatus) -> None:
-        super().__init__(str(status))
-        self.status = status
-
-
-class Search:
+class Search(Generic[SolutionT]):
     """What a method is handed besides its instance, and what it hands its findings to.
 
     Parameters
@@ -45,29 +38,37 @@ class Search:
     def __init__(
         self,
         *,
-        objective: Callable[[Any], float],
-        check: Callable[[Any], Sequence[Violation]],
+        objective: Callable[[SolutionT], float],
+        check: Callable[[SolutionT], Sequence[Violation]],
         sense: Sense,
         limits: Limits,
         constant: float = 0.0,
         seed: int = 0,
         solver: str | None = None,
-        start: Any = None,
+        start: SolutionT | None = None,
         progress: ProgressCallback | None = None,
     ) -> None:
+        self.budget = Budget(limits, counted=lambda: self.report("search"))
         self._objective, self._check = objective, check
         self.sense, self.constant = sense, constant
         self._progress = progress
-        self._began = time.perf_counter()
-        self.limits, self.seed, self.solver, self.start = limits, seed, solver, start
-        self.solution: Any = None
+        self.seed, self.solver, self.start = seed, solver, start
+        self.solution: SolutionT | None = None
         self.objective: float | None = None
         self.bound: float | None = None
         self.bound_source: str | None = None
         self.certificate: Certificate | None = None
         self.solver_version: str | None = None
-        self.nodes = 0
         self.message = ""
+
+    def tick(self, nodes: int = 0) -> None:
+        """Count nodes and stop at a limit, as ``Budget.tick``."""
+        self.budget.tick(nodes)
+
+    @property
+    def left(self) -> Limits:
+        """The limits less what is used up."""
+        return self.budget.left
 
     @cached_property
     def generator(self) -> "np.random.Generator":
@@ -77,36 +78,34 @@ class Search:
         return np.random.default_rng(self.seed)
 
     @property
-    def elapsed_s(self) -> float:
-        """Seconds since the run began."""
-        return time.perf_counter() - self._began
-
-    @property
-    def left(self) -> Limits:
-        """The limits less what is used up."""
-        time_s = None if self.limits.time_s is None else max(0.0, self.limits.time_s - self.elapsed_s)
-        nodes = None if self.limits.nodes is None else max(0, self.limits.nodes - self.nodes)
-        return Limits(time_s=time_s, nodes=nodes, threads=self.limits.threads)
-
-    @property
     def proven(self) -> bool:
         """Whether the bound meets the objective held."""
         return (
             self.objective is not None and self.bound is not None and meets(self.objective, self.bound, self.constant)
         )
 
-    def violations(self, solution: Any) -> Sequence[Violation]:
+    def violations(self, solution: SolutionT) -> Sequence[Violation]:
         """Return the rules that a solution breaks, by the checker."""
         return self._check(solution)
 
-    def offer(self, solution: Any, *, source: str) -> bool:
+    @property
+    def incumbent(self) -> SolutionT:
+        """The solution held, where there is sure to be one."""
+        assert self.solution is not None
+        return self.solution
+
+    def offer(self, solution: SolutionT | None, *, source: str) -> bool:
         """Keep a solution when the checker passes it and it is better than the one held; say whether it was kept.
+
+        None, of a heuristic that found nothing, is not kept.
 
         Raises
         ------
         SolverError
             The checker rejects it: ``source`` broke its promise.
         """
+        if solution is None:
+            return False
         violations = self.violations(solution)
         if violations:
             raise SolverError(f"{source} returned an answer that the checker rejects: {violations[0]}")
@@ -118,30 +117,10 @@ class Search:
         self.report(source)
         return True
 
-    def consider(self, solution: Any, *, source: str) -> None:
+    def consider(self, solution: SolutionT, *, source: str) -> None:
         """Keep a solver's incumbent if the checker agrees; on the way a solver may report what its tolerances let pass."""
         if not self.violations(solution):
             self.offer(solution, source=source)
-
-    def begin(self, infeasible: str | None, warm: Callable[[], None]) -> bool:
-        """Begin an exact method; return False when a sentence proves infeasibility by counting, which becomes the message.
-
-        The user's start is held. With no time or no nodes at all ``warm`` offers a heuristic's answer, and that is the end.
-
-        Raises
-        ------
-        Stopped
-            There is no time at all, or no node.
-        """
-        if infeasible is not None:
-            self.message = infeasible
-            return False
-        if self.start is not None:
-            self.offer(self.start, source="start")
-        if self.limits.time_s == 0 or self.limits.nodes == 0:
-            warm()
-            self.tick(1)
-        return True
 
     def prove(self, bound: float, *, source: str, certificate: Certificate | None = None) -> None:
         """Record a bound when it is tighter than the one held, and a certificate when there is one.
@@ -165,22 +144,6 @@ class Search:
             return
         raise SolverError(f"{CONTRADICTION}: {who} disagree: bound {bound!r}, but a solution of {objective!r} is held")
 
-    def tick(self, nodes: int = 0) -> None:
-        """Count nodes and stop at a limit.
-
-        Raises
-        ------
-        Stopped
-            The time or the nodes are used up.
-        """
-        if self.limits.nodes is not None and self.nodes + nodes > self.limits.nodes:
-            raise Stopped(TerminationStatus.NODE_LIMIT)
-        self.nodes += nodes
-        if self.limits.time_s is not None and self.elapsed_s >= self.limits.time_s:
-            raise Stopped(TerminationStatus.TIME_LIMIT)
-        if self._progress is not None and nodes:
-            self.report("search")
-
     def say(self, sentence: str) -> None:
         """Add a sentence, which may be empty, to the message."""
         self.message = "; ".join(filter(None, (self.message, sentence)))
@@ -188,4 +151,4 @@ class Search:
     def report(self, doing: str) -> None:
         """Tell the progress callback where the search stands."""
         if self._progress is not None:
-            self._progress(Progress(self.elapsed_s, self.objective, self.bound, self.nodes, doing))
+            self._progress(Progress(self.budget.elapsed_s, self.objective, self.bound, self.budget.nodes, doing))

@@ -19,7 +19,7 @@ from typing import Any
 
 from dlsched.core.certificate import Certificate
 from dlsched.core.errors import InputError
-from dlsched.core.family import Family
+from dlsched.core.family import AnyFamily
 from dlsched.core.gap import meets
 from dlsched.core.messages import FOUND, printable
 from dlsched.core.result import Result
@@ -63,7 +63,7 @@ class Verification:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def verify_claim(family: Family, instance: Any, claim: Claim, where: str = "result") -> Verification:
+def verify_claim(family: AnyFamily, instance: Any, claim: Claim, where: str = "result") -> Verification:
     """Hold what a result file says against its instance; ``where`` is for messages.
 
     Raises
@@ -104,7 +104,7 @@ def verify_claim(family: Family, instance: Any, claim: Claim, where: str = "resu
     )
 
 
-def require_same_instance(family: Family, instance: Any, result: Result[Any], where: str) -> None:
+def require_same_instance(family: AnyFamily, instance: Any, result: Result[Any], where: str) -> None:
     """Refuse the result of another instance, family or sense; InputError names what is wrong."""
     if result.family != family.name:
         raise InputError(f"{where}: family: found {printable(result.family)!r}, allowed: {family.name!r}")
@@ -117,7 +117,7 @@ def require_same_instance(family: Family, instance: Any, result: Result[Any], wh
         )
 
 
-def read_solution(family: Family, instance: Any, claim: Claim, where: str) -> Any:
+def read_solution(family: AnyFamily, instance: Any, claim: Claim, where: str) -> Any:
     """Read the claim's solution; errors name the file."""
     try:
         return family.read_solution(claim.solution, instance)
@@ -125,7 +125,7 @@ def read_solution(family: Family, instance: Any, claim: Claim, where: str) -> An
         raise InputError(f"{where}: {error}") from None
 
 
-def _names(family: Family, instance: Any, result: Result[Any]) -> Iterator[str]:
+def _names(family: AnyFamily, instance: Any, result: Result[Any]) -> Iterator[str]:
     """Names that must be those of the instance, of a method and of a solver; and what a method draws."""
     if result.instance.name != instance.name:
         yield f"instance.name: {printable(result.instance.name)!r} is claimed, it is {printable(instance.name)!r}"
@@ -160,7 +160,7 @@ def _ends(result: Result[Any]) -> Iterator[str]:
         yield f"status: time_limit is claimed after {result.runtime_s!r} s of {limit_s!r} s"
 
 
-def _figures(family: Family, instance: Any, result: Result[Any], solution: Any) -> Iterator[str]:
+def _figures(family: AnyFamily, instance: Any, result: Result[Any], solution: Any) -> Iterator[str]:
     """Compute every figure anew."""
     true = {} if solution is None else family.figures(instance, solution)
     for name, value in result.figures.items():
@@ -170,7 +170,7 @@ def _figures(family: Family, instance: Any, result: Result[Any], solution: Any) 
             yield f"figures.{name}: {value!r} is claimed, it is {true[name]!r}"
 
 
-def _infeasible(family: Family, instance: Any, result: Result[Any], found: Verification) -> None:
+def _infeasible(family: AnyFamily, instance: Any, result: Result[Any], found: Verification) -> None:
     """Prove infeasibility by counting, or disprove the claim of it."""
     reason = family.infeasible(instance)
     if result.status is TerminationStatus.INFEASIBLE:
@@ -183,7 +183,7 @@ def _infeasible(family: Family, instance: Any, result: Result[Any], found: Verif
 
 
 def _certificate(
-    family: Family, instance: Any, result: Result[Any], objective: float | None, found: Verification
+    family: AnyFamily, instance: Any, result: Result[Any], objective: float | None, found: Verification
 ) -> float | None:
     """Verify a certificate in exact arithmetic; return what it proves."""
     certificate = result.certificate
@@ -206,7 +206,7 @@ def _certificate(
 
 
 def _bound(
-    family: Family, instance: Any, result: Result[Any], verified: float | None, found: Verification
+    family: AnyFamily, instance: Any, result: Result[Any], verified: float | None, found: Verification
 ) -> float | None:
     """Say what of a bound is verified and what is claimed; return it where it goes beyond the certificate."""
     bound = result.bound

@@ -1,11 +1,6 @@
 """elastic_stream: malleable jobs that arrive over time (the dynamic half of Capes et al. 2018 and of Lin et al., abstracts)."""
 
-from typing import Any
-
 from dlsched.core.family import Family
-from dlsched.core.limits import Limits, ProgressCallback
-from dlsched.core.result import Result
-from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 from dlsched.elastic_stream import certificate, generator, policies
 from dlsched.elastic_stream.bounds import area, bound, length
@@ -72,16 +67,4 @@ FAMILY = Family(
     figures=figures,
 )
 
-
-def solve(
-    instance: Instance,
-    *,
-    method: str = "exact",
-    limits: Limits | None = None,
-    seed: int = 0,
-    solver: str | None = None,
-    start: Stream | None = None,
-    progress: ProgressCallback | None = None,
-) -> Result[Any]:
-    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
-    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)
+solve = FAMILY.solve

@@ -4,19 +4,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from dlsched.core import family
+from dlsched.core.budget import Stopped
 from dlsched.core.certificate import LengthsCertificate, SrptCertificate
 from dlsched.core.errors import PolicyError, UsageError
-from dlsched.core.family import Method
-from dlsched.core.search import Search, Stopped
+from dlsched.core.family import Method, Run
+from dlsched.core.methods import bound_by
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import bounds, heuristics, slots, slotted
-from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.policies import ORDERS
 from dlsched.elastic_stream.solution import Stream
 from dlsched.solvers.conclude import solve_and_conclude
+from dlsched.solvers.formulation import Formulation
 from dlsched.version import VERSION
 
 Heuristic = Callable[..., Stream | None]
@@ -54,10 +55,9 @@ def _effort(name: str) -> tuple[int, bool, bool]:
 _FAST_FIRST = sorted(POLICIES, key=_effort)
 
 
-def run_exact(instance: Instance, search: Search) -> TerminationStatus:
+def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """With ticks our search over slots; without, or where that is too large, the best policy's stream and the bound."""
-    if not _begin(instance, search):
-        return TerminationStatus.INFEASIBLE
+    _begin(instance, search)
     status = _best_policy(instance, search)
     if status is TerminationStatus.OPTIMAL or instance.tick_s is None:
         return status
@@ -71,7 +71,7 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     return status
 
 
-def _by_slots(instance: Instance, search: Search) -> TerminationStatus:
+def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Search over slots; a node is a state that is followed."""
     assert search.objective is not None
     jobs = len(instance.jobs)
@@ -88,10 +88,9 @@ def _by_slots(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.OPTIMAL
 
 
-def run_milp(instance: Instance, search: Search) -> TerminationStatus:
+def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """The time-indexed program by HiGHS, CBC or SCIP."""
-    if not _begin(instance, search):
-        return TerminationStatus.INFEASIBLE
+    _begin(instance, search)
     reason = milp.refusal(instance)
     if reason is not None:
         raise UsageError(f"method milp: {reason}")
@@ -101,15 +100,15 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
     return _by_program(instance, search)
 
 
-def _by_program(instance: Instance, search: Search) -> TerminationStatus:
+def _by_program(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Solve the program within the horizon that the stream held allows."""
     assert search.objective is not None, "fixed finishes every stream"
     total_s = search.objective * len(instance.jobs)
     problem, decode = milp.build_milp(instance, total_flow_s=total_s, tick=search.tick)
-    return solve_and_conclude(search, problem, decode)
+    return solve_and_conclude(search, Formulation(problem, decode))
 
 
-def _best_policy(instance: Instance, search: Search) -> TerminationStatus:
+def _best_policy(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Offer the stream of every policy, the fast ones first; the message says how many have none."""
     skipped = 0
     for name in _FAST_FIRST:
@@ -129,35 +128,28 @@ def _best_policy(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.FEASIBLE
 
 
-def _begin(instance: Instance, search: Search) -> bool:
-    """Begin, hold a quick answer, and prove the bound."""
-    if not search.begin(infeasible(instance), lambda: _offer_quick(instance, search)):
-        return False
+def _begin(instance: Instance, search: Search[Stream]) -> None:
+    """Hold a quick answer, and prove the bound."""
     _offer_quick(instance, search)
     _prove(search, bounds.bound(instance, tick=search.tick))
-    return True
 
 
-def _offer_quick(instance: Instance, search: Search) -> None:
+def _offer_quick(instance: Instance, search: Search[Stream]) -> None:
     search.offer(heuristics.in_turn(instance), source="in turn")
 
 
-def _prove(search: Search, certificate: SrptCertificate | LengthsCertificate) -> None:
+def _prove(search: Search[Stream], certificate: SrptCertificate | LengthsCertificate) -> None:
     search.prove(certificate.value, source="certificate", certificate=certificate)
 
 
-def heuristic(name: str, function: Heuristic) -> Callable[[Instance, Search], TerminationStatus]:
+def heuristic(name: str, function: Heuristic) -> Run[Instance, Stream]:
     """Wrap a policy: it reports how far it has come, and may find that it has no stream.
 
     Where time is limited, the quick answer is held from the beginning, since of many jobs it takes a while too.
     """
 
-    def run(instance: Instance, search: Search) -> TerminationStatus:
-        reason = infeasible(instance)
-        if reason is not None:
-            search.say(reason)
-            return TerminationStatus.INFEASIBLE
-        if search.limits.time_s is not None:
+    def run(instance: Instance, search: Search[Stream]) -> TerminationStatus:
+        if search.budget.limits.time_s is not None:
             _offer_quick(instance, search)
         try:
             found = function(instance, step=search.report, tick=search.tick)
@@ -177,18 +169,18 @@ def heuristic(name: str, function: Heuristic) -> Callable[[Instance, Search], Te
     return run
 
 
-def _bound(function: Callable[..., Any], instance: Instance, search: Search) -> Any:
+def _bound(function: Callable[..., Any], instance: Instance, search: Search[Stream]) -> Any:
     return function(instance, tick=search.tick)
 
 
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", run_exact),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
+        Method("exact", "exact", run_exact, warm=_offer_quick),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=_offer_quick),
         *(Method(name, "heuristic", heuristic(name, function)) for name, function in POLICIES.items()),
         *(
-            Method(name, "bound", family.bound_by(partial(_bound, function), infeasible))
+            Method(name, "bound", bound_by(partial(_bound, function)))
             for name, function in (("bound", bounds.bound), ("area", bounds.area), ("length", bounds.length))
         ),
     )

@@ -1,11 +1,6 @@
 """matching_placement: which of heterogeneous workers each job gets (Liu et al., TPDS 2024, abstract read only)."""
 
-from typing import Any
-
 from dlsched.core.family import Family
-from dlsched.core.limits import Limits, ProgressCallback
-from dlsched.core.result import Result
-from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 from dlsched.matching_placement import certificate, generator
 from dlsched.matching_placement.bounds import configuration_lp, relaxation
@@ -68,16 +63,4 @@ FAMILY = Family(
     figures=figures,
 )
 
-
-def solve(
-    instance: Instance,
-    *,
-    method: str = "exact",
-    limits: Limits | None = None,
-    seed: int = 0,
-    solver: str | None = None,
-    start: Placement | None = None,
-    progress: ProgressCallback | None = None,
-) -> Result[Any]:
-    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
-    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)
+solve = FAMILY.solve

@@ -47,7 +47,7 @@ def _shares(jobs: int, workers: int) -> list[list[int]]:
     return [[first, *rest] for first in range(workers + 1) for rest in _shares(jobs - 1, workers - first)]
 
 
-MARGINAL = Guarantee(
+MARGINAL = Guarantee[Instance](
     "without communication, minimum and maximum sizes: at least half of what any completion of the same seeds saves",
     applies,
     half_of_best_completion,

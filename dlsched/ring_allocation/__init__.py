@@ -1,11 +1,6 @@
 """ring_allocation: how many GPUs each ring all-reduce job gets (Capes et al. 2018, arXiv 1908.08082, abstract read only)."""
 
-from typing import Any
-
 from dlsched.core.family import Family
-from dlsched.core.limits import Limits, ProgressCallback
-from dlsched.core.result import Result
-from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 from dlsched.ring_allocation import certificate, generator
 from dlsched.ring_allocation.bounds import lagrange, relaxation
@@ -56,16 +51,4 @@ FAMILY = Family(
     example=example,
 )
 
-
-def solve(
-    instance: Instance,
-    *,
-    method: str = "exact",
-    limits: Limits | None = None,
-    seed: int = 0,
-    solver: str | None = None,
-    start: Allocation | None = None,
-    progress: ProgressCallback | None = None,
-) -> Result[Any]:
-    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
-    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)
+solve = FAMILY.solve

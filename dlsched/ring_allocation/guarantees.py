@@ -55,15 +55,15 @@ def doubling_loss(instance: Instance) -> float:
         given[-negative] *= 2
 
 
-DOUBLING = Guarantee(
+DOUBLING = Guarantee[Instance](
     "powers of two with falling savings per added GPU: optimum plus the saving of the first doubling that did not fit",
     falling_doublings,
     lambda instance, optimum: optimum + doubling_loss(instance),
 )
-MARGINAL = Guarantee(
+MARGINAL = Guarantee[Instance](
     "convex costs on consecutive counts: optimal (Fox 1966)", convex, lambda instance, optimum: optimum
 )
-HULL = Guarantee(
+HULL = Guarantee[Instance](
     "at most the linear programming bound (over counts that can fit) plus the largest single hull step",
     lambda instance: True,
     lambda instance, optimum: optimum + largest_hull_step(instance),

@@ -1,30 +1,25 @@
 """ring_embedding: rings of all-reduce jobs in a network, slot by slot (GADGET, Yu et al., INFOCOM 2022)."""
 
-from typing import Any
-
 from dlsched.core.family import Family
-from dlsched.core.limits import Limits, ProgressCallback
-from dlsched.core.result import Result
-from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate, generator
-from dlsched.ring_embedding.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
-from dlsched.ring_embedding.columns import columns
-from dlsched.ring_embedding.exact_slot import best_slot
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.span import build_span
-from dlsched.ring_embedding.g_vne import g_vne
-from dlsched.ring_embedding.gadget import gadget
 from dlsched.ring_embedding.generator import example, generate
+from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
+from dlsched.ring_embedding.heuristics.gadget import gadget
+from dlsched.ring_embedding.heuristics.plan import plan
+from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
+from dlsched.ring_embedding.horizon.columns import columns
+from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon
 from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Log, Node, Path, Sigmoid, Sqrt
 from dlsched.ring_embedding.methods import METHODS
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
-from dlsched.ring_embedding.plan import plan
-from dlsched.ring_embedding.relaxation import aggregated, horizon
-from dlsched.ring_embedding.slot_greedy import slot_greedy
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.slot.exact_slot import best_slot
+from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.solution import Embedding, Ring, read_solution
 
 __all__ = [
@@ -86,16 +81,4 @@ FAMILY = Family(
     figures=figures,
 )
 
-
-def solve(
-    instance: Instance,
-    *,
-    method: str = "exact",
-    limits: Limits | None = None,
-    seed: int = 0,
-    solver: str | None = None,
-    start: Embedding | None = None,
-    progress: ProgressCallback | None = None,
-) -> Result[Any]:
-    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
-    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)
+solve = FAMILY.solve

@@ -46,9 +46,9 @@ import numpy as np
 from dlsched.core.certificate import Certificate, DualsCertificate, exact_sum
 from dlsched.core.labels import separable_labels
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.rings.tree import Tree
 from dlsched.ring_embedding.rows import classes, epochs, fits, loose, most_worker_slots, rows
-from dlsched.ring_embedding.tree import Tree
-from dlsched.ring_embedding.worths import Worth, worth_tables
+from dlsched.ring_embedding.utilities import Worth, worth_tables
 
 Tick = Callable[[], None] | None
 _LARGEST = Fraction(sys.float_info.max)

@@ -12,7 +12,7 @@ def applies(instance: Instance) -> bool:
     return concave and instance.paths is None
 
 
-HALF = Guarantee(
+HALF = Guarantee[Instance](
     "at least 1/2 of the optimum when utilities are concave, the network is a forest and every slot was proven; "
     "nothing for a sigmoid",
     applies,

@@ -3,24 +3,26 @@
 from collections.abc import Callable, Sequence
 
 from dlsched.core.certificate import Certificate
-from dlsched.core.family import Method, bound_by
+from dlsched.core.family import Method
+from dlsched.core.methods import bound_by
 from dlsched.core.search import Search
-from dlsched.ring_embedding import baselines, guarantees, relaxation
-from dlsched.ring_embedding.bounding import run_bound, run_columns
-from dlsched.ring_embedding.by_model import run_arc, run_circuit, run_milp
-from dlsched.ring_embedding.checker import infeasible
-from dlsched.ring_embedding.exact import SLOT_NODES, run_exact, run_plan
-from dlsched.ring_embedding.exact_slot import best_slot
-from dlsched.ring_embedding.gadget import gadget
+from dlsched.ring_embedding import guarantees
+from dlsched.ring_embedding.bounds import run_bound, run_columns
+from dlsched.ring_embedding.exact.by_model import run_arc, run_circuit, run_milp
+from dlsched.ring_embedding.exact.horizon import SLOT_NODES, run_exact, run_plan
+from dlsched.ring_embedding.heuristics import baselines
+from dlsched.ring_embedding.heuristics.gadget import gadget
+from dlsched.ring_embedding.heuristics.slot_greedy import Gains, slot_greedy
+from dlsched.ring_embedding.heuristics.warm import Keep, in_time, warm
+from dlsched.ring_embedding.horizon import relaxation
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
-from dlsched.ring_embedding.slot_greedy import Gains, slot_greedy
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.warm import Keep, in_time
 
 
-def _slot_greedy(instance: Instance, search: Search, keep: Keep) -> Embedding:
+def _slot_greedy(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
     """The exact slot greedy; it says in how many slots the best increase was not proven."""
     open_slots = 0
 
@@ -37,32 +39,32 @@ def _slot_greedy(instance: Instance, search: Search, keep: Keep) -> Embedding:
     return found
 
 
-def _gadget(instance: Instance, search: Search, keep: Keep) -> Embedding:
+def _gadget(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
     """GADGET with our repair; the paper's form, which may break capacities, is ``gadget(..., repair=False)``."""
     return gadget(instance, search.generator, tick=search.tick, stopped=keep, limits=lambda: search.left)
 
 
-def _baseline(name: str, function: Callable[..., Embedding]) -> Method:
-    def follow(instance: Instance, search: Search, keep: Keep) -> Embedding:
+def _baseline(name: str, function: Callable[..., Embedding]) -> Method[Instance, Embedding]:
+    def follow(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
         return function(instance, tick=search.tick, stopped=keep, limits=lambda: search.left)
 
     return Method(name, "heuristic", in_time(name, follow))
 
 
-def _bound(name: str, function: Callable[..., Certificate]) -> Method:
-    def prove(instance: Instance, search: Search) -> Certificate:
+def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, Embedding]:
+    def prove(instance: Instance, search: Search[Embedding]) -> Certificate:
         return function(instance, tick=search.tick, limits=lambda: search.left)
 
-    return Method(name, "bound", bound_by(prove, infeasible))
+    return Method(name, "bound", bound_by(prove))
 
 
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", run_exact, seeded=True),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
-        Method("arc", "exact", run_arc, solvers=("highs", "cbc", "scip")),
-        Method("circuit", "exact", run_circuit, solvers=("cpsat",)),
+        Method("exact", "exact", run_exact, seeded=True, warm=warm),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=warm),
+        Method("arc", "exact", run_arc, solvers=("highs", "cbc", "scip"), warm=warm),
+        Method("circuit", "exact", run_circuit, solvers=("cpsat",), warm=warm),
         Method("plan", "heuristic", run_plan),
         Method("slot-greedy", "heuristic", in_time("slot-greedy", _slot_greedy), guarantees.HALF, seeded=True),
         Method("gadget", "heuristic", in_time("gadget", _gadget), seeded=True),

@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError
+from dlsched.core.family import Run
 from dlsched.core.limits import Limits
+from dlsched.core.result import SolutionT
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
-from dlsched.solvers.outcome import Incumbent, Outcome
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.outcome import Outcome
 
 if TYPE_CHECKING:
     import pulp
@@ -18,12 +21,9 @@ if TYPE_CHECKING:
 
 
 def solve_and_conclude(
-    search: Search,
-    problem: "pulp.LpProblem | LinearModel",
-    decode: Callable[[Incumbent], Any],
-    unit: float = 1.0,
+    search: Search[SolutionT],
+    formulation: "Formulation[pulp.LpProblem, SolutionT] | Formulation[LinearModel, SolutionT]",
     *,
-    start: Incumbent | None = None,
     limits: Limits | None = None,
 ) -> TerminationStatus:
     """Solve a linear model by the solver the search names (HiGHS by default); the rest as ``conclude``.
@@ -32,18 +32,21 @@ def solve_and_conclude(
     """
     from dlsched.solvers.milp import solve_milp
 
+    decode = formulation.decode
     outcome = solve_milp(
-        problem,
+        formulation.model,
         solver=search.solver or "highs",
         limits=limits or search.left,
-        start=start,
+        start=formulation.start,
         found=lambda values: search.consider(decode(values), source="incumbent"),
     )
-    return conclude(search, outcome, None if outcome.values is None else decode(outcome.values), unit)
+    return conclude(search, outcome, formulation)
 
 
-def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) -> TerminationStatus:
-    """Take a solver's answer: the decoded solution (None without one), its bound times ``unit``, its reason to stop.
+def conclude(
+    search: Search[SolutionT], outcome: Outcome, formulation: Formulation[Any, SolutionT]
+) -> TerminationStatus:
+    """Take a solver's answer: the solution that it decodes to, its bound in the unit of the instance, its reason to stop.
 
     Raises
     ------
@@ -51,26 +54,27 @@ def conclude(search: Search, outcome: Outcome, found: Any, unit: float = 1.0) ->
         It calls infeasible what the checker does not, or its solution is rejected.
     """
     search.solver_version = outcome.solver
-    search.nodes += outcome.nodes or 0
+    search.budget.nodes += outcome.nodes or 0
     search.say(outcome.message)
     if outcome.status is TerminationStatus.INFEASIBLE:
         raise SolverError(
             f"{CONTRADICTION}: {outcome.solver} and the checker disagree: infeasible, but a solution is held"
         )
-    if found is not None:
-        search.offer(found, source=outcome.solver)
+    if outcome.values is not None:
+        search.offer(formulation.decode(outcome.values), source=outcome.solver)
     if outcome.bound is not None:
-        search.prove(_trusted(search, outcome, unit), source=outcome.solver)
+        search.prove(_trusted(search, outcome, formulation), source=outcome.solver)
     return settled(search, outcome.status, outcome.solver)
 
 
-def _trusted(search: Search, outcome: Outcome, unit: float) -> float:
+def _trusted(search: Search[Any], outcome: Outcome, formulation: Formulation[Any, Any]) -> float:
     """What a solver's bound proves: where its tolerances could matter they are given away, where not they are overlooked.
 
     The objectives of families that minimise are sums of terms >= 0 and the constant, which bounds them too.
     """
     assert outcome.bound is not None
-    bound, slack = outcome.bound * unit, outcome.slack * abs(unit)
+    bound = outcome.bound * formulation.unit + formulation.constant
+    slack = outcome.slack * abs(formulation.unit)
     if search.sense is Sense.MINIMIZE:
         bound = max(bound, search.constant)
     held = search.objective
@@ -81,7 +85,7 @@ def _trusted(search: Search, outcome: Outcome, unit: float) -> float:
     return max(bound - slack, search.constant)
 
 
-def settled(search: Search, status: TerminationStatus, solver: str) -> TerminationStatus:
+def settled(search: Search[Any], status: TerminationStatus, solver: str) -> TerminationStatus:
     """Return why a solver stopped; ``feasible``, and said so, where it calls optimal what its bound does not prove."""
     if status is TerminationStatus.OPTIMAL and not search.proven:
         search.say(f"{solver} calls it optimal; its bound proves less")
@@ -89,19 +93,10 @@ def settled(search: Search, status: TerminationStatus, solver: str) -> Terminati
     return status
 
 
-def bound_by_duals(
-    relaxation: Callable[..., Certificate], infeasible: Callable[[Any], str | None]
-) -> Callable[[Any, Search], TerminationStatus]:
-    """Run a linear programming bound by HiGHS as a method: a function of an instance, ``time_s`` and ``tick``.
+def bound_by_duals(relaxation: Callable[..., Certificate]) -> Run[Any, Any]:
+    """Run a linear programming bound by HiGHS as a method: a function of an instance, ``time_s`` and ``tick``."""
 
-    A sentence that proves infeasibility is its message.
-    """
-
-    def run(instance: Any, search: Search) -> TerminationStatus:
-        reason = infeasible(instance)
-        if reason is not None:
-            search.say(reason)
-            return TerminationStatus.INFEASIBLE
+    def run(instance: Any, search: Search[Any]) -> TerminationStatus:
         from dlsched.solvers import availability, child
 
         search.tick()

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.budget import Stopped
 from dlsched.core.errors import SolverError
-from dlsched.core.search import Stopped
 from dlsched.core.status import TerminationStatus
 
 Floats = npt.NDArray[np.float64]

@@ -1,11 +1,6 @@
 """srpt_mapping: when and where gangs of pipeline and data-parallel jobs run (A-SRPT, Luo et al., INFOCOM 2025)."""
 
-from typing import Any
-
 from dlsched.core.family import Family
-from dlsched.core.limits import Limits, ProgressCallback
-from dlsched.core.result import Result
-from dlsched.core.run import run_method
 from dlsched.core.status import Sense
 from dlsched.srpt_mapping import certificate, generator
 from dlsched.srpt_mapping.annealing import anneal
@@ -87,16 +82,4 @@ FAMILY = Family(
     figures=figures,
 )
 
-
-def solve(
-    instance: Instance,
-    *,
-    method: str = "exact",
-    limits: Limits | None = None,
-    seed: int = 0,
-    solver: str | None = None,
-    start: Schedule | None = None,
-    progress: ProgressCallback | None = None,
-) -> Result[Any]:
-    """Solve with one of the methods of ``METHODS``; see ``dlsched.solve``."""
-    return run_method(FAMILY, instance, method, limits=limits, seed=seed, solver=solver, start=start, progress=progress)
+solve = FAMILY.solve

@@ -24,9 +24,9 @@ as long, and the other search has to have its turn."""
 class Closing:
     """The blocks of an instance, begun from the answer that a search holds, and what is done to each."""
 
-    def __init__(self, instance: Instance, found: Sequence[Sequence[Layout]], search: Search) -> None:
+    def __init__(self, instance: Instance, found: Sequence[Sequence[Layout]], search: Search[Schedule]) -> None:
         self._instance, self._search = instance, search
-        self.blocks = blocks_of(instance, found, search.solution, search.tick)
+        self.blocks = blocks_of(instance, found, search.incumbent, search.tick)
         self._trees = [self._tree(block) for block in self.blocks]
         self._digits: list[int | None] = [None] * len(self.blocks)
         self._stuck = [False] * len(self.blocks)
@@ -85,7 +85,7 @@ class Closing:
                 if limits.time_s is not None:
                     limits = replace(limits, time_s=min(limits.time_s, _SLOWEST_S * conflicts))
             outcome = solve_intervals(whole.model, limits=limits, start=whole.hint, found=take)
-            search.nodes += outcome.conflicts
+            search.budget.nodes += outcome.conflicts
             if outcome.status in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR):
                 self._stuck[number] = True
                 raise SolverError(f"{version()} ended a model that has a solution with {outcome.status}")

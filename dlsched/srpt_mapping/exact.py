@@ -2,8 +2,9 @@
 
 from itertools import count
 
+from dlsched.core.budget import Stopped
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.search import CONTRADICTION, Search, Stopped
+from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE, rounding
 from dlsched.solvers import availability
@@ -11,7 +12,6 @@ from dlsched.solvers.conclude import settled
 from dlsched.srpt_mapping import bounds
 from dlsched.srpt_mapping.annealing import anneal
 from dlsched.srpt_mapping.branching import CLOSE
-from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.closing import Closing
 from dlsched.srpt_mapping.heavy_edge import compact
 from dlsched.srpt_mapping.heuristics import one_by_one
@@ -30,14 +30,12 @@ FEW = 20
 """Jobs up to which our own search has its first turn before annealing: it mostly ends there."""
 
 
-def run_exact(instance: Instance, search: Search) -> TerminationStatus:
+def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """The bound and every policy; what these leave open is decided block by block (``blocks``) where layouts are not too many.
 
     Our own search and CP-SAT take turns, each twice as long as the one before, and share what they find; in between
     annealing runs once. Without limits it ends after ``TURNS`` turns, and says so.
     """
-    if not begin(instance, search):
-        return TerminationStatus.INFEASIBLE
     warm(instance, search)
     certificate = bounds.bound(instance, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
@@ -64,8 +62,8 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
         closing.conclude()
 
 
-def _in_turns(instance: Instance, closing: Closing, search: Search, annealed: bool) -> TerminationStatus:
-    free = search.limits.time_s is None and search.limits.nodes is None
+def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], annealed: bool) -> TerminationStatus:
+    free = search.budget.limits.time_s is None and search.budget.limits.nodes is None
     with_solver = availability.SOLVERS["cpsat"].available
     for turn in count():
         if free and turn == TURNS:
@@ -86,16 +84,11 @@ def _in_turns(instance: Instance, closing: Closing, search: Search, annealed: bo
         if not annealed:
             annealed = True
             run_annealing(instance, search)
-            closing.adopt(search.solution)
+            closing.adopt(search.incumbent)
     raise AssertionError
 
 
-def begin(instance: Instance, search: Search) -> bool:
-    """Begin an exact method; False where the instance is infeasible."""
-    return search.begin(infeasible(instance), lambda: warm(instance, search))
-
-
-def warm(instance: Instance, search: Search) -> None:
+def warm(instance: Instance, search: Search[Schedule]) -> None:
     """Hold the answer of a policy; where a limit stops even that, of a faster rule."""
     try:
         search.offer(POLICIES[WARM](instance, tick=search.tick), source=WARM)
@@ -104,7 +97,7 @@ def warm(instance: Instance, search: Search) -> None:
         raise
 
 
-def offer_policies(instance: Instance, search: Search, *, nodes: int = 1) -> None:
+def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> None:
     """Hold the best answer of all policies; each counts as so many nodes."""
     for name, policy in POLICIES.items():
         if name != WARM:
@@ -112,23 +105,23 @@ def offer_policies(instance: Instance, search: Search, *, nodes: int = 1) -> Non
             search.offer(policy(instance, tick=search.tick), source=name)
 
 
-def run_annealing(instance: Instance, search: Search) -> None:
+def run_annealing(instance: Instance, search: Search[Schedule]) -> None:
     """Simulated annealing over orders from the answer held on."""
 
     def better(schedule: Schedule) -> None:
         search.offer(schedule, source="annealing")
 
-    anneal(instance, search.solution, search.generator, tick=search.tick, better=better)
+    anneal(instance, search.incumbent, search.generator, tick=search.tick, better=better)
 
 
-def _tight(search: Search) -> bool:
+def _tight(search: Search[Schedule]) -> bool:
     """Whether the certificate proves the answer as well as our own search would."""
     assert search.objective is not None and search.bound is not None
     slack = FEASIBLE * (search.objective - search.constant) + rounding(search.objective, search.constant)
     return search.objective - search.bound <= slack
 
 
-def _by_placement(instance: Instance, search: Search) -> TerminationStatus:
+def _by_placement(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """A single job is a matter of its best placement, which CP-SAT finds."""
     from dlsched.solvers.cpsat import version
     from dlsched.srpt_mapping.formulations.placement import best_placement

@@ -31,7 +31,7 @@ def factor(instance: Instance) -> float:
     return eta2 * (1 + eta1 * rho * total / (total - largest + 1)) + rho
 
 
-STRICT = Guarantee(
+STRICT = Guarantee[Instance](
     "at most eta2 (1 + eta1 rho G / (G - g_max + 1)) + rho times the optimum; at most 1 + 3 rho with true predictions "
     "and jobs of at most half the GPUs",
     lambda instance: infeasible(instance) is None,

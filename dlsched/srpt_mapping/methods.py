@@ -1,19 +1,24 @@
 """The methods of srpt_mapping by name, as ``solve`` and the command line run them."""
 
-from dlsched.core.family import Method, bound_by, heuristic
+from collections.abc import Callable
+
+from dlsched.core.certificate import Certificate
+from dlsched.core.family import Method
+from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
+from dlsched.solvers.formulation import Formulation
 from dlsched.srpt_mapping import bounds, exact, guarantees
-from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.closing import Closing
 from dlsched.srpt_mapping.heuristics import one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import layouts
 from dlsched.srpt_mapping.policies import POLICIES
+from dlsched.srpt_mapping.solution import Schedule
 
 
-def run_intervals(instance: Instance, search: Search) -> TerminationStatus:
+def run_intervals(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """CP-SAT on the model with intervals, block by block, from the best policy on; in finer units until it is proven.
 
     Raises
@@ -21,8 +26,6 @@ def run_intervals(instance: Instance, search: Search) -> TerminationStatus:
     UsageError
         There are too many layouts.
     """
-    if not exact.begin(instance, search):
-        return TerminationStatus.INFEASIBLE
     exact.warm(instance, search)
     closing = Closing(instance, layouts(instance, tick=search.tick), search)
     try:
@@ -38,7 +41,7 @@ def run_intervals(instance: Instance, search: Search) -> TerminationStatus:
     return settled(search, status, search.solver_version or "certificate")
 
 
-def run_milp(instance: Instance, search: Search) -> TerminationStatus:
+def run_milp(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """The mixed-integer linear program over layouts.
 
     Raises
@@ -46,52 +49,42 @@ def run_milp(instance: Instance, search: Search) -> TerminationStatus:
     UsageError
         There are too many layouts, or too many rows.
     """
-    if not exact.begin(instance, search):
-        return TerminationStatus.INFEASIBLE
     from dlsched.srpt_mapping.formulations.milp import build_milp
 
     exact.warm(instance, search)
-    return solve_and_conclude(search, *build_milp(instance, tick=search.tick))
+    return solve_and_conclude(search, Formulation(*build_milp(instance, tick=search.tick)))
 
 
-def run_annealing(instance: Instance, search: Search) -> TerminationStatus:
+def run_annealing(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """Every policy, then simulated annealing over orders from the best one on; stops at a limit."""
-    reason = infeasible(instance)
-    if reason is not None:
-        search.say(reason)
-        return TerminationStatus.INFEASIBLE
     exact.warm(instance, search)
     exact.offer_policies(instance, search, nodes=0)
     exact.run_annealing(instance, search)
     return TerminationStatus.FEASIBLE
 
 
+def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, Schedule]:
+    return Method(name, "bound", bound_by(lambda instance, search: function(instance, tick=search.tick)))
+
+
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", exact.run_exact, seeded=True),
-        Method("intervals", "exact", run_intervals, solvers=("cpsat",)),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip")),
+        Method("exact", "exact", exact.run_exact, seeded=True, warm=exact.warm),
+        Method("intervals", "exact", run_intervals, solvers=("cpsat",), warm=exact.warm),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=exact.warm),
         *(
             Method(
                 name,
                 "heuristic",
-                heuristic(name, policy, infeasible, one_by_one),
+                heuristic(name, policy, one_by_one),
                 guarantees.STRICT if name == "a-srpt-strict" else None,
             )
             for name, policy in POLICIES.items()
         ),
         Method("annealing", "heuristic", run_annealing, seeded=True),
-        Method(
-            "bound", "bound", bound_by(lambda instance, search: bounds.bound(instance, tick=search.tick), infeasible)
-        ),
-        Method(
-            "machine",
-            "bound",
-            bound_by(lambda instance, search: bounds.machine(instance, tick=search.tick), infeasible),
-        ),
-        Method(
-            "length", "bound", bound_by(lambda instance, search: bounds.length(instance, tick=search.tick), infeasible)
-        ),
+        _bound("bound", bounds.bound),
+        _bound("machine", bounds.machine),
+        _bound("length", bounds.length),
     )
 }

@@ -19,10 +19,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as seeded
 
-from dlsched.core.family import Family, Guarantee, Method
+from dlsched.core.family import AnyFamily, AnyMethod, Guarantee
 from dlsched.core.gap import meets
 from dlsched.core.result import Result
-from dlsched.core.run import run_method
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
 from dlsched.testing.brute_force import brute_force
@@ -50,7 +49,7 @@ def hold_to_contract(
     family: str,
     heuristic: Callable[[Any], Any],
     *,
-    guarantee: Guarantee | None = None,
+    guarantee: Guarantee[Any] | None = None,
     examples: int = 100,
     seed: int = 0,
 ) -> None:
@@ -99,7 +98,7 @@ def hold_to_contract(
 
 
 def check_heuristic(
-    record: Family, heuristic: Callable[[Any], Any], instance: Any, *, guarantee: Guarantee | None = None
+    record: AnyFamily, heuristic: Callable[[Any], Any], instance: Any, *, guarantee: Guarantee[Any] | None = None
 ) -> None:
     """Assert that a heuristic keeps the contract on one instance small enough for brute force."""
     name = getattr(heuristic, "__name__", "the heuristic")
@@ -112,12 +111,12 @@ def check_heuristic(
     assert solution.as_data() == again.as_data(), f"{name} gave two different answers for one instance."
     _check_solution(record, name, instance, solution)
     objective = record.objective(instance, solution)
-    bound = run_method(record, instance, record.best_bound).bound
+    bound = record.solve(instance, method=record.best_bound).bound
     _no_better(record, objective, bound, f"{name}: its objective {objective} beats the proven bound {bound}.")
     _check_optimum(record, name, instance, objective, OPTIMA[record.name](instance), guarantee)
 
 
-def check_method(record: Family, method: Method, instance: Any, *, solver: str | None = None) -> Result[Any]:
+def check_method(record: AnyFamily, method: AnyMethod, instance: Any, *, solver: str | None = None) -> Result[Any]:
     """Assert that a method of the package keeps the contract on one instance, and return its result.
 
     Parameters
@@ -131,7 +130,7 @@ def check_method(record: Family, method: Method, instance: Any, *, solver: str |
     """
     name = method.name if solver is None else f"{method.name} by {solver}"
     before = instance.as_data()
-    result, again = (run_method(record, instance, method.name, solver=solver) for _ in range(2))
+    result, again = (record.solve(instance, method=method.name, solver=solver) for _ in range(2))
     assert instance.as_data() == before, f"{name} changed the instance."
     assert _answer(result) == _answer(again), f"{name} gave two different answers for one instance."
     found = OPTIMA[record.name](instance)
@@ -160,7 +159,7 @@ def check_method(record: Family, method: Method, instance: Any, *, solver: str |
     return result
 
 
-def _allowed(method: Method, *, feasible: bool) -> tuple[TerminationStatus, ...]:
+def _allowed(method: AnyMethod, *, feasible: bool) -> tuple[TerminationStatus, ...]:
     if not feasible:
         return (TerminationStatus.INFEASIBLE,)
     if method.kind == "exact":
@@ -174,18 +173,18 @@ def _answer(result: Result[Any]) -> dict[str, Any]:
     return {key: value for key, value in result.as_data().items() if key != "runtime_s"}
 
 
-def _check_solution(record: Family, name: str, instance: Any, solution: Any) -> None:
+def _check_solution(record: AnyFamily, name: str, instance: Any, solution: Any) -> None:
     violations = record.check(instance, solution)
     assert not violations, f"{name} returned a solution that breaks {', '.join(map(str, violations))}."
 
 
 def _check_optimum(
-    record: Family,
+    record: AnyFamily,
     name: str,
     instance: Any,
     objective: float,
     found: tuple[float, Any] | None,
-    guarantee: Guarantee | None,
+    guarantee: Guarantee[Any] | None,
 ) -> None:
     assert found is not None, f"{name} solved an instance that brute force finds infeasible."
     best = found[0]
@@ -196,7 +195,7 @@ def _check_optimum(
         _no_better(record, worst, objective, promise)
 
 
-def _no_better(record: Family, objective: float, bound: float | None, message: str) -> None:
+def _no_better(record: AnyFamily, objective: float, bound: float | None, message: str) -> None:
     """Assert that an objective is not better than a bound, up to rounding."""
     if bound is not None and record.sense.better(objective, bound):
         assert abs(objective - bound) <= _SLACK * max(1.0, abs(objective), abs(bound)), message

@@ -1,4 +1,4 @@
-"""Heavy-Edge step by step, on the job of the page of srpt_mapping: two stages of two replicas, two servers with three free GPUs."""
+"""Heavy-Edge step by step: the job of the page of srpt_mapping, two stages of two replicas, on twice three free GPUs."""
 
 from itertools import combinations
 

@@ -258,7 +258,7 @@ def test_the_bound_obeys_the_limit_and_ctrl_c(cli: Any, stall: Path, monkeypatch
     limits: list[Any] = []
 
     def interrupted(instance: Any, search: Any) -> Any:
-        limits.append(search.limits)
+        limits.append(search.budget.limits)
         raise KeyboardInterrupt
 
     family = ring_allocation.FAMILY

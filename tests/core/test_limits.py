@@ -2,9 +2,10 @@
 
 import pytest
 
+from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
-from dlsched.core.search import Search, Stopped
+from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 
 
@@ -68,7 +69,7 @@ def test_search_stops_at_its_node_limit():
     with pytest.raises(Stopped) as caught:
         running.tick(1)
     assert caught.value.status is TerminationStatus.NODE_LIMIT
-    assert running.nodes == 3
+    assert running.budget.nodes == 3
 
 
 def test_search_stops_at_a_zero_time_limit():

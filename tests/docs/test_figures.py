@@ -1,6 +1,5 @@
 """The figures of the documentation: drawn alike every time, in both variants, and true to what dlsched answers."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -8,8 +7,6 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("sphinx")
 DOCS = Path(__file__).parents[2] / "docs"
-if str(DOCS) not in sys.path:
-    sys.path.insert(0, str(DOCS))
 
 from figures import NAMES, draw_figures, heavy_edge  # noqa: E402
 

@@ -8,7 +8,6 @@ from dlsched import elastic_stream, ring_allocation, ring_embedding, srpt_mappin
 from dlsched.cli.comparison import Row, compare_one
 from dlsched.cli.drawing import draw
 from dlsched.core.limits import Limits
-from dlsched.core.run import find_method
 from dlsched.families import family_of
 
 METHODS = {elastic_stream: ["equal", "doubling"], srpt_mapping: ["fifo", "least-work"], ring_embedding: ["fifo", "drf"]}
@@ -19,7 +18,7 @@ def named(instance, name):
 
 
 def rows_of(instance, methods):
-    chosen = [find_method(family_of(instance), name) for name in methods]
+    chosen = [family_of(instance).method(name) for name in methods]
     return compare_one(instance, chosen, {}, Limits())[0]
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, pairwise, permutations, product
 import numpy as np
 
 from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Log, Node, Path, Sigmoid, Sqrt
-from dlsched.ring_embedding.placing import Slot
+from dlsched.ring_embedding.rings.placing import Slot
 
 
 def concave(rng):

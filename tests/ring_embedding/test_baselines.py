@@ -3,11 +3,11 @@
 import pytest
 
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.checker import check, objective, worker_slots, worth
+from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
+from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
 from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Node, Sigmoid, Sqrt
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.slot_greedy import slot_greedy
+from dlsched.ring_embedding.rings.network import Network
 from tests.ring_embedding.small_networks import best_slot, racks, switches
 
 BASELINES = {

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.core.errors import InputError
-from dlsched.ring_embedding.baselines import fifo
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
+from dlsched.ring_embedding.heuristics.baselines import fifo
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.solution import Embedding, read_solution
 from dlsched.testing.strategies_ring import ring_embedding_instances

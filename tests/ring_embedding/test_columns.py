@@ -8,9 +8,9 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.certificate import verify
-from dlsched.ring_embedding.columns import Columns
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.relaxation import relax
+from dlsched.ring_embedding.horizon.columns import Columns
+from dlsched.ring_embedding.horizon.relaxation import relax
+from dlsched.ring_embedding.rings.network import Network
 from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.strategies_ring import ring_embedding_instances
 

@@ -10,11 +10,12 @@ import dlsched
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import exact, exact_slot, slot_program, solve
+from dlsched.ring_embedding import exact, solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check, objective
 from dlsched.ring_embedding.generator import example
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers import milp
 from dlsched.solvers.milp import solve_milp

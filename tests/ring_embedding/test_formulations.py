@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from scipy.optimize import linprog
 
+from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
-from dlsched.core.search import Search, Stopped
+from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.ring_embedding import by_model
-from dlsched.ring_embedding.baselines import density
 from dlsched.ring_embedding.checker import check, objective
+from dlsched.ring_embedding.exact import by_model
 from dlsched.ring_embedding.formulations import sums, workers
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
@@ -25,10 +25,11 @@ from dlsched.ring_embedding.formulations.gains import steps
 from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.formulations.sums import row, same, whole
 from dlsched.ring_embedding.generator import example
+from dlsched.ring_embedding.heuristics.baselines import density
+from dlsched.ring_embedding.heuristics.warm import quick
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.warm import quick
-from dlsched.ring_embedding.worths import worth_table
+from dlsched.ring_embedding.utilities import worth_table
 from dlsched.solvers import milp
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp

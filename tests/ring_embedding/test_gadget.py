@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dlsched.ring_embedding.checker import check, objective, worker_slots, worth
-from dlsched.ring_embedding.gadget import gadget
+from dlsched.ring_embedding.heuristics.gadget import gadget
+from dlsched.ring_embedding.heuristics.slot_greedy import Progress, slot_greedy
 from dlsched.ring_embedding.instance import Capped, Instance, Job, Node, Sigmoid
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.slot_greedy import Progress, slot_greedy
+from dlsched.ring_embedding.rings.network import Network
 from tests.ring_embedding.small_networks import best_slot, concave, racks, slots_of, switches
 
 TINY = {"servers": 3, "count": 2, "slots": 2}
@@ -138,7 +138,7 @@ def test_gadget_on_many_networks(made, seed, monkeypatch):
         found.append(g_vne(*arguments, **options))
         return found[-1]
 
-    module = sys.modules["dlsched.ring_embedding.gadget"]  # the package has a function of that name
+    module = sys.modules["dlsched.ring_embedding.heuristics.gadget"]  # the package has a function of that name
     g_vne = module.g_vne
     monkeypatch.setattr(module, "g_vne", recorded)
     instance = made(2000 + seed, servers=10, count=20, slots=6, most=5)

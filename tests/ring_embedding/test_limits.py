@@ -7,16 +7,18 @@ from dlsched.core.certificate import DualsCertificate
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import aggregated, example, objective, relaxation, ring_prices, solve
+from dlsched.ring_embedding import aggregated, example, objective, solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check
+from dlsched.ring_embedding.heuristics.plan import Plan
+from dlsched.ring_embedding.heuristics.warm import quick
+from dlsched.ring_embedding.horizon import relaxation
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
-from dlsched.ring_embedding.plan import Plan
+from dlsched.ring_embedding.rings import ring_prices
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.warm import quick
 from dlsched.testing.brute_force_ring import brute_force_ring
 
 from .small_networks import racks, switches

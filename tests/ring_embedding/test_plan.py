@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.ring_embedding import plan as plan_of
 from dlsched.ring_embedding import solve
-from dlsched.ring_embedding.ascent import ascend
 from dlsched.ring_embedding.checker import check, objective, worker_slots
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import embedding
-from dlsched.ring_embedding.plan import Plan, whole_totals
+from dlsched.ring_embedding.heuristics import plan as plan_of
+from dlsched.ring_embedding.heuristics.ascent import ascend
+from dlsched.ring_embedding.heuristics.plan import Plan, whole_totals
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import embedding
 from dlsched.ring_embedding.rows import epochs
-from dlsched.ring_embedding.worths import Worth
+from dlsched.ring_embedding.utilities import Worth
 from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.strategies_ring import ring_embedding_instances
 

@@ -6,9 +6,9 @@ from hypothesis import given
 
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import verify
-from dlsched.ring_embedding.relaxation import aggregated, horizon, relax
-from dlsched.ring_embedding.totals import build_totals, stretches, tangents
-from dlsched.ring_embedding.worths import Worth, hull
+from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax
+from dlsched.ring_embedding.horizon.totals import build_totals, stretches, tangents
+from dlsched.ring_embedding.utilities import Worth, hull
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.strategies_ring import ring_embedding_instances

@@ -7,14 +7,14 @@ import pytest
 
 from dlsched import ring_embedding
 from dlsched.core.limits import Limits
-from dlsched.ring_embedding import exact_slot, slot_program
-from dlsched.ring_embedding.columns import slot_gains
-from dlsched.ring_embedding.exact_slot import best_slot
-from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
-from dlsched.ring_embedding.near_rings import TooMany, near_rings
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
-from dlsched.ring_embedding.slot_program import Filled, close_slot, fill_slot, gained, rings_within
+from dlsched.ring_embedding.horizon.columns import slot_gains
+from dlsched.ring_embedding.rings.near_rings import TooMany, near_rings
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.slot import exact_slot, slot_program
+from dlsched.ring_embedding.slot.exact_slot import best_slot
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
+from dlsched.ring_embedding.slot.slot_program import Filled, close_slot, fill_slot, gained, rings_within
 from dlsched.solvers.milp import solve_milp
 
 from .small_networks import best_slot as enumerated

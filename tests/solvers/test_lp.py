@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dlsched.core.budget import Stopped
 from dlsched.core.errors import SolverError
-from dlsched.core.search import Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.lp import linear_program
 

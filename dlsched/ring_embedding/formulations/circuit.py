@@ -33,7 +33,7 @@ from dlsched.ring_embedding.formulations.gains import hidden, steps
 from dlsched.ring_embedding.formulations.sums import same, whole
 from dlsched.ring_embedding.formulations.workers import LARGEST, Found, embedded
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
 
 _LARGEST_AMOUNT = 2**30  # CP-SAT adds in 64 bits

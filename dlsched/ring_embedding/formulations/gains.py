@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dlsched.ring_embedding.worths import Worth
+from dlsched.ring_embedding.utilities import Worth
 
 _NOTHING = 2.0**-60
 

@@ -32,9 +32,9 @@ from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.formulations.sums import row
 from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, embedded
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth
+from dlsched.ring_embedding.utilities import Worth
 
 if TYPE_CHECKING:
     import pulp

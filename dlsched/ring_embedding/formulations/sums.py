@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from dlsched.ring_embedding.network import beyond
+from dlsched.ring_embedding.rings.network import beyond
 
 _POINTS, _SCALES = 2**12, 200  # a hundredth of a second a row
 _LARGEST = 2**13  # n_k within 1e-6 of whole numbers, dozens of them, then change the sum by less than 1

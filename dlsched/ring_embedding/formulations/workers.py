@@ -28,10 +28,10 @@ from dlsched.core.labels import separable_labels
 from dlsched.ring_embedding.formulations.gains import steps
 from dlsched.ring_embedding.formulations.sums import row
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot, Workers, embedding
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot, Workers, embedding
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth, power_of_two
+from dlsched.ring_embedding.utilities import Worth, power_of_two
 
 if TYPE_CHECKING:
     import pulp

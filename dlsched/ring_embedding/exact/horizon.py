@@ -6,18 +6,18 @@ import numpy.typing as npt
 from dlsched.core.errors import UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.ascent import ascend
-from dlsched.ring_embedding.bounding import CLOSE, limited, network_of, prove_horizon, prove_slot, search_columns
-from dlsched.ring_embedding.by_model import left, run_circuit, run_milp
-from dlsched.ring_embedding.checker import infeasible
-from dlsched.ring_embedding.columns import slot_gains
-from dlsched.ring_embedding.exact_slot import best_slot
+from dlsched.ring_embedding.bounds import CLOSE, limited, network_of, prove_horizon, prove_slot, search_columns
+from dlsched.ring_embedding.exact.by_model import left, run_circuit, run_milp
+from dlsched.ring_embedding.heuristics.ascent import ascend
+from dlsched.ring_embedding.heuristics.plan import Plan
+from dlsched.ring_embedding.heuristics.warm import quick, warm
+from dlsched.ring_embedding.horizon.columns import slot_gains
+from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot, embedding
-from dlsched.ring_embedding.plan import Plan
-from dlsched.ring_embedding.relaxation import Relaxed, aggregated
-from dlsched.ring_embedding.warm import quick, warm
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot, embedding
+from dlsched.ring_embedding.slot.exact_slot import best_slot
+from dlsched.ring_embedding.solution import Embedding
 
 NODES = 2000
 """Nodes of one solver's program in ``exact`` without limits."""
@@ -33,14 +33,12 @@ SHORT = 60
 """Slots up to which ``exact`` without limits improves slot by slot."""
 
 
-def run_exact(instance: Instance, search: Search) -> TerminationStatus:
+def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """A greedy, the relaxation, the plan that follows it, and what these leave open by exact programs and better bounds.
 
     One slot: the program over mappings, closed exactly. Several: S-shaped totals by SCIP; slot by slot ascent; the bound of
     column generation; and in small instances CP-SAT on circuits. It says when it ends without a proof.
     """
-    if not search.begin(infeasible(instance), lambda: warm(instance, search)):
-        return TerminationStatus.INFEASIBLE
     warm(instance, search)
     certificate = aggregated(instance, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
@@ -69,7 +67,7 @@ def run_exact(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.FEASIBLE
 
 
-def run_plan(instance: Instance, search: Search) -> TerminationStatus:
+def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The plan that follows the relaxation, which bounds it; what ``quick`` finds is held until then."""
     search.offer(quick(instance), source="quick")
     network = network_of(instance, search)
@@ -78,12 +76,12 @@ def run_plan(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
 
-def _offer(network: Network, plan: Plan, search: Search, source: str) -> None:
+def _offer(network: Network, plan: Plan, search: Search[Embedding], source: str) -> None:
     search.offer(embedding(network, plan.slots), source=source)
 
 
 def _follow(
-    network: Network, by_epoch: dict[tuple[int, int], float], totals: npt.NDArray[np.float64], search: Search
+    network: Network, by_epoch: dict[tuple[int, int], float], totals: npt.NDArray[np.float64], search: Search[Embedding]
 ) -> Plan:
     plan = Plan(network.instance, network)
     try:
@@ -93,7 +91,7 @@ def _follow(
     return plan
 
 
-def _concentrate(network: Network, search: Search) -> Plan:
+def _concentrate(network: Network, search: Search[Embedding]) -> Plan:
     plan = Plan(network.instance, network)
     plan.concentrate()
     plan.fill()
@@ -101,15 +99,15 @@ def _concentrate(network: Network, search: Search) -> Plan:
     return plan
 
 
-def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search) -> Plan:
+def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Embedding]) -> Plan:
     """The better of the plan and of that by S-shaped totals, whose bound SCIP proves."""
-    from dlsched.ring_embedding.totals import build_totals
+    from dlsched.ring_embedding.horizon.totals import build_totals
     from dlsched.solvers.milp import solve_milp
 
     program = relaxed.program
     outcome = solve_milp(build_totals(program), solver="scip", limits=left(search, NODES))
     search.solver_version = outcome.solver
-    search.nodes += outcome.nodes or 0
+    search.budget.nodes += outcome.nodes or 0
     if outcome.bound is not None:
         nothing = sum(float(worth.values[0]) for worth in program.worths)
         most = min(sum(worth.most for worth in program.worths), (outcome.bound + outcome.slack) * program.unit)
@@ -121,7 +119,7 @@ def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search) -
     return max(plan, other, key=Plan.gain)
 
 
-def _one_slot(network: Network, search: Search) -> TerminationStatus:
+def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
     instance = network.instance
 
     def better(slot: Slot) -> None:
@@ -146,7 +144,7 @@ def _one_slot(network: Network, search: Search) -> TerminationStatus:
     return TerminationStatus.FEASIBLE
 
 
-def _by_columns(network: Network, relaxed: Relaxed, search: Search) -> None:
+def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> None:
     """The bound of column generation, and the plan that follows its optimum, improved slot by slot."""
     columns = search_columns(network, relaxed, search)
     if search.proven:
@@ -159,7 +157,7 @@ def _by_columns(network: Network, relaxed: Relaxed, search: Search) -> None:
         ascend(other, better=lambda: _offer(network, other, search, "ascent"))
 
 
-def _by_model(instance: Instance, search: Search) -> TerminationStatus:
+def _by_model(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so."""
     try:
         status = run_circuit(instance, search, begun=True, nodes=CONFLICTS)

@@ -19,14 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.limits import Limits
-from dlsched.ring_embedding.filling import shares
+from dlsched.ring_embedding.horizon.relaxation import relax
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot, embedding
-from dlsched.ring_embedding.relaxation import relax
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.rows import epochs
+from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth
+from dlsched.ring_embedding.utilities import Worth
 
 Slots = dict[int, Slot]
 _ROUNDING = 1e-6

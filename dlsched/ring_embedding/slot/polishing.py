@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.gap import meets
-from dlsched.ring_embedding.mapping_program import MappingProgram
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
-from dlsched.ring_embedding.slot_program import fill_slot, gained
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram
+from dlsched.ring_embedding.slot.slot_program import fill_slot, gained
 
 Floats = npt.NDArray[np.float64]
 

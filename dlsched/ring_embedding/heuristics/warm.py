@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dlsched.core.search import Search, Stopped
+from dlsched.core.budget import Stopped
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.baselines import density
-from dlsched.ring_embedding.filling import shares
+from dlsched.ring_embedding.heuristics.baselines import density
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Placed, Slot, embedding, tightest
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Placed, Slot, embedding, tightest
+from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
 _RINGS = 10_000
@@ -52,7 +53,7 @@ def quick(instance: Instance) -> Embedding:
     return embedding(network, slots)
 
 
-def warm(instance: Instance, search: Search) -> None:
+def warm(instance: Instance, search: Search[Embedding]) -> None:
     """Offer what ``quick`` finds, and where there is time what the greedy by density does, or has done when it is stopped."""
     search.offer(quick(instance), source="quick")
 
@@ -64,14 +65,14 @@ def warm(instance: Instance, search: Search) -> None:
 
 
 def in_time(
-    name: str, function: Callable[[Instance, Search, Keep], Embedding]
-) -> Callable[[Instance, Search], TerminationStatus]:
+    name: str, function: Callable[[Instance, Search[Embedding], Keep], Embedding]
+) -> Callable[[Instance, Search[Embedding]], TerminationStatus]:
     """Run a heuristic as a method: ``function`` hands what it has when it is stopped to its last argument.
 
     When that is less than what ``quick`` finds, this is held.
     """
 
-    def run(instance: Instance, search: Search) -> TerminationStatus:
+    def run(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
         def keep(found: Embedding) -> None:
             search.offer(found, source=name)
 

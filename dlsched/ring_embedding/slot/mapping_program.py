@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.ring_embedding.mapping_rows import Column, Rows, pooled
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Placed
-from dlsched.ring_embedding.ring_prices import ForestPrices, Routes, WalkPrices
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Placed
+from dlsched.ring_embedding.rings.ring_prices import ForestPrices, Routes, WalkPrices
+from dlsched.ring_embedding.slot.mapping_rows import Column, Rows, pooled
 
 Floats = npt.NDArray[np.float64]
 

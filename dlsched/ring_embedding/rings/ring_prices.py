@@ -19,10 +19,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.search import Stopped
+from dlsched.core.budget import Stopped
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Placed, Workers
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Placed, Workers
 
 Floats = npt.NDArray[np.float64]
 LARGEST = 2**26

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dlsched.core.limits import Limits
-from dlsched.ring_embedding.g_vne import g_vne
+from dlsched.ring_embedding.heuristics.slot_greedy import Gains, slot_greedy
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.mapping_program import MappingProgram
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
-from dlsched.ring_embedding.slot_greedy import Gains, slot_greedy
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.slot.g_vne import g_vne
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.solution import Embedding
 
 

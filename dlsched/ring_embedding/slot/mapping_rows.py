@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.status import Sense
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Placed
-from dlsched.ring_embedding.worths import power_of_two
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Placed
+from dlsched.ring_embedding.utilities import power_of_two
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.lp import linear_program
 

@@ -6,9 +6,9 @@ worker-slots in the others. Total utility never falls. Ours; no guarantee beyond
 
 from collections.abc import Callable
 
-from dlsched.ring_embedding.mapping_program import MappingProgram
-from dlsched.ring_embedding.plan import Plan
-from dlsched.ring_embedding.slot_program import fill_slot, gained
+from dlsched.ring_embedding.heuristics.plan import Plan
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram
+from dlsched.ring_embedding.slot.slot_program import fill_slot, gained
 
 ROUNDS = 20
 _GAIN = 1e-9  # relative; less is rounding

@@ -2,16 +2,18 @@
 
 import numpy as np
 
+from dlsched.core.budget import Stopped
 from dlsched.core.certificate import DualsCertificate
-from dlsched.core.search import Search, Stopped
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import worth
-from dlsched.ring_embedding.columns import Columns, slot_certificate, slot_gains
+from dlsched.ring_embedding.horizon.columns import Columns, slot_certificate, slot_gains
+from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated, relax
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.relaxation import Relaxed, aggregated, relax
+from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rows import epochs
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
+from dlsched.ring_embedding.solution import Embedding
 from dlsched.version import VERSION
 
 COLUMNS = f"dlsched column generation {VERSION}"
@@ -22,7 +24,7 @@ BOUNDED = 20_000
 """Jobs times servers times different arrivals up to which ``bound`` without limits generates columns."""
 
 
-def run_columns(instance: Instance, search: Search) -> TerminationStatus:
+def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The bound of column generation over mappings, from the prices of the relaxation on."""
     relaxed = prove_horizon(instance, search)
     network = network_of(instance, search)
@@ -33,7 +35,7 @@ def run_columns(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.FEASIBLE
 
 
-def run_bound(instance: Instance, search: Search) -> TerminationStatus:
+def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """``columns`` where it is not too long a search, else ``horizon``."""
     size = len(instance.jobs) * len(instance.servers) * len({job.arrival_slot for job in instance.jobs})
     if size <= BOUNDED or limited(search):
@@ -42,17 +44,17 @@ def run_bound(instance: Instance, search: Search) -> TerminationStatus:
     return TerminationStatus.FEASIBLE
 
 
-def limited(search: Search) -> bool:
+def limited(search: Search[Embedding]) -> bool:
     """Whether time or nodes are limited."""
-    return search.limits.time_s is not None or search.limits.nodes is not None
+    return search.budget.limits.time_s is not None or search.budget.limits.nodes is not None
 
 
-def network_of(instance: Instance, search: Search) -> Network:
+def network_of(instance: Instance, search: Search[Embedding]) -> Network:
     """The network, which a search's limits stop."""
     return Network(instance, search.tick, lambda: search.left)
 
 
-def prove_horizon(instance: Instance, search: Search) -> Relaxed:
+def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
     """The relaxation without rings; its certificate is handed over, and before it that of all slots as one pool."""
     if search.bound is None:
         _certify(aggregated(instance, tick=search.tick), search)
@@ -61,7 +63,7 @@ def prove_horizon(instance: Instance, search: Search) -> Relaxed:
     return relaxed
 
 
-def search_columns(network: Network, relaxed: Relaxed, search: Search) -> Columns:
+def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> Columns:
     """Run column generation over slots, and hand over what its prices prove, also when it is stopped.
 
     Their certificate takes some time: with a limit the search ends so much earlier.
@@ -97,7 +99,11 @@ def _certificate_s(network: Network) -> float:
 
 
 def prove_slot(
-    network: Network, relaxation: Relaxation, search: Search, bound: float | None = None, solver: str | None = None
+    network: Network,
+    relaxation: Relaxation,
+    search: Search[Embedding],
+    bound: float | None = None,
+    solver: str | None = None,
 ) -> None:
     """The certificate of a slot's relaxation, and what is stronger: a solver's ``bound`` on the gains of the slot.
 
@@ -114,7 +120,7 @@ def prove_slot(
         search.prove((nothing + relaxation.bound) * (1 + CLOSE), source=COLUMNS)
 
 
-def _certify(certificate: DualsCertificate, search: Search) -> None:
+def _certify(certificate: DualsCertificate, search: Search[Embedding]) -> None:
     """Hand over a certificate that proves more than is known."""
     if search.bound is None or certificate.value < search.bound:
         search.prove(certificate.value, source="certificate", certificate=certificate)

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
-from dlsched.ring_embedding.filling import fill, shares
+from dlsched.ring_embedding.heuristics.slot_greedy import Progress
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot, embedding
-from dlsched.ring_embedding.slot_greedy import Progress
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot, embedding
+from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth
+from dlsched.ring_embedding.utilities import Worth
 
 Floats = npt.NDArray[np.float64]
 Tick = Callable[[], None] | None

@@ -36,10 +36,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.filling import fill, shares
-from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation, Weighted
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Placed, Slot
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Placed, Slot
+from dlsched.ring_embedding.slot.filling import fill, shares
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation, Weighted
 
 Floats = npt.NDArray[np.float64]
 THIRD = 1 / 3

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.ring_embedding.network import Network
+from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot
 
 Floats = npt.NDArray[np.float64]
 _LEAST = 1e-100  # no capacity > 0 is less

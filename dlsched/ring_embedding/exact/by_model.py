@@ -7,14 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dlsched.core.budget import Stopped
 from dlsched.core.limits import Limits
-from dlsched.core.search import Search, Stopped
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.bounding import limited
-from dlsched.ring_embedding.checker import infeasible
+from dlsched.ring_embedding.bounds import limited
+from dlsched.ring_embedding.heuristics.warm import warm
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.warm import warm
+from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.conclude import settled, solve_and_conclude
+from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import from_pulp
 
 if TYPE_CHECKING:
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 _VARIABLE_S = 1e-5  # measured, to read one of a PuLP model, with its rows
 
 
-def run_span(instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None) -> TerminationStatus:
+def run_span(
+    instance: Instance, search: Search[Embedding], *, begun: bool = False, nodes: int | None = None
+) -> TerminationStatus:
     """The span model, by HiGHS, CBC or SCIP.
 
     Raises
@@ -36,7 +40,9 @@ def run_span(instance: Instance, search: Search, *, begun: bool = False, nodes: 
     return _by_program(instance, search, build_span, begun, nodes)
 
 
-def run_arc(instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None) -> TerminationStatus:
+def run_arc(
+    instance: Instance, search: Search[Embedding], *, begun: bool = False, nodes: int | None = None
+) -> TerminationStatus:
     """The arc model, by HiGHS, CBC or SCIP.
 
     Raises
@@ -49,7 +55,9 @@ def run_arc(instance: Instance, search: Search, *, begun: bool = False, nodes: i
     return _by_program(instance, search, build_arc, begun, nodes)
 
 
-def run_milp(instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None) -> TerminationStatus:
+def run_milp(
+    instance: Instance, search: Search[Embedding], *, begun: bool = False, nodes: int | None = None
+) -> TerminationStatus:
     """``span`` in a forest, ``arc`` where paths are listed."""
     run = run_span if instance.paths is None else run_arc
     return run(instance, search, begun=begun, nodes=nodes)
@@ -57,22 +65,22 @@ def run_milp(instance: Instance, search: Search, *, begun: bool = False, nodes: 
 
 def _by_program(
     instance: Instance,
-    search: Search,
+    search: Search[Embedding],
     build: "Callable[..., tuple[pulp.LpProblem, Any, float]]",
     begun: bool,
     nodes: int | None,
 ) -> TerminationStatus:
-    if not (begun or _begin(instance, search)):
-        return TerminationStatus.INFEASIBLE
+    if not begun:
+        warm(instance, search)
     problem, decode, unit = build(instance, tick=search.tick)
     limits = left(search, nodes)
     if limits.time_s is not None and limits.time_s <= problem.numVariables() * _VARIABLE_S:
         raise Stopped(TerminationStatus.TIME_LIMIT)
-    return solve_and_conclude(search, from_pulp(problem), decode, unit, limits=left(search, nodes))
+    return solve_and_conclude(search, Formulation(from_pulp(problem), decode, unit), limits=left(search, nodes))
 
 
 def run_circuit(
-    instance: Instance, search: Search, *, begun: bool = False, nodes: int | None = None
+    instance: Instance, search: Search[Embedding], *, begun: bool = False, nodes: int | None = None
 ) -> TerminationStatus:
     """CP-SAT on the model with circuits.
 
@@ -81,8 +89,8 @@ def run_circuit(
     UsageError
         Demands or bandwidths are no whole multiples of one unit, or the model is too large.
     """
-    if not (begun or _begin(instance, search)):
-        return TerminationStatus.INFEASIBLE
+    if not begun:
+        warm(instance, search)
     from ortools.sat.python import cp_model
 
     from dlsched.ring_embedding.formulations.circuit import build_circuit
@@ -97,7 +105,7 @@ def run_circuit(
     limits = left(search, nodes)
     code, solver = run(circuit.model, limits, Watch(), symmetry=False)
     search.solver_version = version()
-    search.nodes += int(solver.num_conflicts)
+    search.budget.nodes += int(solver.num_conflicts)
     status = status_of(code, limits, solver.wall_time)
     if code in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         search.offer(circuit.decode(solver.value), source=search.solver_version)
@@ -108,14 +116,7 @@ def run_circuit(
     return settled(search, status, search.solver_version)
 
 
-def _begin(instance: Instance, search: Search) -> bool:
-    if not search.begin(infeasible(instance), lambda: warm(instance, search)):
-        return False
-    warm(instance, search)
-    return True
-
-
-def left(search: Search, nodes: int | None) -> Limits:
+def left(search: Search[Embedding], nodes: int | None) -> Limits:
     """What is left of the search's limits; of nodes so many where it sets none of any kind."""
     left = search.left
     return left if limited(search) or nodes is None else replace(left, nodes=nodes)

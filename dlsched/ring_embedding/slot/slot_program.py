@@ -19,13 +19,13 @@ import numpy.typing as npt
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.filling import fill, shares
-from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
-from dlsched.ring_embedding.mapping_rows import Column, Rows
-from dlsched.ring_embedding.near_rings import TooMany, near_rings
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Placed, Slot
-from dlsched.ring_embedding.ring_prices import ForestPrices
+from dlsched.ring_embedding.rings.near_rings import TooMany, near_rings
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Placed, Slot
+from dlsched.ring_embedding.rings.ring_prices import ForestPrices
+from dlsched.ring_embedding.slot.filling import fill, shares
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
+from dlsched.ring_embedding.slot.mapping_rows import Column, Rows
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.outcome import Outcome
 

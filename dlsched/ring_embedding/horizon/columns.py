@@ -20,12 +20,12 @@ from dlsched.core.certificate import DualsCertificate, rounded_up
 from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Limits
 from dlsched.ring_embedding.certificate import prices_value
+from dlsched.ring_embedding.horizon.relaxation import Relaxed, relax
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.mapping_program import MappingProgram, Relaxation
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.relaxation import Relaxed, relax
+from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rows import Epoch, epochs, rows
-from dlsched.ring_embedding.worths import power_of_two
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
+from dlsched.ring_embedding.utilities import power_of_two
 from dlsched.solvers.lp import linear_program
 
 Floats = npt.NDArray[np.float64]

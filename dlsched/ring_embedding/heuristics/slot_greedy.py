@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from dlsched.core.limits import Limits
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Slot, embedding
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.solution import Embedding
 
 Floats = npt.NDArray[np.float64]

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.budget import Stopped
 from dlsched.core.certificate import DualsCertificate, rounded_up
 from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Limits
-from dlsched.core.search import Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import Most, aggregated_value, prices_value
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rows import epochs
-from dlsched.ring_embedding.worths import Worth, power_of_two
+from dlsched.ring_embedding.utilities import Worth, power_of_two
 from dlsched.solvers.lp import linear_program
 
 Floats = npt.NDArray[np.float64]

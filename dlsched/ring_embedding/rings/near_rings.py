@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Workers
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Workers
 
 Floats = npt.NDArray[np.float64]
 Part = tuple[float, tuple[tuple[int, int], ...]]

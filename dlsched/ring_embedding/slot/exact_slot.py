@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.ring_embedding.formulations.arc import build_arc
-from dlsched.ring_embedding.mapping_program import MappingProgram
-from dlsched.ring_embedding.network import Network
-from dlsched.ring_embedding.placing import Placed, Slot
-from dlsched.ring_embedding.polishing import polish
-from dlsched.ring_embedding.slot_program import Filled, close_slot, ending, fill_slot, gained
+from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.placing import Placed, Slot
+from dlsched.ring_embedding.slot.mapping_program import MappingProgram
+from dlsched.ring_embedding.slot.polishing import polish
+from dlsched.ring_embedding.slot.slot_program import Filled, close_slot, ending, fill_slot, gained
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.worths import Worth
+from dlsched.ring_embedding.utilities import Worth
 from dlsched.solvers.milp import solve_milp
 
 Floats = npt.NDArray[np.float64]

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.status import Sense
-from dlsched.ring_embedding.relaxation import Program, Tangent
-from dlsched.ring_embedding.worths import Worth, hull
+from dlsched.ring_embedding.horizon.relaxation import Program, Tangent
+from dlsched.ring_embedding.utilities import Worth, hull
 from dlsched.solvers.linear import LinearModel
 
 _STRETCHES = 12

@@ -27,13 +27,13 @@ from itertools import pairwise, permutations
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
-from dlsched.core.search import Stopped
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.worths import Worth, worth_tables
+from dlsched.ring_embedding.utilities import Worth, worth_tables
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

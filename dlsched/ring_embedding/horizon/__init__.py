@@ -1,0 +1,1 @@
+"""All slots: the relaxation without rings, column generation with them, and totals of S-shaped utilities."""

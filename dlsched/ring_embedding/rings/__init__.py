@@ -1,0 +1,1 @@
+"""Rings in a network: its tables, how rings are placed, what rings cost at given prices."""
