@@ -118,7 +118,7 @@ def _simulated(
 
 
 def _read(family: AnyFamily, instance: InstanceFile, data: object, text: str) -> Solution:
-    """Read an answer as that of a result file; so nothing that is no solution passes."""
+    """Read an answer as that of a result file; so nothing but a solution passes."""
     if isinstance(data, dict) and "solution" in data:
         data = data["solution"]
     try:

@@ -366,6 +366,6 @@ def test_exact_values_are_exact():
 
 @pytest.mark.parametrize("size", [-1.0, float("nan"), float("inf")])
 def test_sizes_that_are_none_are_refused(size):
-    """ValueError for what is no number >= 0."""
-    with pytest.raises(ValueError, match="a size is no number >= 0"):
+    """ValueError for anything but numbers >= 0."""
+    with pytest.raises(ValueError, match="sizes must be numbers >= 0"):
         srpt_value([0.0], [size])
