@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import FloatArray
+from dlsched.cluster.arrivals import Times, burst_arrivals, daynight_arrivals, poisson_arrivals
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
@@ -93,8 +93,8 @@ def generate(
     if not 0 < span_s < 1e15:
         raise UsageError(f"load: found {load}, allowed: one at which arrivals span up to 1e15 s")
     arrivals = recipe.arrive(generator, jobs, span_s)
-    for place, (job, arrival_s) in enumerate(zip(drawn, arrivals.tolist(), strict=True)):
-        job |= {"id": f"j{place}", "arrival_s": float(f"{arrival_s:.9g}")}
+    for index, (job, arrival_s) in enumerate(zip(drawn, arrivals.tolist(), strict=True)):
+        job |= {"id": f"j{index}", "arrival_s": float(f"{arrival_s:.9g}")}
     head = f"dlsched generate elastic_stream --preset {preset} --jobs {jobs} --gpus {units} --seed {seed}"
     further = [
         f"--{name} {value:g}"
@@ -110,32 +110,6 @@ def generate(
     )
 
 
-def poisson_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> FloatArray:
-    """Arrival times with exponential gaps of mean span / jobs; shape (jobs,), ascending."""
-    return np.cumsum(generator.exponential(span_s / jobs, jobs))
-
-
-def burst_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> FloatArray:
-    """Bursts of 1 to 15 jobs (8 on average) that arrive together; the bursts come like Poisson arrivals."""
-    times: list[float] = []
-    now = 0.0
-    while len(times) < jobs:
-        now += float(generator.exponential(8 * span_s / jobs))
-        times += [now] * int(generator.integers(1, 16))
-    return np.array(times[:jobs])
-
-
-def daynight_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> FloatArray:
-    """Poisson arrivals of rate (1 + 0.9 sin(2 pi t / day)) jobs / span, by thinning; shape (jobs,), ascending."""
-    times: list[float] = []
-    now = 0.0
-    while len(times) < jobs:
-        now += float(generator.exponential(span_s / jobs / 1.9))
-        if generator.random() * 1.9 < 1 + 0.9 * math.sin(2 * math.pi * now / 86400):
-            times.append(now)
-    return np.array(times)
-
-
 def _published(generator: np.random.Generator, jobs: int, max_gpus: int) -> list[Drawn]:
     """Published tables that start at one GPU; durations on one GPU from minutes to days, restarts of 10 to 60 s."""
     usable = [speed for speed in published_speeds() if speed.counts[0] == 1]
@@ -143,17 +117,9 @@ def _published(generator: np.random.Generator, jobs: int, max_gpus: int) -> list
     for _ in range(jobs):
         speed = usable[int(generator.integers(len(usable)))]
         duration_s = float(np.clip(generator.lognormal(math.log(2 * 3600), 1.3), 300, 5 * 86400))
-        drawn.append(
-            {
-                "epochs": _rounded(duration_s / speed.epoch_time_s[0]),
-                "epoch_time_s": {
-                    count: time
-                    for count, time in zip(speed.counts, speed.epoch_time_s, strict=True)
-                    if count <= max_gpus
-                },
-                "restart_s": float(generator.integers(10, 61)),
-            }
-        )
+        epochs = float(f"{duration_s / speed.epoch_time_s[0]:.4g}")
+        restart_s = float(generator.integers(10, 61))
+        drawn.append({"epochs": epochs, "epoch_time_s": speed.times_up_to(max_gpus), "restart_s": restart_s})
     return drawn
 
 
@@ -193,14 +159,10 @@ def _least_area(job: Drawn) -> float:
     return float(job["epochs"] * job.get("stops_at", 1.0) * area)
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
-
-
 @dataclass(frozen=True, slots=True)
 class _Recipe:
     mix: Callable[[np.random.Generator, int, int], list[Drawn]]
-    arrive: Callable[[np.random.Generator, int, float], FloatArray]
+    arrive: Callable[[np.random.Generator, int, float], Times]
     units: int = 64
     tick_s: float | None = None
 

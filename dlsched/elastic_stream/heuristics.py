@@ -1,14 +1,17 @@
 """The policies of elastic_stream as plain functions, from an instance to the stream they make of it.
 
 None means that a job needs more units than there are, which proves infeasibility. Each knows the present only. With
-``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file.
+``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file. ``step`` is called now and then
+with how far the simulation has come, ``tick`` at every event; both may raise to stop it.
 """
 
 import math
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.clock import HAIR, end_after, end_in_slots, slots_for
@@ -25,14 +28,11 @@ from dlsched.elastic_stream.policies import (
     Myopic,
     Queue,
 )
-from dlsched.elastic_stream.simulator import simulate
+from dlsched.elastic_stream.simulation.simulator import Step, simulate
+from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.elastic_stream.solution import Stream
-from dlsched.elastic_stream.view import Policy
 
-Step = Callable[[str], None]
-"""Called now and then with how far the simulation has come."""
-Tick = Callable[[], None]
-"""Called at every event; it raises when a limit is reached."""
+Heuristic = Callable[..., Stream | None]
 
 SIZINGS: dict[str, Callable[[str], Policy]] = {
     "fixed": lambda order: Queue(order, Fixed()),
@@ -44,24 +44,24 @@ SIZINGS: dict[str, Callable[[str], Policy]] = {
 """Sizing to a policy of any order: 8 units, all useful units, efficiency of at least one half, C / n each, marginal gain."""
 
 
-def doubling(instance: Instance, *, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
+def doubling(instance: Instance, *, step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
     """Redistribute all units by the doubling heuristic at every event; see ``policies.Doubling``.
 
     Guarantee: none. Cost: O(A log A) an event for A <= C admitted jobs.
 
     Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available; the steps are our reconstruction.
     """
-    return play(instance, Doubling(), step, tick)
+    return _play(instance, Doubling(), step, tick)
 
 
 def marginal(
-    instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick | None = None
+    instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick = no_tick
 ) -> Stream | None:
     """Redistribute all units by marginal gain at every event; see ``policies.Marginal``.
 
     Guarantee: none over time. Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
     """
-    return play(instance, Marginal(_known(order)), step, tick)
+    return _play(instance, Marginal(_known(order)), step, tick)
 
 
 def fixed(
@@ -70,25 +70,18 @@ def fixed(
     units_per_job: int = 8,
     order: str = "fifo",
     step: Step | None = None,
-    tick: Tick | None = None,
+    tick: Tick = no_tick,
 ) -> Stream | None:
-    """Give every job that runs its largest allowed count of at most ``units_per_job``, else its smallest.
+    """Give every job that runs its largest allowed count of at most ``units_per_job`` (>= 1), else its smallest.
 
     First come, first served, unless another order is named. Guarantee: none. Cost: see ``policies.Queue``.
-
-    Raises
-    ------
-    UsageError
-        ``units_per_job`` < 1.
     """
-    return play(instance, Queue(_known(order), Fixed(units_per_job)), step, tick)
+    return _play(instance, Queue(_known(order), Fixed(units_per_job)), step, tick)
 
 
-def equal(
-    instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick | None = None
-) -> Stream | None:
+def equal(instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
     """Give every job present its largest allowed count of at most C / n; see ``policies.EqualShare``. Guarantee: none."""
-    return play(instance, EqualShare(_known(order)), step, tick)
+    return _play(instance, EqualShare(_known(order)), step, tick)
 
 
 def exploratory(
@@ -97,24 +90,24 @@ def exploratory(
     counts: tuple[int, ...] = (1, 2, 4, 8),
     step_s: float = 150.0,
     step: Step | None = None,
-    tick: Tick | None = None,
+    tick: Tick = no_tick,
 ) -> Stream | None:
     """Measure every job on a few counts for 2.5 minutes each, then double; see ``policies.Exploratory``.
 
     Guarantee: none. Source: Capes et al. 2018, arXiv 1908.08082, abstract only; the steps are our reconstruction.
     """
-    return play(instance, Exploratory(counts, step_s), step, tick)
+    return _play(instance, Exploratory(counts, step_s), step, tick)
 
 
-def myopic(instance: Instance, *, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
+def myopic(instance: Instance, *, step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
     """Take the optimal allocation of the moment at every event; see ``policies.Myopic``. Guarantee: none over time."""
-    return play(instance, Myopic(), step, tick)
+    return _play(instance, Myopic(), step, tick)
 
 
 def ordered(
-    instance: Instance, order: str, sizing: str, *, step: Step | None = None, tick: Tick | None = None
+    instance: Instance, order: str, sizing: str, *, step: Step | None = None, tick: Tick = no_tick
 ) -> Stream | None:
-    """Serve jobs in an order, each at the units that a sizing gives it: the grid of Lin et al.
+    """Serve jobs in an order, each at the units that a sizing gives it: the grid of Lin et al. Guarantee: none.
 
     Parameters
     ----------
@@ -125,9 +118,7 @@ def ordered(
     sizing
         A key of ``SIZINGS``: ``fixed``, ``fastest``, ``knee``, ``equal`` or ``marginal``.
     step, tick
-        Called now and then with how far the simulation has come, and at every event; they may raise to stop it.
-
-    Guarantee: none.
+        As in all policies.
 
     Raises
     ------
@@ -136,16 +127,41 @@ def ordered(
     """
     if sizing not in SIZINGS:
         raise UsageError(f"sizing: found {sizing!r}, allowed: {', '.join(SIZINGS)}")
-    return play(instance, SIZINGS[sizing](_known(order)), step, tick)
+    return _play(instance, SIZINGS[sizing](_known(order)), step, tick)
 
 
-def play(instance: Instance, policy: Policy, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
-    """Simulate a policy; None when the instance is infeasible."""
+def _play(instance: Instance, policy: Policy, step: Step | None, tick: Tick) -> Stream | None:
     return None if infeasible(instance) is not None else simulate(instance, policy, step=step, tick=tick)
 
 
+def _known(order: str) -> str:
+    if order not in ORDERS:
+        raise UsageError(f"order: found {order!r}, allowed: {', '.join(ORDERS)}")
+    return order
+
+
+PLAIN: dict[str, Heuristic] = {
+    "doubling": doubling,
+    "marginal": marginal,
+    "fixed": fixed,
+    "equal": equal,
+    "exploratory": exploratory,
+    "myopic": myopic,
+}
+ALIASES = {f"fifo-{sizing}": sizing for sizing in ("fixed", "equal", "marginal")}
+"""Cells of the grid that have a name of their own."""
+
+GRID: dict[str, Heuristic] = {
+    f"{order}-{sizing}": partial(ordered, order=order, sizing=sizing)
+    for order in ORDERS
+    for sizing in SIZINGS
+    if f"{order}-{sizing}" not in ALIASES
+}
+POLICIES = PLAIN | GRID
+
+
 def in_turn(instance: Instance) -> Stream | None:
-    """Begin jobs in order of arrival, each on its fixed size as soon as so many units are free; none is ever stopped.
+    """Begin jobs in order of arrival, each on its fixed size as soon as enough units are free; none is ever stopped.
 
     The quickest answer there is, without a simulation. Guarantee: none. Cost: O(J log J).
     """
@@ -154,13 +170,13 @@ def in_turn(instance: Instance) -> Stream | None:
     tick_s, free, now = instance.tick_s, instance.units, -math.inf
     ends: list[tuple[float, int]] = []
     periods = {}
-    for place in sorted(range(len(instance.jobs)), key=lambda place: (instance.jobs[place].arrival_s, place)):
-        job = instance.jobs[place]
+    for index in sorted(range(len(instance.jobs)), key=[job.arrival_s for job in instance.jobs].__getitem__):
+        job = instance.jobs[index]
         if job.work == 0:
             continue
-        counts = instance.counts(place)
+        counts = instance.counts(index)
         units = counts[max(0, bisect_right(counts, Fixed().units) - 1)]
-        now = max(now, job.arrival_s if tick_s is None else instance.first_slot(place))
+        now = max(now, job.arrival_s if tick_s is None else instance.first_slot(index))
         while free < units or (ends and ends[0][0] <= now):
             end, count = heappop(ends)
             now, free = max(now, end), free + count
@@ -175,9 +191,3 @@ def in_turn(instance: Instance) -> Stream | None:
             periods[job.id] = [(now * tick_s, end_in_slots(int(now), slots, needed_s, tick_s), units)]
         heappush(ends, (end, units))
     return Stream(periods)
-
-
-def _known(order: str) -> str:
-    if order not in ORDERS:
-        raise UsageError(f"order: found {order!r}, allowed: {', '.join(ORDERS)}")
-    return order

@@ -12,9 +12,10 @@ import numpy as np
 from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.greedy import double_greedily, increase_greedily
 from dlsched.algorithms.knapsack import solve_knapsack
+from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.orders import ORDERS, Order
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 LARGEST_PAIRS = 2**18
 """Pairs of an admitted job and a count that a policy is willing to weigh at one event."""
@@ -135,6 +136,6 @@ def _resize(
     return dict.fromkeys(view, 0) | given
 
 
-def _exactly(table: CostTable, units: int, step: Callable[[], None]) -> IntArray | None:
+def _exactly(table: CostTable, units: int, step: Tick) -> IntArray | None:
     choice = solve_knapsack(table, units, step=step)
     return None if choice is None else choice.pairs

@@ -16,7 +16,7 @@ except by ``las``; and by ``srpt`` running jobs only move forward, past waiting 
 
 from collections.abc import Callable
 
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 Order = Callable[[View, int, int], float]
 """From what is seen, a job and its size to its key."""

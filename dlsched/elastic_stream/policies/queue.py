@@ -22,7 +22,7 @@ from heapq import heappop, heappush
 
 from dlsched.elastic_stream.policies.orders import ORDERS, Order, las, srpt
 from dlsched.elastic_stream.policies.sizes import Size
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 Entry = tuple[float, int, int]
 """Key, job and size of a job."""
@@ -139,13 +139,13 @@ class Queue:
     def _pass_again(self, shift: float, changes: dict[int, int]) -> int:
         """Stop, in one pass, the running jobs that do not fit any more; return the units that they held."""
         running, before = self._running, self._free
-        place, behind = len(running), 0
+        index, behind = len(running), 0
         while behind < -before:
-            place -= 1
-            behind += running[place][2]
+            index -= 1
+            behind += running[index][2]
         left = before + behind
-        again = running[place:]
-        del running[place:]
+        again = running[index:]
+        del running[index:]
         for entry in again:
             _, job, size = entry
             if size <= left:

@@ -2,7 +2,7 @@
 
 from dlsched.elastic_stream.policies.orders import ORDERS, las
 from dlsched.elastic_stream.policies.sizes import largest_up_to
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 
 class EqualShare:

@@ -22,10 +22,11 @@ from itertools import islice
 import numpy as np
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.core.budget import Budget
 from dlsched.elastic_stream.clock import HAIR
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.layers import BoolArray, Layer, Trail, alike, joined, plan_of
-from dlsched.elastic_stream.slotted import Plan, useful_times
+from dlsched.elastic_stream.slots.layers import BoolArray, Layer, Trail, alike, joined, plan_of
+from dlsched.elastic_stream.slots.plan import Plan, useful_times_s
 
 LARGEST_LAYER = 30_000
 """States kept at one tick, and divisions of the units, beyond which the search gives up."""
@@ -47,7 +48,7 @@ def search_slots(
     *,
     found: Callable[[Plan], object],
     proven: Callable[[float], None],
-    step: Callable[[int], None],
+    budget: Budget,
 ) -> None:
     """Find the stream of least total flow time, and prove it.
 
@@ -61,20 +62,22 @@ def search_slots(
         Called with units by slot of every job, of each better stream.
     proven
         Called with a growing lower bound on the total flow time; at the end it is that of the best stream.
-    step
-        Called with the states of every layer before they are followed; it may raise to stop.
+    budget
+        Its nodes are the states that are followed.
 
     Raises
     ------
     TooLarge
         Too many states, or too many divisions of the units.
+    Stopped
+        A limit was reached.
     """
-    search = _Slots(instance)
+    search = _Slots(instance, budget)
     slot = search.next_slot(0, search.work > 0)
     layer, trail, size = search.first(), [], 0
     while True:
         search.arrive(layer, slot)
-        step(len(layer.cost))
+        budget.tick(len(layer.cost))
         trail.append(Trail.of(layer, slot))
         size += trail[-1].size
         if size > _LARGEST_TRAIL:
@@ -93,7 +96,7 @@ def search_slots(
             states += len(bounds[-1])
             if states > min(_LARGEST_FOLLOWING, _LARGEST_CELLS // len(search.work)):
                 raise TooLarge(f"{states} states at slot {slot + 1} before any is left out")
-            step(0)
+            budget.tick()
         bound = np.concatenate(bounds)
         rows = np.flatnonzero(bound < best_s * (1 - _EXACT))
         if not len(rows):
@@ -103,38 +106,31 @@ def search_slots(
         proven(float(bound[rows[0]]))
         following = joined(pieces)
         del pieces, bounds, child
-        layer = search.undominated(following.take(rows), slot + 1, step)
+        layer = search.undominated(following.take(rows), slot + 1)
         slot = search.next_slot(slot + 1, np.any(layer.left > 0, axis=0))
 
 
 class _Slots:
     """The numbers of an instance, as arrays over its jobs."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, budget: Budget) -> None:
         assert instance.tick_s is not None
-        self.tick_s, self.units = instance.tick_s, instance.units
-        jobs = instance.jobs
-        self.options = [useful_times(instance, place) for place in range(len(jobs))]
+        self.tick_s, self.units, self.budget = instance.tick_s, instance.units, budget
+        jobs, indices = instance.jobs, range(len(instance.jobs))
+        self.options = useful_times_s(instance)
         self.work = np.array([job.work for job in jobs])
-        self.wait_s = np.array([instance.wait_s(place) for place in range(len(jobs))])
+        self.wait_s = np.array([float(instance.wait_s(index)) for index in indices])
         self.restart_s = np.array([job.restart_s for job in jobs])
         self.fastest_s = np.array([min(time.values(), default=0.0) for time in self.options])
         self.area_s = np.array([min((n * t for n, t in time.items()), default=0.0) for time in self.options])
-        self.first_slot = np.array([instance.first_slot(place) for place in range(len(jobs))])
+        self.first_slot = np.array([instance.first_slot(index) for index in indices])
         self._divisions: dict[tuple[int, ...], tuple[IntArray, FloatArray]] = {}
 
     def first(self) -> Layer:
         """Return the one state before any job is present."""
-        jobs = len(self.work)
-        nothing = np.zeros((1, jobs), dtype=np.int64)
-        return Layer(
-            self.work[None].copy(),
-            nothing,
-            nothing.astype(bool),
-            np.zeros(1),
-            np.zeros(1, dtype=np.int64),
-            nothing,
-        )
+        nothing = np.zeros((1, len(self.work)), dtype=np.int64)
+        one = np.zeros(1, dtype=np.int64)
+        return Layer(self.work[None].copy(), nothing, nothing.astype(bool), one.astype(float), one, nothing)
 
     def next_slot(self, slot: int, unfinished: BoolArray) -> int:
         """Slot to go on at: this one, or if no unfinished job is present yet, the first in which one is."""
@@ -172,34 +168,28 @@ class _Slots:
         return self._divisions[jobs]
 
     def _follow(self, layer: Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, time_s: FloatArray) -> Layer:
-        """States after one slot, from some states of one set of present jobs, by all divisions."""
-        n, ways = len(rows), len(divisions)
-        left, held, started = (
-            layer.left[rows][:, None, jobs],
-            layer.held[rows][:, None, jobs],
-            layer.started[rows][:, None, jobs],
-        )
-        given = divisions[None]
-        runs = given > 0
-        pause_s = np.where(runs & started & (given != held), self.restart_s[jobs], 0.0)
+        """States after one slot, from some states of one set of present jobs, by all divisions; shape (rows, ways, jobs)."""
+        columns = np.ix_(rows, jobs)
+        left, held = layer.left[columns][:, None], layer.held[columns][:, None]
+        started = layer.started[columns][:, None]
+        runs = divisions > 0
+        pause_s = np.where(runs & started & (divisions != held), self.restart_s[jobs], 0.0)
         running_s = np.where(runs, time_s, 0.0)
         needed_s = np.where(runs, left * running_s + pause_s, np.inf)
         ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
         after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
-        spent = np.where(ends, needed_s, self.tick_s).sum(axis=2)
+        spent = np.where(ends, needed_s, self.tick_s).sum(axis=2).ravel()
+        given = np.tile(divisions, (len(rows), 1))
+        parent = np.repeat(rows, len(divisions))
+        after = after.reshape(len(parent), len(jobs))
+        idle = np.zeros((len(parent), len(self.work)), dtype=np.int64)
         child = Layer(
-            np.repeat(layer.left[rows], ways, axis=0),
-            np.zeros((n * ways, len(self.work)), dtype=np.int64),
-            np.repeat(layer.started[rows], ways, axis=0),
-            (layer.cost[rows][:, None] + spent).ravel(),
-            np.repeat(rows, ways),
-            np.zeros((n * ways, len(self.work)), dtype=np.int64),
+            layer.left[parent], idle, layer.started[parent], layer.cost[parent] + spent, parent, given=idle.copy()
         )
-        flat = (n * ways, len(jobs))
-        child.left[:, jobs] = after.reshape(flat)
-        child.given[:, jobs] = np.broadcast_to(given, (n, ways, len(jobs))).reshape(flat)
-        child.held[:, jobs] = np.where(after.reshape(flat) > 0, child.given[:, jobs], 0)
-        child.started[:, jobs] |= child.given[:, jobs] > 0
+        child.left[:, jobs] = after
+        child.given[:, jobs] = given
+        child.held[:, jobs] = np.where(after > 0, given, 0)
+        child.started[:, jobs] |= given > 0
         return child
 
     def bound(self, layer: Layer, slot: int) -> FloatArray:
@@ -214,18 +204,18 @@ class _Slots:
         total: FloatArray = layer.cost + np.maximum(shortest, spt) + float(later)
         return total
 
-    def undominated(self, layer: Layer, slot: int, step: Callable[[int], None]) -> Layer:
+    def undominated(self, layer: Layer, slot: int) -> Layer:
         """Drop states that another one dominates; TooLarge when too many are left."""
         kept: list[IntArray] = []
         for jobs, rows in alike(layer.left > 0):
-            step(0)
+            self.budget.tick()
             rows = rows[np.argsort(layer.cost[rows], kind="stable")]
-            kept.append(rows[self._undominated(layer, rows, jobs, step)])
+            kept.append(rows[self._undominated(layer, rows, jobs)])
             if sum(map(len, kept)) > LARGEST_LAYER:
                 raise TooLarge(f"more than {LARGEST_LAYER} states at slot {slot}")
         return layer.take(np.sort(np.concatenate(kept)))
 
-    def _undominated(self, layer: Layer, rows: IntArray, jobs: IntArray, step: Callable[[int], None]) -> BoolArray:
+    def _undominated(self, layer: Layer, rows: IntArray, jobs: IntArray) -> BoolArray:
         """Mark, among rows of one set of jobs by ascending cost, those that no kept one before dominates."""
         columns = np.ix_(rows, jobs)
         left, held, started = layer.left[columns], layer.held[columns], layer.started[columns]
@@ -234,16 +224,16 @@ class _Slots:
         marked = np.zeros(len(rows), dtype=bool)
         kept = [np.empty_like(array[: LARGEST_LAYER + 1]) for array in (left, held, started)]
         number = 0
-        for place in range(len(rows)):
-            if place % 16 == 15:
-                step(0)
+        for row in range(len(rows)):
+            if row % 16 == 15:
+                self.budget.tick()
             if number > LARGEST_LAYER:
                 break  # too large
             left_before, held_before, started_before = (array[:number] for array in kept)
-            pays = started_before & ((held_before != held[place]) | ~started[place]) & ~waits[place]
-            if ((left_before + pays * lost > left[place] + slack).any(axis=1)).all():
-                marked[place] = True
+            pays = started_before & ((held_before != held[row]) | ~started[row]) & ~waits[row]
+            if ((left_before + pays * lost > left[row] + slack).any(axis=1)).all():
+                marked[row] = True
                 for array, values in zip(kept, (left, held, started), strict=True):
-                    array[number] = values[place]
+                    array[number] = values[row]
                 number += 1
         return marked

@@ -18,7 +18,7 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
     """
     ran = follow_all(instance, stream)
     flows = np.array([each.flow_s for each in ran], dtype=np.float64)
-    fastest = np.array([fastest_s(instance, place) for place in range(len(flows))])
+    fastest = np.array(list(map(instance.fastest_s, range(len(ran)))))
     first_s = min(job.arrival_s for job in instance.jobs)
     span_s = max(job.arrival_s - first_s + flow_s for job, flow_s in zip(instance.jobs, flows.tolist(), strict=True))
     held = math.fsum(each.unit_seconds for each in ran)
@@ -31,16 +31,3 @@ def figures(instance: Instance, stream: Stream) -> dict[str, float]:
         "utilisation": min(1.0, held / instance.units / span_s) if span_s > 0 else 0.0,  # more by rounding
         "restarts": float(sum(each.restarts for each in ran)),
     }
-
-
-def fastest_s(instance: Instance, place: int) -> float:
-    """Seconds of the job's work on its fastest count, without pauses."""
-    job = instance.jobs[place]
-    if job.work == 0:
-        return 0.0
-    if job.epoch_time_s is not None and job.epoch_time_s.counts[-1] <= instance.units:
-        return job.work * min(job.epoch_time_s.times_s)
-    counts = instance.useful_counts(place)
-    if job.speed_law is not None:
-        counts = counts[-1:]
-    return job.work * min(job.speed.epoch_time_s(count) for count in counts)

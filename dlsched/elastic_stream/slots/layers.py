@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
-from dlsched.elastic_stream.slotted import Plan
+from dlsched.elastic_stream.slots.plan import Plan
 
 BoolArray = npt.NDArray[np.bool_]
 

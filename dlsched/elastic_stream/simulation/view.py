@@ -5,9 +5,10 @@ what they hold, their epochs to the nominal end, their speeds. Where jobs really
 come it may ask only when its ``clairvoyant`` is true.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.clock import left_after
 from dlsched.elastic_stream.instance import EarlyStop, Instance
@@ -30,35 +31,53 @@ class Policy(Protocol):
 
 
 class Run:
-    """A job that is present: what it holds, and how far it has come; kept by the simulator."""
+    """A job that is present: what it holds, and how far it has come; kept by the simulator.
 
-    held = 0
-    time_s = 0.0
-    """Seconds per epoch now."""
+    Attributes
+    ----------
+    job
+        Its position.
+    left, hidden
+        Epochs to its real end when it last changed its units, and from there to its nominal end.
+    times
+        Seconds per epoch by units, as far as they were asked for.
+    held, time_s
+        Units, and seconds per epoch on them.
+    since
+        Start of its period, by the simulator's clock: seconds, or with ticks their number.
+    pause_s, needed_s
+        Seconds without progress at the start of the period, and those that it would last to the job's end.
+    attained
+        Unit-seconds of earlier periods.
+    stamp
+        Of its entry in the heap of ends.
+    """
+
+    held = stamp = 0
+    time_s = pause_s = needed_s = attained = 0.0
     since: float = 0.0
-    """Start of its period, by the simulator's clock: seconds, or with ticks their number."""
-    pause_s = 0.0
-    """Seconds without progress at its start."""
-    needed_s = 0.0
-    """Seconds that it would last to the job's end."""
-    attained = 0.0
-    """Unit-seconds of earlier periods."""
-    stamp = 0
-    """Of its entry in the heap of ends."""
     started = False
 
     def __init__(self, job: int, left: float, hidden: float, times: dict[int, float], restart_s: float) -> None:
-        self.job = job
-        self.left = left  # epochs to its real end, when it last changed its units
-        self.hidden = hidden  # epochs from there to its nominal end
-        self.times = times  # seconds per epoch by units, as far as they were asked for
-        self.restart_s = restart_s
+        self.job, self.left, self.hidden, self.times, self.restart_s = job, left, hidden, times, restart_s
 
     def left_after(self, elapsed_s: float) -> float:
         """Epochs to its real end, so many seconds into its period."""
         if not self.held or elapsed_s <= self.pause_s:
             return self.left
         return left_after(self.left, elapsed_s - self.pause_s, self.time_s)
+
+    def start(self) -> None:
+        """Begin a period with the units that it holds."""
+        self.time_s = self.times[self.held]
+        self.pause_s = self.restart_s if self.started else 0.0
+        self.needed_s = self.pause_s + self.left * self.time_s
+        self.started = True
+
+    def stop(self, elapsed_s: float) -> None:
+        """End the period, so many seconds into it, before its work is done."""
+        self.left = self.left_after(elapsed_s)
+        self.attained += self.held * elapsed_s
 
 
 class View:
@@ -78,25 +97,7 @@ class View:
         To be called in loops that may take long; it raises when a limit is reached.
     """
 
-    __slots__ = (
-        "_clairvoyant",
-        "_clock",
-        "_instance",
-        "_present",
-        "_scale_s",
-        "_zero",
-        "arrived",
-        "ended",
-        "now_s",
-        "passed_s",
-        "tick",
-        "units",
-        "wake_s",
-    )
-
-    def __init__(
-        self, instance: Instance, present: dict[int, Run], clairvoyant: bool, tick: Callable[[], None]
-    ) -> None:
+    def __init__(self, instance: Instance, present: dict[int, Run], clairvoyant: bool, tick: Tick) -> None:
         self._instance, self._present, self._clairvoyant = instance, present, clairvoyant
         first = min(range(len(instance.jobs)), key=[job.arrival_s for job in instance.jobs].__getitem__)
         self._scale_s = instance.tick_s or 1.0
@@ -138,7 +139,11 @@ class View:
 
     def useful(self, job: int) -> Sequence[int]:
         """Allowed counts, ascending, without those of a law beyond its fastest."""
-        return self._instance.useful_counts(job)
+        return self._instance.jobs[job].useful_counts(self.units)
+
+    def fastest(self, job: int) -> int:
+        """Return the smallest count at which the job is fastest."""
+        return self._instance.jobs[job].fastest_count(self.units)
 
     def arrival_s(self, job: int) -> float:
         """When the job arrived."""
@@ -164,9 +169,9 @@ class View:
     def pause_s(self, job: int, units: int) -> float:
         """Seconds without progress if it holds ``units`` from now on: what is left of its pause, or a new one."""
         run = self._present[job]
-        if units == run.held:
-            return max(0.0, run.pause_s - self._elapsed_s(run)) if units else 0.0
-        return run.restart_s if run.started else 0.0
+        if units != run.held:
+            return self.restart_s(job)
+        return max(0.0, run.pause_s - self._elapsed_s(run)) if units else 0.0
 
     def time_left_s(self, job: int, units: int) -> float:
         """Seconds to its nominal end if it holds ``units`` from now on, its pause included."""
@@ -174,10 +179,7 @@ class View:
 
     def time_left_stopped_s(self, job: int, units: int) -> float:
         """Seconds to its nominal end on ``units`` once it is stopped and goes on: ``time_left_s`` with a new pause."""
-        run = self._present[job]
-        pause_s = run.restart_s if run.started else 0.0
-        time_s = run.times.get(units) or self.epoch_time_s(job, units)
-        return pause_s + (run.left_after(self._elapsed_s(run)) + run.hidden) * time_s
+        return self.restart_s(job) + self.left(job) * self.epoch_time_s(job, units)
 
     def attained(self, job: int) -> float:
         """Unit-seconds that the job has held so far."""
@@ -202,10 +204,9 @@ class View:
     def to_come(self) -> list[int]:
         """Jobs that have not arrived yet, in order of arrival; UsageError unless the policy is clairvoyant."""
         self._require_clairvoyance("to_come")
-        jobs = self._instance.jobs
         here, now_s = self._present, self.now_s
-        later = [place for place, job in enumerate(jobs) if job.arrival_s > now_s and place not in here]
-        return sorted(later, key=lambda place: (jobs[place].arrival_s, place))
+        arrivals = enumerate(job.arrival_s for job in self._instance.jobs)
+        return [job for arrival_s, job in sorted((a, j) for j, a in arrivals if a > now_s and j not in here)]
 
     def _require_clairvoyance(self, name: str) -> None:
         if not self._clairvoyant:

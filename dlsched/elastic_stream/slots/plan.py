@@ -1,6 +1,4 @@
-"""What the exact methods share on streams with ticks: slot t lasts from t tick_s to (t + 1) tick_s."""
-
-import math
+"""Units by slot of every job, for which plans are made, and how they are played. Slot t lasts from t D to (t + 1) D."""
 
 from dlsched.elastic_stream.clock import HAIR, end_in_slots, left_after, slots_for
 from dlsched.elastic_stream.instance import Instance
@@ -17,27 +15,20 @@ def refusal(instance: Instance) -> str | None:
     if instance.tick_s is None:
         return "tick_s: found null, allowed: a number of seconds, since decisions at any time have no slots"
     total = 0
-    for place, job in enumerate(instance.jobs):
+    for index, job in enumerate(instance.jobs):
         if job.work == 0:
             continue
         if job.restart_s >= instance.tick_s:
-            return f"jobs[{place}].restart_s: found {job.restart_s}, allowed: less than tick_s, {instance.tick_s}"
-        total += len(instance.useful_counts(place))
+            return f"jobs[{index}].restart_s: found {job.restart_s}, allowed: less than tick_s, {instance.tick_s}"
+        total += len(job.useful_counts(instance.units))
         if total > _MOST_COUNTS:
-            return f"jobs[{place}]: found more than {_MOST_COUNTS} useful counts, allowed: fewer (limit max_gpus)"
+            return f"jobs[{index}]: found more than {_MOST_COUNTS} useful counts, allowed: fewer (limit max_gpus)"
     return None
 
 
-def useful_times(instance: Instance, place: int) -> dict[int, float]:
-    """Seconds per epoch of a job on the counts that no smaller one matches; empty for a job without work."""
-    job = instance.jobs[place]
-    useful: dict[int, float] = {}
-    best_s = math.inf
-    for count in instance.useful_counts(place) if job.work else ():
-        time_s = job.speed.epoch_time_s(count)
-        if time_s < best_s:
-            useful[count] = best_s = time_s
-    return useful
+def useful_times_s(instance: Instance) -> list[dict[int, float]]:
+    """Seconds per epoch of every job on the counts that no smaller one matches; empty for a job without work."""
+    return [job.useful_times_s(instance.units) if job.work else {} for job in instance.jobs]
 
 
 def stream_of(instance: Instance, given: Plan) -> Stream:

@@ -15,18 +15,20 @@ import math
 from collections.abc import Callable, Mapping
 from heapq import heapify, heappop, heappush
 from operator import index
-from typing import Any
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.clock import HAIR, end_after, end_in_slots, slots_for
 from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.simulation.view import Policy, Run, View
 from dlsched.elastic_stream.solution import Stream
-from dlsched.elastic_stream.view import Policy, Run, View
 
 Keep = Callable[[int, float, float, int], None]
 """Takes a period as it ends: position of the job, start and end in seconds, units."""
+Step = Callable[[str], None]
+"""Called now and then with how far the simulation has come; it may raise to stop it."""
 
 _ROUNDING = 1e-9  # of ``every_s``, by which the time may miss a multiple of it
 _BETWEEN_STEPS = 256  # events
@@ -36,12 +38,7 @@ _BARREN = 10_000  # periods, and waits of all, without progress in a row, after 
 
 
 def simulate(
-    instance: Instance,
-    policy: Policy,
-    *,
-    every_s: float | None = None,
-    step: Callable[[str], None] | None = None,
-    tick: Callable[[], None] | None = None,
+    instance: Instance, policy: Policy, *, every_s: float | None = None, step: Step | None = None, tick: Tick = no_tick
 ) -> Stream:
     """Run a policy on a stream and return the periods of all jobs.
 
@@ -50,7 +47,7 @@ def simulate(
     instance, policy
         The stream, and a fresh policy.
     every_s
-        Ask the policy at multiples of so many seconds too; not with ``tick_s``, which asks at ticks alone.
+        Ask the policy at multiples of this many seconds too; not with ``tick_s``, which asks at ticks alone.
     step
         Called now and then with how far the simulation has come; it may raise to stop it.
     tick
@@ -81,8 +78,8 @@ def run(
     keep: Keep,
     *,
     every_s: float | None = None,
-    step: Callable[[str], None] | None = None,
-    tick: Callable[[], None] | None = None,
+    step: Step | None = None,
+    tick: Tick = no_tick,
 ) -> int:
     """Run a policy and hand every period to ``keep`` as it ends; return the number of arrivals and ends.
 
@@ -92,33 +89,24 @@ def run(
     reason = infeasible(instance)
     if reason is not None:
         raise UsageError(f"no stream: {reason}")
-    if every_s is not None and not (0 < every_s < math.inf):
-        raise UsageError(f"every_s: found {every_s}, allowed: a number > 0")
-    last_s = max(job.arrival_s for job in instance.jobs)
-    if every_s is not None and every_s < 1e-9 * last_s:
-        raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
-    simulation = _Simulation(instance, policy, keep, every_s, tick or _nothing)
+    if every_s is not None:
+        last_s = max(job.arrival_s for job in instance.jobs)
+        if not (0 < every_s < math.inf):
+            raise UsageError(f"every_s: found {every_s}, allowed: a number > 0")
+        if every_s < 1e-9 * last_s:
+            raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
+    simulation = _Simulation(instance, policy, keep, every_s, tick)
     try:
-        simulation.play(step or _ignore)
+        simulation.play(step)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted: {simulation.progress()}") from None
     return simulation.events
 
 
-def _ignore(progress: str) -> None:
-    del progress
-
-
-def _nothing() -> None:
-    pass
-
-
 class _Simulation:
     """The state of one simulation."""
 
-    def __init__(
-        self, instance: Instance, policy: Policy, keep: Keep, every_s: float | None, tick: Callable[[], None]
-    ) -> None:
+    def __init__(self, instance: Instance, policy: Policy, keep: Keep, every_s: float | None, tick: Tick) -> None:
         jobs = instance.jobs
         self.instance, self.policy, self.keep = instance, policy, keep
         self.tick_s, self.scale_s = instance.tick_s, instance.tick_s or 1.0
@@ -137,7 +125,7 @@ class _Simulation:
         days = self.view.passed_s / 86400
         return f"{days:,.3g} days simulated, {done:,} of {len(self.instance.jobs):,} jobs ended, {len(self.present):,} present"
 
-    def play(self, step: Callable[[str], None]) -> None:
+    def play(self, step: Step | None) -> None:
         """Go from event to event until all jobs have ended."""
         view, present, arrivals, ends, decide = self.view, self.present, self.arrivals, self.ends, self.policy.decide
         asked, tick = self.every_tick or self.every_s is not None, view.tick
@@ -162,7 +150,8 @@ class _Simulation:
             until_step -= 1
             if not until_step:
                 until_step = _BETWEEN_STEPS
-                step(self.progress())
+                if step is not None:
+                    step(self.progress())
             if present or view.ended:
                 if view.wake_s is not None and view.wake_s <= view.now_s:
                     view.wake_s = None
@@ -174,9 +163,9 @@ class _Simulation:
                 if view.ended:
                     view.ended.clear()
 
-    def _due(self, place: int) -> float:
+    def _due(self, job: int) -> float:
         """When a job is due, by the clock."""
-        return self.instance.jobs[place].arrival_s if self.tick_s is None else self.instance.first_slot(place)
+        return self.instance.jobs[job].arrival_s if self.tick_s is None else self.instance.first_slot(job)
 
     def _next(self, now: float) -> float:
         """Time to go on at, given that of the next arrival or end; PolicyError when jobs wait for ever."""
@@ -190,11 +179,8 @@ class _Simulation:
             now = min(now, (math.floor(self.now / self.every_s + _ROUNDING) + 1) * self.every_s)
         self.barren += starving
         if starving and (self.barren > _BARREN or now == math.inf):
-            job = next(iter(self.present))
-            raise PolicyError(
-                f"{self._named()} at {self.view.now_s!r} s: found {len(self.present)} jobs that wait for ever, "
-                f"{self.instance.jobs[job].id!r} first, allowed: an end for every job"
-            )
+            first = self.instance.jobs[next(iter(self.present))].id
+            raise self._wrong(f"{len(self.present)} jobs that wait for ever, {first!r} first", "an end for every job")
         return now
 
     def _tick_from(self, time_s: float) -> int:
@@ -226,17 +212,13 @@ class _Simulation:
 
     def _admit_jobs(self, latest: float) -> float:
         """Let every job arrive that is due, and return when the last of them is; one without work ends at once, unseen."""
-        jobs, arrivals = self.instance.jobs, self.arrivals
+        arrivals = self.arrivals
         arrival = -math.inf
-        while arrivals:
-            place = arrivals[-1]
-            due = self._due(place)
-            if due > latest:
-                break
-            arrivals.pop()
+        while arrivals and (due := self._due(arrivals[-1])) <= latest:
+            place = arrivals.pop()
             arrival = due
-            job = jobs[place]
-            work = job.stops_at * job.epochs
+            job = self.instance.jobs[place]
+            work = job.work
             self.events += 1
             if work == 0.0:
                 self.events += 1
@@ -249,80 +231,77 @@ class _Simulation:
 
     def _apply(self, answer: Mapping[int, int], now: float) -> None:
         """Check an answer and give every job its units."""
-        present, ends, scale_s, tick_s = self.present, self.ends, self.scale_s, self.tick_s
-        for place, units in answer.items():
-            run = present.get(place)
+        present, ends, scale_s = self.present, self.ends, self.scale_s
+        for job, units in answer.items():
+            run = present.get(job)
             if run is None:
-                raise PolicyError(self._said(place, f"{units!r} units", "jobs that are present"))
+                raise self._wrong(f"{units!r} units", "jobs that are present", job)
             if type(units) is not int:
-                units = self._whole(place, units)
+                units = self._whole(job, units)
             held = run.held
             if units == held:
                 continue
             if units and units not in run.times:
-                run.times[units] = self._time_s(place, units)
+                run.times[units] = self._time_s(job, units)
             self.used += units - held
             if held:
-                self.stale += 1  # its entry in the heap
-                elapsed_s = (now - run.since) * scale_s
-                left = run.left_after(elapsed_s)
-                self.barren = self.barren + 1 if elapsed_s - run.pause_s <= _IDLE * elapsed_s else 0
-                run.left = left
-                if elapsed_s > 0:
-                    self.keep(place, run.since * scale_s, now * scale_s, held)
-                    run.attained += held * elapsed_s
+                self._stop(run, now)
             run.held, run.since = units, now
-            self.stamps = run.stamp = stamp = self.stamps + 1
+            self.stamps = run.stamp = self.stamps + 1
             if units:
-                run.time_s = time_s = run.times[units]
-                run.pause_s = pause_s = run.restart_s if run.started else 0.0
-                run.needed_s = needed_s = pause_s + run.left * time_s
-                run.started = True
-                if tick_s is None:
-                    heappush(ends, (end_after(now, needed_s), stamp, run))
-                else:
-                    hair_s = HAIR * (pause_s + self.instance.jobs[place].work * time_s)
-                    heappush(ends, (now + slots_for(needed_s, hair_s, tick_s), stamp, run))
+                heappush(ends, (self._end(run, now), run.stamp, run))
         if self.stale > _FEW + len(ends) // 2:
             ends[:] = [entry for entry in ends if entry[2].stamp == entry[1]]
             heapify(ends)
             self.stale = 0
-        if self.barren > _BARREN and any(
-            run.held and (now - run.since) * scale_s * (1 - _IDLE) > run.pause_s for run in present.values()
-        ):
-            self.barren = 0  # another job comes on
         if self.barren > _BARREN:
-            raise PolicyError(
-                f"{self._named()} at {self.view.now_s!r} s: found {self.barren} periods in a row that ended in their pause, "
-                f"allowed: periods in which jobs come on"
-            )
+            if not any(
+                run.held and (now - run.since) * scale_s * (1 - _IDLE) > run.pause_s for run in present.values()
+            ):
+                found = f"{self.barren} periods in a row that ended in their pause"
+                raise self._wrong(found, "periods in which jobs come on")
+            self.barren = 0  # another job comes on
         if self.used > self.instance.units:
             most = max(present.values(), key=lambda run: run.held)
-            raise PolicyError(
-                f"{self._named()} at {self.view.now_s!r} s: found {self.used} units in all, {most.held} of them for job "
-                f"{self.instance.jobs[most.job].id!r}, allowed: {self.instance.units}"
-            )
+            found = f"{self.used} units in all, {most.held} of them for job {self.instance.jobs[most.job].id!r}"
+            raise self._wrong(found, str(self.instance.units))
 
-    def _time_s(self, place: int, units: int) -> float:
+    def _stop(self, run: Run, now: float) -> None:
+        """End the period of a job before its work is done."""
+        self.stale += 1  # its entry in the heap
+        elapsed_s = (now - run.since) * self.scale_s
+        self.barren = self.barren + 1 if elapsed_s - run.pause_s <= _IDLE * elapsed_s else 0
+        run.stop(elapsed_s)
+        if elapsed_s > 0:
+            self.keep(run.job, run.since * self.scale_s, now * self.scale_s, run.held)
+
+    def _end(self, run: Run, now: float) -> float:
+        """When the period of a job that begins now will end, by the clock."""
+        run.start()
+        if self.tick_s is None:
+            return end_after(now, run.needed_s)
+        hair_s = HAIR * (run.pause_s + self.instance.jobs[run.job].work * run.time_s)
+        return now + slots_for(run.needed_s, hair_s, self.tick_s)
+
+    def _time_s(self, job: int, units: int) -> float:
         """Seconds per epoch on a count that was not asked for before; PolicyError for one that is not allowed."""
-        allowed = self.instance.counts(place)
+        allowed = self.instance.counts(job)
         if units in allowed:
-            return self.instance.jobs[place].speed.epoch_time_s(units)
+            return self.instance.jobs[job].speed.epoch_time_s(units)
         shown = ", ".join(map(str, [0, *allowed[:8]])) + (", ..." if len(allowed) > 8 else "")
-        raise PolicyError(self._said(place, f"{units} units", shown))
+        raise self._wrong(f"{units} units", shown, job)
 
-    def _whole(self, place: int, units: Any) -> int:
+    def _whole(self, job: int, units: object) -> int:
         try:
             if not isinstance(units, bool):
-                return index(units)
+                return index(units)  # type: ignore[arg-type]
         except TypeError:
             pass
-        raise PolicyError(self._said(place, f"{units!r} units", "an integer"))
+        raise self._wrong(f"{units!r} units", "an integer", job)
 
-    def _said(self, place: Any, found: str, allowed: str) -> str:
-        known = isinstance(place, int) and 0 <= place < len(self.instance.jobs)
-        name = repr(self.instance.jobs[place].id) if known else repr(place)
-        return f"{self._named()} at {self.view.now_s!r} s, job {name}: found {found}, allowed: {allowed}"
-
-    def _named(self) -> str:
-        return f"policy {type(self.policy).__name__}"
+    def _wrong(self, found: str, allowed: str, *which: object) -> PolicyError:
+        """Say what is wrong with an answer, when, and for which job if it is for one."""
+        where, jobs = f"policy {type(self.policy).__name__} at {self.view.now_s!r} s", self.instance.jobs
+        for job in which:
+            where += f", job {(jobs[job].id if isinstance(job, int) and 0 <= job < len(jobs) else job)!r}"
+        return PolicyError(f"{where}: found {found}, allowed: {allowed}")
