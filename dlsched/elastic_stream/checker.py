@@ -13,8 +13,8 @@ second, after the first restart_j seconds of every period but the job's first; a
 With ticks a job's last period may also end with the tick in which its work is done.
 
 Tolerances are relative to durations: a period may miss a time, or its job's end, by 1e-9 of what it lasts and the
-rounding of the clock (8 units in the last place of the time), but by no more than a quarter of itself. ``clock`` says how
-times are subtracted.
+rounding of the clock (8 units in the last place of the time), but by no more than a quarter of itself. ``core.ticks`` says
+how times are subtracted.
 """
 
 import math
@@ -22,9 +22,9 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 
 from dlsched.core.errors import UsageError
+from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at
 from dlsched.core.tolerance import FEASIBLE, rounding, tolerance
 from dlsched.core.violation import Violation
-from dlsched.elastic_stream.clock import HAIR, left_after, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Finished, Period, Stream
 
@@ -135,7 +135,7 @@ def _check_job(instance: Instance, index: int, periods: Sequence[Period], follow
         if not period.start_s < period.end_s:
             broken("order", f"the period that begins at {period.start_s!r} s does not last")
         early_s = job.arrival_s - period.start_s
-        slot = None if tick_s is None else _tick_at(period.start_s, tick_s)
+        slot = None if tick_s is None else tick_at(period.start_s, tick_s)
         if slot < instance.first_slot(index) if slot is not None else early_s > 0 and early_s > _slack_s(period):
             broken("arrival", f"a period begins at {period.start_s!r} s, it arrives at {job.arrival_s!r} s", early_s)
     for first, second in pairwise(periods):
@@ -158,9 +158,9 @@ def _check_job(instance: Instance, index: int, periods: Sequence[Period], follow
     if tick_s is not None:
         ends = len(periods) if found else ran.number
         for number, period in enumerate(periods):
-            if _tick_at(period.start_s, tick_s) is None:
+            if tick_at(period.start_s, tick_s) is None:
                 broken("tick", f"a period begins at {period.start_s!r} s, no multiple of {tick_s!r} s")
-            if number != ends and _tick_at(period.end_s, tick_s) is None:
+            if number != ends and tick_at(period.end_s, tick_s) is None:
                 broken("tick", f"a period ends at {period.end_s!r} s, no multiple of {tick_s!r} s")
     return found
 
@@ -188,14 +188,8 @@ def _slots(period: Period, tick_s: float | None) -> int | None:
     """Ticks from the start of a period to its end; None where one of them is no tick."""
     if tick_s is None:
         return None
-    first, end = _tick_at(period.start_s, tick_s), _tick_at(period.end_s, tick_s)
+    first, end = tick_at(period.start_s, tick_s), tick_at(period.end_s, tick_s)
     return None if first is None or end is None else end - first
-
-
-def _tick_at(time_s: float, tick_s: float) -> int | None:
-    """Return the number of the tick at that time, None between ticks."""
-    number = round(time_s / tick_s)
-    return number if abs(time_s - number * tick_s) <= tolerance(tick_s) + rounding(time_s) else None
 
 
 def _slack_s(period: Period) -> float:
@@ -226,7 +220,7 @@ def _changes(instance: Instance, stream: Stream, *, exactly: bool) -> list[tuple
         slack_s = 0.0 if exactly or not start_s < end_s else _slack_s(period)
         start, end = start_s + slack_s, end_s - slack_s
         if tick_s is not None:
-            first, last = _tick_at(start_s, tick_s), _tick_at(end_s, tick_s)
+            first, last = tick_at(start_s, tick_s), tick_at(end_s, tick_s)
             start = math.floor(start_s / tick_s) if first is None else first
             end = math.ceil(end_s / tick_s) if last is None else max(last, start + 1)
             start_s, end_s = start * tick_s, end * tick_s

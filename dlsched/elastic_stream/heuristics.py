@@ -1,8 +1,9 @@
 """The policies of elastic_stream as plain functions, from an instance to the stream they make of it.
 
 None means that a job needs more units than there are, which proves infeasibility. Each knows the present only. With
-``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file. ``step`` is called now and then
-with how far the simulation has come, ``tick`` at every event; both may raise to stop it.
+``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file. Guarantee: none, of all of them;
+costs and sources stand with the policies. ``step`` is called now and then with how far the simulation has come, ``tick``
+at every event; both may raise to stop it.
 """
 
 import math
@@ -13,21 +14,10 @@ from heapq import heappop, heappush
 
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.ticks import HAIR, end_after, end_in_slots, slots_for
+from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.checker import infeasible
-from dlsched.elastic_stream.clock import HAIR, end_after, end_in_slots, slots_for
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.policies import (
-    ORDERS,
-    Doubling,
-    EqualShare,
-    Exploratory,
-    Fastest,
-    Fixed,
-    Knee,
-    Marginal,
-    Myopic,
-    Queue,
-)
 from dlsched.elastic_stream.simulation.simulator import Step, simulate
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.elastic_stream.solution import Stream
@@ -35,53 +25,37 @@ from dlsched.elastic_stream.solution import Stream
 Heuristic = Callable[..., Stream | None]
 
 SIZINGS: dict[str, Callable[[str], Policy]] = {
-    "fixed": lambda order: Queue(order, Fixed()),
-    "fastest": lambda order: Queue(order, Fastest()),
-    "knee": lambda order: Queue(order, Knee()),
-    "equal": EqualShare,
-    "marginal": Marginal,
+    "fixed": lambda order: policies.Queue(order, policies.Fixed()),
+    "fastest": lambda order: policies.Queue(order, policies.Fastest()),
+    "knee": lambda order: policies.Queue(order, policies.Knee()),
+    "equal": policies.EqualShare,
+    "marginal": policies.Marginal,
 }
 """Sizing to a policy of any order: 8 units, all useful units, efficiency of at least one half, C / n each, marginal gain."""
 
 
 def doubling(instance: Instance, *, step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
-    """Redistribute all units by the doubling heuristic at every event; see ``policies.Doubling``.
-
-    Guarantee: none. Cost: O(A log A) an event for A <= C admitted jobs.
-
-    Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available; the steps are our reconstruction.
-    """
-    return _play(instance, Doubling(), step, tick)
+    """Redistribute all units by the doubling heuristic at every event: ``policies.Doubling``."""
+    return _play(instance, policies.Doubling(), step, tick)
 
 
 def marginal(
     instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick = no_tick
 ) -> Stream | None:
-    """Redistribute all units by marginal gain at every event; see ``policies.Marginal``.
-
-    Guarantee: none over time. Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
-    """
-    return _play(instance, Marginal(_known(order)), step, tick)
+    """Redistribute all units by marginal gain at every event: ``policies.Marginal``."""
+    return _play(instance, policies.Marginal(order), step, tick)
 
 
 def fixed(
-    instance: Instance,
-    *,
-    units_per_job: int = 8,
-    order: str = "fifo",
-    step: Step | None = None,
-    tick: Tick = no_tick,
+    instance: Instance, *, units_per_job: int = 8, order: str = "fifo", step: Step | None = None, tick: Tick = no_tick
 ) -> Stream | None:
-    """Give every job that runs its largest allowed count of at most ``units_per_job`` (>= 1), else its smallest.
-
-    First come, first served, unless another order is named. Guarantee: none. Cost: see ``policies.Queue``.
-    """
-    return _play(instance, Queue(_known(order), Fixed(units_per_job)), step, tick)
+    """Give every job that runs its largest count of at most ``units_per_job`` (>= 1), else its smallest: ``policies.Queue``."""
+    return _play(instance, policies.Queue(order, policies.Fixed(units_per_job)), step, tick)
 
 
 def equal(instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
-    """Give every job present its largest allowed count of at most C / n; see ``policies.EqualShare``. Guarantee: none."""
-    return _play(instance, EqualShare(_known(order)), step, tick)
+    """Give every job present its largest allowed count of at most C / n: ``policies.EqualShare``."""
+    return _play(instance, policies.EqualShare(order), step, tick)
 
 
 def exploratory(
@@ -92,33 +66,19 @@ def exploratory(
     step: Step | None = None,
     tick: Tick = no_tick,
 ) -> Stream | None:
-    """Measure every job on a few counts for 2.5 minutes each, then double; see ``policies.Exploratory``.
-
-    Guarantee: none. Source: Capes et al. 2018, arXiv 1908.08082, abstract only; the steps are our reconstruction.
-    """
-    return _play(instance, Exploratory(counts, step_s), step, tick)
+    """Measure every job on a few counts for 2.5 minutes each, then double: ``policies.Exploratory``."""
+    return _play(instance, policies.Exploratory(counts, step_s), step, tick)
 
 
 def myopic(instance: Instance, *, step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
-    """Take the optimal allocation of the moment at every event; see ``policies.Myopic``. Guarantee: none over time."""
-    return _play(instance, Myopic(), step, tick)
+    """Take the optimal allocation of the moment at every event: ``policies.Myopic``."""
+    return _play(instance, policies.Myopic(), step, tick)
 
 
 def ordered(
     instance: Instance, order: str, sizing: str, *, step: Step | None = None, tick: Tick = no_tick
 ) -> Stream | None:
-    """Serve jobs in an order, each at the units that a sizing gives it: the grid of Lin et al. Guarantee: none.
-
-    Parameters
-    ----------
-    instance
-        The stream.
-    order
-        ``fifo``, ``srpt``, ``sjf``, ``las`` or ``efficiency``: see ``policies.orders``.
-    sizing
-        A key of ``SIZINGS``: ``fixed``, ``fastest``, ``knee``, ``equal`` or ``marginal``.
-    step, tick
-        As in all policies.
+    """Serve jobs in an order of ``policies.orders``, each at the units that a key of ``SIZINGS`` gives it: the grid of Lin et al.
 
     Raises
     ------
@@ -127,33 +87,22 @@ def ordered(
     """
     if sizing not in SIZINGS:
         raise UsageError(f"sizing: found {sizing!r}, allowed: {', '.join(SIZINGS)}")
-    return _play(instance, SIZINGS[sizing](_known(order)), step, tick)
+    return _play(instance, SIZINGS[sizing](order), step, tick)
 
 
 def _play(instance: Instance, policy: Policy, step: Step | None, tick: Tick) -> Stream | None:
     return None if infeasible(instance) is not None else simulate(instance, policy, step=step, tick=tick)
 
 
-def _known(order: str) -> str:
-    if order not in ORDERS:
-        raise UsageError(f"order: found {order!r}, allowed: {', '.join(ORDERS)}")
-    return order
-
-
 PLAIN: dict[str, Heuristic] = {
-    "doubling": doubling,
-    "marginal": marginal,
-    "fixed": fixed,
-    "equal": equal,
-    "exploratory": exploratory,
-    "myopic": myopic,
+    policy.__name__: policy for policy in (doubling, marginal, fixed, equal, exploratory, myopic)
 }
 ALIASES = {f"fifo-{sizing}": sizing for sizing in ("fixed", "equal", "marginal")}
 """Cells of the grid that have a name of their own."""
 
 GRID: dict[str, Heuristic] = {
     f"{order}-{sizing}": partial(ordered, order=order, sizing=sizing)
-    for order in ORDERS
+    for order in policies.ORDERS
     for sizing in SIZINGS
     if f"{order}-{sizing}" not in ALIASES
 }
@@ -163,7 +112,7 @@ POLICIES = PLAIN | GRID
 def in_turn(instance: Instance) -> Stream | None:
     """Begin jobs in order of arrival, each on its fixed size as soon as enough units are free; none is ever stopped.
 
-    The quickest answer there is, without a simulation. Guarantee: none. Cost: O(J log J).
+    The quickest answer there is, without a simulation. Cost: O(J log J).
     """
     if infeasible(instance) is not None:
         return None
@@ -175,7 +124,7 @@ def in_turn(instance: Instance) -> Stream | None:
         if job.work == 0:
             continue
         counts = instance.counts(index)
-        units = counts[max(0, bisect_right(counts, Fixed().units) - 1)]
+        units = counts[max(0, bisect_right(counts, policies.Fixed().units) - 1)]
         now = max(now, job.arrival_s if tick_s is None else instance.first_slot(index))
         while free < units or (ends and ends[0][0] <= now):
             end, count = heappop(ends)

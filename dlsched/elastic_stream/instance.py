@@ -28,7 +28,7 @@ from pydantic import BaseModel, Field, model_validator
 from dlsched.cluster.training_job import TrainingJob, without_default_counts
 from dlsched.core.instance import STRICT, Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
-from dlsched.core.tolerance import rounding
+from dlsched.core.ticks import first_tick
 
 _ROUNDING = 1e-9  # by which probabilities may add up to more than 1
 _SHORTEST_TICK = 1e-9  # of the last arrival, and of a job on its fastest count
@@ -145,9 +145,7 @@ class Instance(InstanceFile):
     def first_slot(self, job: int) -> int:
         """First slot (t for the one from t tick_s on) that begins at or after the arrival of a job, rounding left out."""
         assert self.tick_s is not None
-        arrival_s = self.jobs[job].arrival_s
-        nearest = round(arrival_s / self.tick_s)
-        return nearest if arrival_s <= nearest * self.tick_s + rounding(arrival_s) else nearest + 1
+        return first_tick(self.jobs[job].arrival_s, self.tick_s)
 
     def release_s(self, job: int) -> Fraction:
         """When the job can first hold units, exactly: its arrival, or with ticks, if it has work, its first slot."""

@@ -51,8 +51,8 @@ from typing import TYPE_CHECKING
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
+from dlsched.core.ticks import HAIR, slots_for
 from dlsched.elastic_stream.checker import infeasible
-from dlsched.elastic_stream.clock import HAIR, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.slots import plan
 from dlsched.elastic_stream.solution import Stream

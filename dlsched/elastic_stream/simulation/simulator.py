@@ -2,7 +2,7 @@
 
 At an event (an arrival, an end, a tick, a time the policy asked for) the policy is asked once, after everything that
 happens at that moment. Every answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is
-present, and units of a job that ends in between are free at the next one. See ``clock`` for how time is counted.
+present, and units of a job that ends in between are free at the next one. See ``core.ticks`` for how time is counted.
 
 What happens within a few units in the last place of the clock happens at the latest of these times: rounding makes no
 job restart, and gives none anything for free.
@@ -18,9 +18,9 @@ from operator import index
 
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import PolicyError, UsageError
+from dlsched.core.ticks import HAIR, end_after, end_in_slots, slots_for
 from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
-from dlsched.elastic_stream.clock import HAIR, end_after, end_in_slots, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.view import Policy, Run, View
 from dlsched.elastic_stream.solution import Stream

@@ -6,11 +6,12 @@ come it may ask only when its ``clairvoyant`` is true.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream.clock import left_after
+from dlsched.core.ticks import left_after
 from dlsched.elastic_stream.instance import EarlyStop, Instance
 
 
@@ -30,36 +31,23 @@ class Policy(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class Run:
-    """A job that is present: what it holds, and how far it has come; kept by the simulator.
+    """A job that is present: what it holds, and how far it has come; kept by the simulator."""
 
-    Attributes
-    ----------
-    job
-        Its position.
-    left, hidden
-        Epochs to its real end when it last changed its units, and from there to its nominal end.
-    times
-        Seconds per epoch by units, as far as they were asked for.
-    held, time_s
-        Units, and seconds per epoch on them.
-    since
-        Start of its period, by the simulator's clock: seconds, or with ticks their number.
-    pause_s, needed_s
-        Seconds without progress at the start of the period, and those that it would last to the job's end.
-    attained
-        Unit-seconds of earlier periods.
-    stamp
-        Of its entry in the heap of ends.
-    """
-
-    held = stamp = 0
-    time_s = pause_s = needed_s = attained = 0.0
-    since: float = 0.0
-    started = False
-
-    def __init__(self, job: int, left: float, hidden: float, times: dict[int, float], restart_s: float) -> None:
-        self.job, self.left, self.hidden, self.times, self.restart_s = job, left, hidden, times, restart_s
+    job: int
+    left: float  # epochs to its real end, when it last changed its units
+    hidden: float  # epochs from there to its nominal end
+    times: dict[int, float]  # seconds per epoch by units, as far as they were asked for
+    restart_s: float
+    held: int = 0
+    time_s: float = 0.0  # per epoch now
+    since: float = 0.0  # start of its period, by the simulator's clock: seconds, or with ticks their number
+    pause_s: float = 0.0  # seconds without progress at its start
+    needed_s: float = 0.0  # seconds that it would last to the job's end
+    attained: float = 0.0  # unit-seconds of earlier periods
+    stamp: int = 0  # of its entry in the heap of ends
+    started: bool = False
 
     def left_after(self, elapsed_s: float) -> float:
         """Epochs to its real end, so many seconds into its period."""

@@ -1,6 +1,6 @@
 """Units by slot of every job, for which plans are made, and how they are played. Slot t lasts from t D to (t + 1) D."""
 
-from dlsched.elastic_stream.clock import HAIR, end_in_slots, left_after, slots_for
+from dlsched.core.ticks import HAIR, end_in_slots, left_after, slots_for
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
 

@@ -17,15 +17,15 @@ Numbers are double precision: an improvement within rounding is not looked for.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 
 import numpy as np
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.algorithms.grouping import alike, divisions
 from dlsched.core.budget import Budget
-from dlsched.elastic_stream.clock import HAIR
+from dlsched.core.ticks import HAIR
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.slots.layers import BoolArray, Layer, Trail, alike, joined, plan_of
+from dlsched.elastic_stream.slots.layers import BoolArray, Layer, Trail, joined
 from dlsched.elastic_stream.slots.plan import Plan, useful_times_s
 
 LARGEST_LAYER = 30_000
@@ -74,21 +74,20 @@ def search_slots(
     """
     search = _Slots(instance, budget)
     slot = search.next_slot(0, search.work > 0)
-    layer, trail, size = search.first(), [], 0
+    layer, trail = search.first(), Trail()
     while True:
         search.arrive(layer, slot)
         budget.tick(len(layer.cost))
-        trail.append(Trail.of(layer, slot))
-        size += trail[-1].size
-        if size > _LARGEST_TRAIL:
-            raise TooLarge(f"what is kept of {len(trail)} slots takes more than {_LARGEST_TRAIL} bytes")
+        trail.add(layer, slot)
+        if trail.size > _LARGEST_TRAIL:
+            raise TooLarge(f"what is kept of {len(trail.steps)} slots takes more than {_LARGEST_TRAIL} bytes")
         pieces, bounds, states = [], [], 0
         for child in search.follow(layer, slot):
             over: BoolArray = np.logical_not((child.left > 0).any(axis=1))
             row = int(np.argmin(np.where(over, child.cost, np.inf)))
             if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
                 best_s = float(child.cost[row])
-                found(plan_of(trail, child, row))
+                found(trail.plan(child, row))
             bound = search.bound(child, slot + 1)
             keep = (bound < best_s * (1 - _EXACT)) & ~over
             pieces.append(child.take(keep))
@@ -145,42 +144,39 @@ class _Slots:
         """Every state that can follow, in pieces."""
         present = (layer.left > 0) & (self.first_slot <= slot)
         for jobs, rows in alike(present):
-            divisions, time_s = self._divide(tuple(jobs.tolist()))
-            size = max(1, _CHUNK // (len(divisions) * len(self.work)))
+            ways, time_s = self._divide(tuple(jobs.tolist()))
+            size = max(1, _CHUNK // (len(ways) * len(self.work)))
             for begin in range(0, len(rows), size):
-                yield self._follow(layer, rows[begin : begin + size], jobs, divisions, time_s)
+                yield self._follow(layer, rows[begin : begin + size], jobs, ways, time_s)
 
     def _divide(self, jobs: tuple[int, ...]) -> tuple[IntArray, FloatArray]:
         """All ways to give the jobs useful counts or nothing, within the units, and seconds per epoch; shape (ways, jobs)."""
         if jobs not in self._divisions:
+            options = [self.options[job] for job in jobs]
             most = min(LARGEST_LAYER, _LARGEST_CELLS // 4 // len(self.work))
-            ways: list[tuple[tuple[int, ...], int]] = [((), self.units)]
-            for job in jobs:
-                counts = (0, *self.options[job])
-                longer = (((*way, n), left - n) for way, left in ways for n in counts if n <= left)
-                ways = list(islice(longer, most + 1))
-                if len(ways) > most:
-                    raise TooLarge(f"more than {most} ways to divide {self.units} units among {len(jobs)} jobs")
-            times = [[self.options[job].get(n, np.inf) for job, n in zip(jobs, way, strict=True)] for way, _ in ways]
+            ways = divisions(options, self.units, most)
+            if ways is None:
+                raise TooLarge(f"more than {most} ways to divide {self.units} units among {len(jobs)} jobs")
+            times = [[time.get(n, np.inf) for time, n in zip(options, way, strict=True)] for way in ways.tolist()]
             if sum(known.size for known, _ in self._divisions.values()) > _LARGEST_CELLS:
                 self._divisions.clear()
-            self._divisions[jobs] = np.array([way for way, _ in ways], dtype=np.int64), np.array(times)
+            self._divisions[jobs] = ways, np.array(times)
         return self._divisions[jobs]
 
-    def _follow(self, layer: Layer, rows: IntArray, jobs: IntArray, divisions: IntArray, time_s: FloatArray) -> Layer:
-        """States after one slot, from some states of one set of present jobs, by all divisions; shape (rows, ways, jobs)."""
+    def _follow(self, layer: Layer, rows: IntArray, jobs: IntArray, ways: IntArray, time_s: FloatArray) -> Layer:
+        """States after one slot, from some states of one set of present jobs, by all ways; shape (rows, ways, jobs)."""
         columns = np.ix_(rows, jobs)
         left, held = layer.left[columns][:, None], layer.held[columns][:, None]
         started = layer.started[columns][:, None]
-        runs = divisions > 0
-        pause_s = np.where(runs & started & (divisions != held), self.restart_s[jobs], 0.0)
+        runs = ways > 0
+        pause_s = np.where(runs & started & (ways != held), self.restart_s[jobs], 0.0)
         running_s = np.where(runs, time_s, 0.0)
         needed_s = np.where(runs, left * running_s + pause_s, np.inf)
         ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
         after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
         spent = np.where(ends, needed_s, self.tick_s).sum(axis=2).ravel()
-        given = np.tile(divisions, (len(rows), 1))
-        parent = np.repeat(rows, len(divisions))
+        given = np.tile(ways, (len(rows), 1))
+        parent = np.repeat(rows, len(ways))
         after = after.reshape(len(parent), len(jobs))
         idle = np.zeros((len(parent), len(self.work)), dtype=np.int64)
         child = Layer(

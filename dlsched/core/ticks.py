@@ -1,4 +1,4 @@
-"""How time is counted: simulator, searches and checker compute the very same floats, however late it is.
+"""How time is counted on a clock or in ticks: whoever uses this computes the very same floats, however late it is.
 
 *Without ticks* times are the floats of an absolute clock, and every period is exact on it: it ends at the least float
 whose distance from its start is what the job needs. So no job is given anything by rounding, units are handed on at the
@@ -12,6 +12,8 @@ in them.
 """
 
 import math
+
+from dlsched.core.tolerance import rounding, tolerance
 
 HAIR = 2.0**-40
 """Of a job's whole time: what its work may exceed its slots by."""
@@ -45,3 +47,15 @@ def slots_for(needed_s: float, hair_s: float, tick_s: float) -> int:
 def end_in_slots(slot: int, slots: int, needed_s: float, tick_s: float) -> float:
     """Time at which a job ends that needs so many seconds of these slots."""
     return min(end_after(slot * tick_s, needed_s), (slot + slots) * tick_s)
+
+
+def tick_at(time_s: float, tick_s: float) -> int | None:
+    """Return the number of the tick at that time, None between ticks."""
+    number = round(time_s / tick_s)
+    return number if abs(time_s - number * tick_s) <= tolerance(tick_s) + rounding(time_s) else None
+
+
+def first_tick(time_s: float, tick_s: float) -> int:
+    """Return the number of the first tick at or after a time, rounding left out."""
+    nearest = round(time_s / tick_s)
+    return nearest if time_s <= nearest * tick_s + rounding(time_s) else nearest + 1
