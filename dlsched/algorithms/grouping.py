@@ -13,7 +13,7 @@ def alike(marked: npt.NDArray[np.bool_]) -> Iterator[tuple[Integers, Integers]]:
     """Rows that have the same columns marked: those columns, and the rows, ascending.
 
     >>> [(columns.tolist(), rows.tolist()) for columns, rows in alike(np.array([[1, 0], [0, 1], [1, 0]], dtype=bool))]
-    [([0], [0, 2]), ([1], [1])]
+    [([1], [1]), ([0], [0, 2])]
     """
     bits = np.packbits(marked, axis=1)
     words = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
