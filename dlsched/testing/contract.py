@@ -24,23 +24,7 @@ from dlsched.core.gap import meets
 from dlsched.core.result import Result
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
-from dlsched.testing.brute_force import brute_force
-from dlsched.testing.brute_force_async import brute_force_async
-from dlsched.testing.brute_force_placement import brute_force_placement
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.brute_force_srpt import brute_force_srpt
-from dlsched.testing.brute_force_stream import brute_force_stream
-from dlsched.testing.strategies import INSTANCES
-
-OPTIMA: dict[str, Callable[[Any], tuple[float, Any] | None]] = {
-    "ring_allocation": brute_force,
-    "elastic_stream": brute_force_stream,
-    "matching_placement": brute_force_placement,
-    "srpt_mapping": brute_force_srpt,
-    "ring_embedding": brute_force_ring,
-    "async_sgd": brute_force_async,
-}
-"""By family: the optimum of a small instance and a solution that attains it, None when infeasible."""
+from dlsched.testing.cases import CASES
 
 _SLACK = 1e-9  # relative, of rounded objectives against each other and against an exact bound
 
@@ -75,7 +59,7 @@ def hold_to_contract(
 
     >>> from dlsched import ring_allocation
     >>> def smallest(instance):
-    ...     counts = {job.id: instance.counts(place)[0] for place, job in enumerate(instance.jobs)}
+    ...     counts = {job.id: instance.counts(index)[0] for index, job in enumerate(instance.jobs)}
     ...     return ring_allocation.Allocation(counts) if sum(counts.values()) <= instance.gpus else None
     >>> hold_to_contract("ring_allocation", smallest, examples=10)
     """
@@ -90,7 +74,7 @@ def hold_to_contract(
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    @given(INSTANCES[family]())
+    @given(CASES[family].instances())
     def holds(instance: Any) -> None:
         check_heuristic(record, heuristic, instance, guarantee=guarantee)
 
@@ -113,7 +97,7 @@ def check_heuristic(
     objective = record.objective(instance, solution)
     bound = record.solve(instance, method=record.best_bound).bound
     _no_better(record, objective, bound, f"{name}: its objective {objective} beats the proven bound {bound}.")
-    _check_optimum(record, name, instance, objective, OPTIMA[record.name](instance), guarantee)
+    _check_optimum(record, name, instance, objective, CASES[record.name].brute_force(instance), guarantee)
 
 
 def check_method(record: AnyFamily, method: AnyMethod, instance: Any, *, solver: str | None = None) -> Result[Any]:
@@ -133,7 +117,7 @@ def check_method(record: AnyFamily, method: AnyMethod, instance: Any, *, solver:
     result, again = (record.solve(instance, method=method.name, solver=solver) for _ in range(2))
     assert instance.as_data() == before, f"{name} changed the instance."
     assert _answer(result) == _answer(again), f"{name} gave two different answers for one instance."
-    found = OPTIMA[record.name](instance)
+    found = CASES[record.name].brute_force(instance)
     allowed = _allowed(method, feasible=found is not None)
     assert result.status in allowed, f"{name} ended with {result.status} ({result.message})."
     if result.certificate is not None:

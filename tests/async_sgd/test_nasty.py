@@ -8,7 +8,7 @@ from dlsched import Limits, TerminationStatus
 from dlsched.async_sgd import Instance, batches_per_s, check
 from dlsched.async_sgd.methods import METHODS
 from dlsched.core.errors import UsageError
-from dlsched.testing.brute_force_async import brute_force_async
+from dlsched.testing.async_sgd import brute_force_async
 from tests.nasty import campaign
 
 from .nasty import nasty

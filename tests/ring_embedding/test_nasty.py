@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlsched.testing.brute_force_ring import brute_force_ring
+from dlsched.testing.ring_embedding import brute_force_ring
 from tests.nasty import campaign
 
 from .nasty import nasty
