@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from nasty import campaign
 
 import dlsched
 from dlsched import Limits, TerminationStatus
@@ -9,7 +10,6 @@ from dlsched.async_sgd import Instance, batches_per_s, check
 from dlsched.async_sgd.methods import METHODS
 from dlsched.core.errors import UsageError
 from dlsched.testing.async_sgd import brute_force_async
-from tests.nasty import campaign
 
 from .nasty import nasty
 
