@@ -1,6 +1,6 @@
 """What the strategies of several families draw: jobs that are alike or not, and numbers with and without ties."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -15,7 +15,7 @@ def several(draw: st.DrawFn, kind: st.SearchStrategy[Data], number: int) -> list
     return [draw(kind)] * number if identical else [draw(kind) for _ in range(number)]
 
 
-def named(jobs: Sequence[Mapping[str, Any]]) -> list[Data]:
+def named(jobs: Sequence[Data]) -> list[Data]:
     """Jobs with ids by their position."""
     return [{"id": f"j{index}", **job} for index, job in enumerate(jobs)]
 

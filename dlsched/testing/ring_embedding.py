@@ -18,7 +18,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise, permutations, product
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import networkx as nx
 from hypothesis import strategies as st
@@ -125,7 +125,7 @@ def _rings(instance: Instance, job: Job, routes: Mapping[tuple[str, str], list[s
     ways = math.comb(len(servers) + job.max_workers, job.max_workers) * math.factorial(len(servers))
     if ways > LARGEST:
         raise ValueError(f"more than {LARGEST} rings of job {job.id!r}: up to {ways} are too many to try")
-    seen: set[Any] = set()
+    seen: set[object] = set()
     for counts in product(range(job.max_workers + 1), repeat=len(servers)):
         if not 1 <= sum(counts) <= job.max_workers:
             continue
@@ -166,7 +166,7 @@ def _routes(instance: Instance) -> dict[tuple[str, str], list[str]]:
     if instance.paths is not None:
         listed = {path.ends: list(path.nodes) for path in instance.paths}
         return listed | {ends[::-1]: nodes[::-1] for ends, nodes in listed.items()}
-    network: Any = nx.Graph([link.ends for link in instance.links])
+    network = nx.Graph([link.ends for link in instance.links])
     network.add_nodes_from(node.id for node in instance.nodes)
     pairs = permutations([server.id for server in instance.servers], 2)
     return {pair: nx.shortest_path(network, *pair) for pair in pairs if nx.has_path(network, *pair)}

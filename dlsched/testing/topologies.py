@@ -1,7 +1,6 @@
 """Hypothesis strategies of small networks: forests in one part and in several, racks, cycles with chords, listed paths."""
 
 from itertools import combinations
-from typing import Any
 
 import networkx as nx
 from hypothesis import strategies as st
@@ -50,7 +49,7 @@ def graphs(draw: st.DrawFn, servers: list[str]) -> tuple[list[str], Pairs]:
 @st.composite
 def paths(draw: st.DrawFn, servers: list[str], pairs: Pairs) -> list[Data]:
     """A path for most pairs of servers that have one, often the shortest, in either direction."""
-    network: Any = nx.Graph(pairs)
+    network = nx.Graph(pairs)
     network.add_nodes_from(servers)
     missing = draw(st.booleans())
     listed = []
