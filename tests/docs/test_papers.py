@@ -26,7 +26,7 @@ def test_every_row_has_a_section_a_function_a_command_and_a_difference():
     assert len(ROWS) > 40 and TEXT.count("\n## ") == 5
     for row in ROWS:
         assert len(row) == 3 and all(cell.strip() for cell in row), row
-        assert re.match(r" ?\[.*\]\(\w+\.md(#[\w-]+)?\), \{py:obj\}`.*`: `.*` ?$", row[1]), row
+        assert re.match(r" ?\[.*\]\([\w/]+\.md(#[\w-]+)?\), \{py:obj\}`.*`: `.*` ?$", row[1]), row
 
 
 def test_functions_exist_and_are_documented():
