@@ -2,13 +2,11 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import Certificate
 from dlsched.core.errors import PolicyError
 from dlsched.core.family import InstanceT, Run
-from dlsched.core.result import SolutionT
+from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 
@@ -51,10 +49,10 @@ def heuristic(
     return run
 
 
-def bound_by(function: Callable[[InstanceT, Search[Any]], Certificate]) -> Run[InstanceT, Any]:
+def bound_by(function: Callable[[InstanceT, Search[SolutionT]], Certificate]) -> Run[InstanceT, SolutionT]:
     """Run a function that returns a certificate as a method."""
 
-    def run(instance: InstanceT, search: Search[Any]) -> TerminationStatus:
+    def run(instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
         certificate = function(instance, search)
         search.prove(certificate.value, source="certificate", certificate=certificate)
         return TerminationStatus.FEASIBLE

@@ -5,6 +5,7 @@ from dlsched.core.status import Sense
 from dlsched.elastic_stream import certificate, generator, heuristics, policies
 from dlsched.elastic_stream.bounds import area, bound, length
 from dlsched.elastic_stream.checker import check, flow_times, infeasible, objective
+from dlsched.elastic_stream.drawing import draw
 from dlsched.elastic_stream.formulations.milp import build_milp
 from dlsched.elastic_stream.generator import example, generate
 from dlsched.elastic_stream.heuristics import doubling, equal, exploratory, fixed, marginal, myopic, ordered
@@ -65,6 +66,12 @@ FAMILY = Family(
     generate=generate,
     example=example,
     figures=figures,
+    options={
+        "load": (float, "X", "Work that arrives over capacity; streams and gangs."),
+        "tick": (float, "S", "Seconds between decisions; streams only."),
+    },
+    draw=draw,
+    simulate=simulate,
 )
 
 solve = FAMILY.solve

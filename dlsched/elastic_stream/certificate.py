@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
-from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
+from dlsched.certificates import LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
+from dlsched.core.result import Certificate
 from dlsched.elastic_stream.instance import Instance
 
 

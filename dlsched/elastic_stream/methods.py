@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from dlsched.core.certificate import Certificate
 from dlsched.core.family import Method
 from dlsched.core.methods import bound_by, heuristic
+from dlsched.core.result import Certificate
 from dlsched.elastic_stream import bounds
 from dlsched.elastic_stream.exact import offer_quick, run_exact, run_milp
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.core.certificate import DualsCertificate, rounded_down
+from dlsched.certificates import DualsCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays

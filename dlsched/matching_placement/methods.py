@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import DualsCertificate
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.family import Guarantee, Method, Run
 from dlsched.core.methods import bound_by, heuristic
