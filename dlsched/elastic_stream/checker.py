@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 
 from dlsched.core.errors import UsageError
+from dlsched.core.sweep import first_excess
 from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at
 from dlsched.core.tolerance import FEASIBLE, rounding, tolerance
 from dlsched.core.violation import Violation
@@ -202,7 +203,7 @@ def _check_capacity(instance: Instance, stream: Stream) -> list[Violation]:
     """Sweep over the moments at which units change; an excess too short to be more than rounding is passed over."""
     excess = None
     for exactly in (True, False):
-        excess = _most_held(instance, _changes(instance, stream, exactly=exactly))
+        excess = first_excess(_changes(instance, stream, exactly=exactly), instance.units)
         if excess is None:
             return []
     assert excess is not None
@@ -226,16 +227,3 @@ def _changes(instance: Instance, stream: Stream, *, exactly: bool) -> list[tuple
             start_s, end_s = start * tick_s, end * tick_s
         changes += ((start, units, start_s), (end, -units, end_s))
     return sorted(changes)
-
-
-def _most_held(instance: Instance, changes: Sequence[tuple[float, int, float]]) -> tuple[int, float, float] | None:
-    """Units, start and end of the first time in which more are held than there are."""
-    held, most, since_s = 0, 0, 0.0
-    for _, change, time_s in changes:
-        before, held = held, held + change
-        if before <= instance.units < held:
-            since_s = time_s
-        most = max(most, held)
-        if held <= instance.units < before:
-            return most, since_s, time_s
-    return None

@@ -50,14 +50,10 @@ def generate(
 
     Parameters
     ----------
-    preset
-        One of ``PRESETS``.
-    jobs
-        Number of jobs, >= 1.
-    gpus
-        Units of the cluster; None: 64, and 3 for the preset ``slots``.
-    seed
-        Of ``numpy.random.default_rng``.
+    preset, seed
+        One of ``PRESETS``, and the seed of ``numpy.random.default_rng``.
+    jobs, gpus
+        Number of jobs, >= 1, and units of the cluster; None: 64, and 3 for the preset ``slots``.
     max_gpus
         Largest count that a job may be given, >= 1.
     load

@@ -52,10 +52,8 @@ class Job(TrainingJob):
     ----------
     id, epochs, epoch_time_s, speed_law, max_gpus
         As in ``cluster.training_job.TrainingJob``: name, epochs, and speeds on the allowed counts of units.
-    arrival_s
-        Seconds after the start of the stream at which it arrives, >= 0.
-    restart_s
-        Seconds without progress, units held, at the start of every period but the first, >= 0.
+    arrival_s, restart_s
+        When it arrives; seconds without progress, units held, at the start of every period but the first; both >= 0.
     stops_at
         Fraction of its epochs at which it really ends, in (0, 1]; hidden from policies.
     early_stop

@@ -1,6 +1,6 @@
 """Equal shares: every job present the same number of units, as far as its allowed counts go."""
 
-from dlsched.elastic_stream.policies.orders import las, order_named
+from dlsched.elastic_stream.policies.orders import fitting, las, order_named
 from dlsched.elastic_stream.policies.sizes import largest_up_to
 from dlsched.elastic_stream.simulation.view import View
 
@@ -29,9 +29,4 @@ class EqualShare:
             return {}
         share = max(1, view.units // len(view))
         sizes = {job: largest_up_to(view, job, share) for job in view}
-        left = view.units
-        answer = {}
-        for job in sorted(sizes, key=lambda job: (self._order(view, job, sizes[job]), job)):
-            answer[job] = sizes[job] if sizes[job] <= left else 0
-            left -= answer[job]
-        return answer
+        return dict.fromkeys(view, 0) | {job: sizes[job] for job in fitting(view, self._order, sizes)}

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
-from dlsched.core.ticks import left_after
+from dlsched.core.ticks import first_tick, left_after
 from dlsched.elastic_stream.instance import EarlyStop, Instance
 
 
@@ -87,10 +87,9 @@ class View:
 
     def __init__(self, instance: Instance, present: dict[int, Run], clairvoyant: bool, tick: Tick) -> None:
         self._instance, self._present, self._clairvoyant = instance, present, clairvoyant
-        first = min(range(len(instance.jobs)), key=[job.arrival_s for job in instance.jobs].__getitem__)
+        first_s = min(job.arrival_s for job in instance.jobs)
         self._scale_s = instance.tick_s or 1.0
-        self._zero: float = instance.jobs[first].arrival_s if instance.tick_s is None else instance.first_slot(first)
-        self._clock: float = self._zero
+        self._zero = self._clock = first_s if instance.tick_s is None else float(first_tick(first_s, instance.tick_s))
         self.units, self.tick = instance.units, tick
         self.now_s = self.passed_s = 0.0
         self.arrived: list[int] = []

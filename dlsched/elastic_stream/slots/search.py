@@ -54,14 +54,11 @@ def search_slots(
 
     Parameters
     ----------
-    instance
-        A feasible one with ticks and shorter restarts.
-    best_s
-        Total flow time of a known stream.
-    found
-        Called with units by slot of every job, of each better stream.
-    proven
-        Called with a growing lower bound on the total flow time; at the end it is that of the best stream.
+    instance, best_s
+        A feasible one with ticks and shorter restarts, and the total flow time of a known stream.
+    found, proven
+        Called with units by slot of every job, of each better stream, and with a growing lower bound on the total flow
+        time; at the end it is that of the best stream.
     budget
         Its nodes are the states that are followed.
 
