@@ -59,3 +59,9 @@ def first_tick(time_s: float, tick_s: float) -> int:
     """Return the number of the first tick at or after a time, rounding left out."""
     nearest = round(time_s / tick_s)
     return nearest if time_s <= nearest * tick_s + rounding(time_s) else nearest + 1
+
+
+def ticks_between(start_s: float, end_s: float, tick_s: float) -> int | None:
+    """Return the number of ticks from one time to another, None where one of them is between ticks."""
+    first, end = tick_at(start_s, tick_s), tick_at(end_s, tick_s)
+    return None if first is None or end is None else end - first

@@ -23,7 +23,7 @@ from itertools import chain, pairwise
 
 from dlsched.core.errors import UsageError
 from dlsched.core.sweep import first_excess
-from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at
+from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at, ticks_between
 from dlsched.core.tolerance import FEASIBLE, rounding, tolerance
 from dlsched.core.violation import Violation
 from dlsched.elastic_stream.instance import Instance
@@ -171,8 +171,8 @@ def _excess_s(instance: Instance, index: int, ran: Finished, period: Period) -> 
     excess_s = period.end_s - period.start_s - ran.needed_s
     if excess_s <= FEASIBLE * ran.needed_s or excess_s <= tolerance(ran.needed_s) + rounding(period.start_s):
         return 0.0
-    tick_s, slots = instance.tick_s, _slots(period, instance.tick_s)
-    if tick_s is None or slots is None:
+    tick_s = instance.tick_s
+    if tick_s is None or (slots := ticks_between(period.start_s, period.end_s, tick_s)) is None:
         return excess_s
     job = instance.jobs[index]
     hair_s = HAIR * ((job.restart_s if ran.number else 0.0) + job.work * job.speed.epoch_time_s(period.units))
@@ -181,16 +181,8 @@ def _excess_s(instance: Instance, index: int, ran: Finished, period: Period) -> 
 
 def _lasts_s(period: Period, tick_s: float) -> float:
     """Seconds of a period that begins at a tick: whole ticks if it ends at a later one."""
-    slots = _slots(period, tick_s)
-    return period.end_s - period.start_s if slots is None or slots <= 0 else slots * tick_s
-
-
-def _slots(period: Period, tick_s: float | None) -> int | None:
-    """Ticks from the start of a period to its end; None where one of them is no tick."""
-    if tick_s is None:
-        return None
-    first, end = tick_at(period.start_s, tick_s), tick_at(period.end_s, tick_s)
-    return None if first is None or end is None else end - first
+    slots = ticks_between(period.start_s, period.end_s, tick_s) or 0
+    return slots * tick_s if slots > 0 else period.end_s - period.start_s
 
 
 def _slack_s(period: Period) -> float:

@@ -42,8 +42,7 @@ time at most U less the least flow times of all others; later slots have no vari
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
@@ -67,18 +66,12 @@ _ROUNDING = 1e-9
 _MOST_GAIN = 1e6  # of a slot over a job's work, for solvers' tolerances
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Slots in which a job may run, its useful counts, and its seconds per epoch on them."""
 
     first: int
     last: int
     time_s: Mapping[int, float]
-
-    @property
-    def columns(self) -> int:
-        """Pairs of a slot and a count."""
-        return (self.last - self.first + 1) * len(self.time_s)
 
 
 def refusal(instance: Instance) -> str | None:
@@ -94,14 +87,9 @@ def refusal(instance: Instance) -> str | None:
 
 
 def windows(instance: Instance, total_flow_s: float | None = None) -> list[Window]:
-    """Slots and counts of every job with work, in the order of the file, empty for jobs without.
+    """Slots and counts of every job of a feasible instance with ``tick_s``; no counts for jobs without work.
 
-    Parameters
-    ----------
-    instance
-        A feasible one with ``tick_s``.
-    total_flow_s
-        Sum of the flow times of a known stream with decisions at ticks; None: jobs one by one.
+    ``total_flow_s``: sum of the flow times of a known stream with decisions at ticks; None: of jobs one by one.
     """
     tick_s = instance.tick_s
     assert tick_s is not None
@@ -152,7 +140,7 @@ def build_milp(
     if reason is not None:
         raise UsageError(reason)
     spans = windows(instance, total_flow_s)
-    columns = sum(span.columns for span in spans)
+    columns = sum((span.last - span.first + 1) * len(span.time_s) for span in spans)
     if columns > LARGEST_COLUMNS:
         raise UsageError(
             f"the program would have {columns} binary variables, allowed: {LARGEST_COLUMNS} (a longer tick_s)"

@@ -36,8 +36,12 @@ _IDLE = 1e-6  # of a period: it ended in its pause if no more of it came after t
 _BARREN = 10_000  # periods, and waits of all, without progress in a row, after which a policy is taken never to finish
 
 
+def no_step(progress: str) -> None:
+    """Say nothing."""
+
+
 def simulate(
-    instance: Instance, policy: Policy, *, every_s: float | None = None, step: Step | None = None, tick: Tick = no_tick
+    instance: Instance, policy: Policy, *, every_s: float | None = None, step: Step = no_step, tick: Tick = no_tick
 ) -> Stream:
     """Run a policy on a stream and return the periods of all jobs.
 
@@ -76,7 +80,7 @@ def run(
     keep: Keep,
     *,
     every_s: float | None = None,
-    step: Step | None = None,
+    step: Step = no_step,
     tick: Tick = no_tick,
 ) -> int:
     """Run a policy and hand every period to ``keep`` as it ends; return the number of arrivals and ends.
@@ -123,7 +127,7 @@ class _Simulation:
         days = self.view.passed_s / 86400
         return f"{days:,.3g} days simulated, {done:,} of {len(self.instance.jobs):,} jobs ended, {len(self.present):,} present"
 
-    def play(self, step: Step | None) -> None:
+    def play(self, step: Step) -> None:
         """Go from event to event until all jobs have ended."""
         view, present, arrivals, ends, decide = self.view, self.present, self.arrivals, self.ends, self.policy.decide
         asked, tick = self.every_tick or self.every_s is not None, view.tick
@@ -148,8 +152,7 @@ class _Simulation:
             until_step -= 1
             if not until_step:
                 until_step = _BETWEEN_STEPS
-                if step is not None:
-                    step(self.progress())
+                step(self.progress())
             if present or view.ended:
                 if view.wake_s is not None and view.wake_s <= view.now_s:
                     view.wake_s = None

@@ -1,4 +1,4 @@
-"""States of a stream at one tick as arrays, and what is kept of them once they were followed.
+"""States of a stream at one tick as arrays.
 
 ====================  ===============================================================================================
 code                  mathematics
@@ -10,12 +10,13 @@ code                  mathematics
 ====================  ===============================================================================================
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.algorithms.trail import Trail
 from dlsched.elastic_stream.slots.plan import Plan
 
 BoolArray = npt.NDArray[np.bool_]
@@ -42,29 +43,12 @@ def joined(pieces: list[Layer]) -> Layer:
     return Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in Layer.__slots__))
 
 
-@dataclass(slots=True, eq=False)
-class Trail:
-    """What is kept of the layers that were followed: slot, parents and units of each, in the smallest integers that hold them.
-
-    ``size``: bytes, and some for objects.
-    """
-
-    steps: list[tuple[int, npt.NDArray[np.int32], IntArray]] = field(default_factory=list)
-    size: int = 0
-
-    def add(self, layer: Layer, slot: int) -> None:
-        """Keep where the states of a layer came from."""
-        parent = layer.parent.astype(np.int32)
-        given = layer.given.astype(np.min_scalar_type(int(layer.given.max(initial=0))))
-        self.steps.append((slot, parent, given))
-        self.size += parent.nbytes + given.nbytes + 500
-
-    def plan(self, child: Layer, row: int) -> Plan:
-        """Trace a state that follows the last layer back to the first slot."""
-        plan: Plan = [{} for _ in range(child.left.shape[1])]
-        given, parent = child.given[row], int(child.parent[row])
-        for slot, parents, divisions in reversed(self.steps):
-            for job in np.flatnonzero(given).tolist():
-                plan[job][slot] = int(given[job])
-            given, parent = divisions[parent], int(parents[parent])
-        return plan
+def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
+    """Trace a state that follows the last layer back to the first slot."""
+    plan: Plan = [{} for _ in range(child.left.shape[1])]
+    given = child.given[row]
+    for slot, before in trail.back(int(child.parent[row])):
+        for job in np.flatnonzero(given).tolist():
+            plan[job][slot] = int(given[job])
+        given = before
+    return plan

@@ -22,10 +22,11 @@ import numpy as np
 
 from dlsched.algorithms.cost_table import FloatArray, IntArray
 from dlsched.algorithms.grouping import alike, divisions
+from dlsched.algorithms.trail import Trail
 from dlsched.core.budget import Budget
 from dlsched.core.ticks import HAIR
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.slots.layers import BoolArray, Layer, Trail, joined
+from dlsched.elastic_stream.slots.layers import BoolArray, Layer, joined, plan_of
 from dlsched.elastic_stream.slots.plan import Plan, useful_times_s
 
 LARGEST_LAYER = 30_000
@@ -75,7 +76,7 @@ def search_slots(
     while True:
         search.arrive(layer, slot)
         budget.tick(len(layer.cost))
-        trail.add(layer, slot)
+        trail.add(slot, layer.parent, layer.given)
         if trail.size > _LARGEST_TRAIL:
             raise TooLarge(f"what is kept of {len(trail.steps)} slots takes more than {_LARGEST_TRAIL} bytes")
         pieces, bounds, states = [], [], 0
@@ -84,7 +85,7 @@ def search_slots(
             row = int(np.argmin(np.where(over, child.cost, np.inf)))
             if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
                 best_s = float(child.cost[row])
-                found(trail.plan(child, row))
+                found(plan_of(trail, child, row))
             bound = search.bound(child, slot + 1)
             keep = (bound < best_s * (1 - _EXACT)) & ~over
             pieces.append(child.take(keep))
