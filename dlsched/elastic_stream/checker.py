@@ -132,7 +132,7 @@ def _check_job(instance: Instance, index: int, periods: Sequence[Period], follow
     allowed = instance.counts(index)
     for period in periods:
         if period.units not in allowed:
-            broken("choice", f"{period.units} units is no allowed count")
+            broken("choice", f"{period.units} units is not an allowed count")
         if not period.start_s < period.end_s:
             broken("order", f"the period that begins at {period.start_s!r} s does not last")
         early_s = job.arrival_s - period.start_s
@@ -160,9 +160,9 @@ def _check_job(instance: Instance, index: int, periods: Sequence[Period], follow
         ends = len(periods) if found else ran.number
         for number, period in enumerate(periods):
             if tick_at(period.start_s, tick_s) is None:
-                broken("tick", f"a period begins at {period.start_s!r} s, no multiple of {tick_s!r} s")
+                broken("tick", f"a period begins at {period.start_s!r} s, not a multiple of {tick_s!r} s")
             if number != ends and tick_at(period.end_s, tick_s) is None:
-                broken("tick", f"a period ends at {period.end_s!r} s, no multiple of {tick_s!r} s")
+                broken("tick", f"a period ends at {period.end_s!r} s, not a multiple of {tick_s!r} s")
     return found
 
 

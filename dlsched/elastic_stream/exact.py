@@ -75,9 +75,8 @@ def _best_policy(instance: Instance, search: Search[Stream]) -> TerminationStatu
             found = POLICIES[name](instance, step=search.report, tick=search.tick)
         except (PolicyError, UsageError):  # its own method says which
             skipped += 1
-            search.message = (
-                f"policies skipped, which restart jobs for ever or have too many counts to weigh: {skipped}"
-            )
+            reason = "which restart jobs for ever or have too many counts to weigh"
+            search.message = f"policies skipped, {reason}: {skipped}"
             continue
         search.offer(found, source=name)
         assert search.objective is not None and search.bound is not None

@@ -120,14 +120,7 @@ def _one_by_one_s(tick_s: float, first: list[int], wait_s: list[float], fastest_
 def build_milp(
     instance: Instance, *, total_flow_s: float | None = None, tick: Tick = no_tick
 ) -> "Formulation[pulp.LpProblem, Stream]":
-    """Build the model of a feasible instance with ``tick_s`` and shorter restarts.
-
-    Parameters
-    ----------
-    instance, total_flow_s
-        As in ``windows``.
-    tick
-        Called before every slot of every job; it may raise to stop.
+    """Build the model of a feasible instance with ``tick_s`` and shorter restarts; ``total_flow_s`` as in ``windows``.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Jobs of a size of their own, served in an order: whoever fits behind those before it runs, the others wait."""
+"""Jobs served in an order, each on a size of its own or all on equal shares: who does not fit any more waits."""
 
 from dlsched.algorithms.overtaking import Line
-from dlsched.elastic_stream.policies.orders import las, order_named, srpt
-from dlsched.elastic_stream.policies.sizes import Size
+from dlsched.elastic_stream.policies.orders import fitting, las, order_named, srpt
+from dlsched.elastic_stream.policies.sizes import Size, largest_up_to
 from dlsched.elastic_stream.simulation.view import View
 
 
@@ -48,3 +48,30 @@ class Queue:
             key = view.time_left_stopped_s(job, size) if self._falls else self._order(view, job, size)
             line.wait((key, job, size))
         return line.changes
+
+
+class EqualShare:
+    """Each of n jobs present gets its largest allowed count of at most C / n, else its smallest; in order, while they fit.
+
+    Parameters
+    ----------
+    order
+        Who comes first when not all fit: a name of ``ORDERS``.
+
+    Guarantee: none. Knows the number of jobs; speeds and work only as far as the order does. Cost: O(n log n) an event,
+    O(n) in order of arrival.
+    """
+
+    clairvoyant = False
+
+    def __init__(self, order: str = "fifo") -> None:
+        self._order = order_named(order)
+        self.timeless = self._order is not las
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Share the units out."""
+        if not len(view):
+            return {}
+        share = max(1, view.units // len(view))
+        sizes = {job: largest_up_to(view, job, share) for job in view}
+        return dict.fromkeys(view, 0) | {job: sizes[job] for job in fitting(view, self._order, sizes)}

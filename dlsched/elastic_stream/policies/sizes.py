@@ -20,13 +20,7 @@ def largest_up_to(view: View, job: int, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The largest allowed count of at most ``units``, else the smallest.
-
-    Raises
-    ------
-    UsageError
-        ``units`` < 1.
-    """
+    """The largest allowed count of at most ``units``, else the smallest; ``units`` < 1 is a ``UsageError``."""
 
     units: int = 8
 
@@ -52,10 +46,7 @@ class Fastest:
 class Knee:
     """The largest count with an efficiency e(n) = f(n) n0 / (f(n0) n) of at least ``theta``, n0 the smallest count.
 
-    Raises
-    ------
-    UsageError
-        ``theta`` is not in (0, 1]; then no count, or every count, might do.
+    A ``theta`` that is not in (0, 1], with which no count, or every count, might do, is a ``UsageError``.
     """
 
     theta: float = 0.5

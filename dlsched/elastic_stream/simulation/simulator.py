@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from heapq import heapify, heappop, heappush
 from operator import index
 
+from dlsched.core.arguments import require_positive
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.ticks import HAIR, end_after, end_in_slots, first_tick, slots_for
@@ -58,7 +59,7 @@ def simulate(
     Raises
     ------
     PolicyError
-        The policy returned what is no allowed count, exceeds the units, or lets jobs wait or restart for ever; says when
+        The policy returned a count that is not allowed, exceeds the units, or lets jobs wait or restart for ever; says when
         and which.
     UsageError
         The instance is infeasible, or ``every_s`` is not a number > 0.
@@ -91,12 +92,10 @@ def run(
     reason = infeasible(instance)
     if reason is not None:
         raise UsageError(f"no stream: {reason}")
-    if every_s is not None:
-        last_s = max(job.arrival_s for job in instance.jobs)
-        if not (0 < every_s < math.inf):
-            raise UsageError(f"every_s: found {every_s}, allowed: a number > 0")
-        if every_s < 1e-9 * last_s:
-            raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
+    require_positive(every_s=every_s)
+    last_s = max(job.arrival_s for job in instance.jobs)
+    if every_s is not None and every_s < 1e-9 * last_s:
+        raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
     simulation = _Simulation(instance, policy, keep, every_s, tick)
     try:
         simulation.play(step)

@@ -50,7 +50,7 @@ class Run:
     started: bool = False
 
     def left_after(self, elapsed_s: float) -> float:
-        """Epochs to its real end, so many seconds into its period."""
+        """Epochs to its real end, that many seconds into its period."""
         if not self.held or elapsed_s <= self.pause_s:
             return self.left
         return left_after(self.left, elapsed_s - self.pause_s, self.time_s)
@@ -63,7 +63,7 @@ class Run:
         self.started = True
 
     def stop(self, elapsed_s: float) -> None:
-        """End the period, so many seconds into it, before its work is done."""
+        """End the period, that many seconds into it, before its work is done."""
         self.left = self.left_after(elapsed_s)
         self.attained += self.held * elapsed_s
 
@@ -73,14 +73,13 @@ class View:
 
     Attributes
     ----------
-    now_s, units
-        The time, and the units of the cluster.
+    now_s, passed_s, units
+        The time; seconds since the first arrival, with more digits where only differences of times matter; the units of
+        the cluster.
     arrived, ended
         Positions of the jobs that came and went since the policy was last asked.
     wake_s
         When the policy asked to be asked again, None when it did not; set by ``wake_at``.
-    passed_s
-        Seconds since the first arrival: where only differences of times matter, these have more digits than ``now_s``.
     tick
         To be called in loops that may take long; it raises when a limit is reached.
     """
