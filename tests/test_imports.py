@@ -12,6 +12,7 @@ from dlsched import FAMILIES
 
 PACKAGE = Path(dlsched.__file__).parent
 ROOMS = ("solvers", "algorithms", "cluster")
+ABOVE = ("columns",)  # on solvers and algorithms, below the families
 TOP = ("traces", "plots", "testing")
 ALLOWED_ACROSS = {("ring_allocation", "elastic_stream"), ("async_sgd", "elastic_stream")}
 
@@ -64,7 +65,7 @@ def level(name):
         return -1
     if part == "core":
         return 0
-    if part in ROOMS:
+    if part in (*ROOMS, *ABOVE):
         return 1
     if part in FAMILY_NAMES:
         return 2

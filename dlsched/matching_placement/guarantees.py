@@ -4,8 +4,8 @@ import numpy as np
 
 from dlsched.core.family import Guarantee
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays
+from dlsched.matching_placement.heuristics.initial import initial
 from dlsched.matching_placement.instance import Instance
-from dlsched.matching_placement.seeds import seeds
 
 _LARGEST = 200_000  # completions that are tried
 
@@ -17,10 +17,10 @@ def applies(instance: Instance) -> bool:
 
 
 def half_of_best_completion(instance: Instance, optimum: float) -> float:
-    """Mean of the seeds' objective and the least that a completion of the same seeds can have, found by trying all."""
+    """Mean of the initial workers' objective and the least that a completion of them can have, found by trying all."""
     del optimum
     data = arrays(instance)
-    start = seeds(data)
+    start = initial(data)
     return (data.total(start) + _least_completion(data, start, 0)) / 2 / data.jobs
 
 
@@ -48,7 +48,7 @@ def _shares(jobs: int, workers: int) -> list[list[int]]:
 
 
 MARGINAL = Guarantee[Instance](
-    "without communication, minimum and maximum sizes: at least half of what any completion of the same seeds saves",
+    "without communication, minimum and maximum sizes: at least half of what any completion of the same initial workers saves",
     applies,
     half_of_best_completion,
 )

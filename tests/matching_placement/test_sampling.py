@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from dlsched.core.errors import UsageError
-from dlsched.matching_placement import sampling
-from dlsched.matching_placement.arrays import arrays, counts_of
-from dlsched.matching_placement.categories import count_categories, draw_guided
+from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.checker import check, objective
+from dlsched.matching_placement.configurations.states import solve_by_states
 from dlsched.matching_placement.instance import Instance, Job, Worker
-from dlsched.matching_placement.markets import market
-from dlsched.matching_placement.sampling import DRAWS, draws_needed, sample_counts, sample_markets, sampled_market
-from dlsched.matching_placement.states import solve_by_states
+from dlsched.matching_placement.markets import sampling
+from dlsched.matching_placement.markets.categories import count_categories
+from dlsched.matching_placement.markets.placing import market
+from dlsched.matching_placement.markets.sampling import DRAWS, draws_needed, sample_counts, sampled_market
 
 
 def drawn(seed, jobs=None, workers=None):
@@ -46,7 +46,20 @@ def drawn(seed, jobs=None, workers=None):
 def ratio(instance, found):
     """Objective over the optimum by dynamic programming."""
     data = arrays(instance)
-    return data.total(counts_of(instance, found)) / data.total(solve_by_states(data, step=lambda: None))
+    return data.total(counts_of(instance, found)) / data.total(solve_by_states(data))
+
+
+def sample(instance, seed=0, **options):
+    """The placements that ``sample_counts`` finds, in order."""
+    found = []
+    generator = np.random.default_rng(seed)
+    sample_counts(
+        arrays(instance),
+        generator=generator,
+        found=lambda counts: found.append(placement(instance, counts)),
+        **options,
+    )
+    return found
 
 
 def test_draws_needed_miss_the_best_part_seldom_enough():
@@ -77,10 +90,9 @@ def test_guided_draws_are_better_than_uniform_ones_on_many_jobs():
         for seed in range(3):
             data, found = arrays(drawn(seed, 12, 40)), []
             generator = np.random.default_rng(0)
-            sample_counts(data, draws=60, generator=generator, tick=lambda: None, found=found.append, laws=[law])
+            sample_counts(data, draws=60, generator=generator, found=found.append, laws=[law])
             ends[law].append(data.total(found[-1]))
     uniform, guided = ends.values()
-    assert sampling.LAWS[1] is draw_guided
     assert np.mean(np.array(guided) / uniform) < 0.95
 
 
@@ -88,8 +100,7 @@ def test_few_categories_are_all_taken_so_the_market_of_all_is_met():
     """Where there are no more categories than draws, the answer is that of ``market``, and every category ticks once."""
     instance = drawn(0, 3, 7)
     ticks = []
-    placed = []
-    sample_markets(instance, generator=np.random.default_rng(0), tick=lambda: ticks.append(1), found=placed.append)
+    placed = sample(instance, tick=lambda: ticks.append(1))
     assert len(ticks) == count_categories(arrays(instance)) <= DRAWS
     assert objective(instance, placed[-1]) == objective(instance, market(instance))
 
@@ -97,8 +108,8 @@ def test_few_categories_are_all_taken_so_the_market_of_all_is_met():
 def test_every_placement_reported_is_feasible_and_better_than_the_one_before():
     """And polishing ends no higher."""
     for seed in range(4):
-        instance, found = drawn(seed, 6, 14), []
-        sample_markets(instance, draws=30, generator=np.random.default_rng(seed), tick=lambda: None, found=found.append)
+        instance = drawn(seed, 6, 14)
+        found = sample(instance, seed, draws=30)
         assert not any(check(instance, each) for each in found)
         times = [objective(instance, each) for each in found]
         assert times == sorted(times, reverse=True)
@@ -113,11 +124,11 @@ def test_a_stop_keeps_what_was_found():
     def stop():
         raise TimeoutError
 
-    instance, found = drawn(0, 6, 14), []
+    data, found = arrays(drawn(0, 6, 14)), []
     with pytest.raises(TimeoutError):
-        sample_markets(instance, generator=np.random.default_rng(0), tick=stop, found=found.append)
+        sample_counts(data, generator=np.random.default_rng(0), tick=stop, found=found.append)
     (least,) = found
-    assert {len(held) for held in least.workers.values()} == {1}
+    assert (least.sum(axis=1) == 1).all()
 
 
 def test_categories_that_repeat_are_placed_once(monkeypatch):

@@ -1,15 +1,35 @@
 """Local search by moves and swaps of single workers, on counts of types."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from dlsched.matching_placement.arrays import Arrays, Counts, Floats
+from dlsched.core.budget import Tick, no_tick
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, placement
+from dlsched.matching_placement.feasibility import infeasible
+from dlsched.matching_placement.heuristics.initial import initial
+from dlsched.matching_placement.heuristics.marginal import greedy
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.solution import Placement
 
 _GAIN = 1e-12  # relative; a smaller improvement is rounding
 
 
-def improve(arrays: Arrays, counts: Counts, *, tick: Callable[[], None] | None = None) -> Counts:
+def local_search(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
+    """Take the best move or swap of single workers again and again until none helps, starting from ``marginal``.
+
+    None means that no placement exists. ``tick`` is called at every step; it may raise to stop.
+    Guarantee: none better than that of ``marginal``, which it never ends above. Cost: that of ``improve``.
+    """
+    if infeasible(instance) is not None:
+        return None
+    return placement(instance, best_local(arrays(instance), tick))
+
+
+def best_local(data: Arrays, tick: Tick = no_tick) -> Counts:
+    """Counts of ``local_search``, shape (S, G), for a feasible instance."""
+    return improve(data, greedy(data, initial(data), tick), tick)
+
+
+def improve(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
     """Take the best of all steps until none lowers the sum of completion times; ``counts`` has shape (S, G).
 
     A step takes a worker of one type (or none) from a job and gives it one of another type (or none); what it gives up
@@ -20,17 +40,15 @@ def improve(arrays: Arrays, counts: Counts, *, tick: Callable[[], None] | None =
     Memory: O((K + S) G). ``tick`` is called before every job and every step; it may raise to stop.
     """
     counts = counts.copy()
-    idle = arrays.stock - counts.sum(axis=0)
-    steps = _Steps(arrays)
-    for job in range(arrays.jobs):
-        if tick is not None:
-            tick()
+    idle = data.stock - counts.sum(axis=0)
+    steps = _Steps(data)
+    for job in range(data.jobs):
+        tick()
         steps.put(job, counts[job])
     while True:
-        if tick is not None:
-            tick()
+        tick()
         value, job, other, out, into = steps.best(idle)
-        if not value < -_GAIN * arrays.total(counts):
+        if not value < -_GAIN * data.total(counts):
             return counts
         _step(counts[job], out, into)
         if other >= 0:
@@ -56,16 +74,13 @@ class _Steps:
     ``_second_job`` whose they are; all of shape (G + 1, G + 1), the type given up first.
     """
 
-    def __init__(self, arrays: Arrays) -> None:
-        kinds = arrays.types
-        room = [
-            *np.minimum(arrays.stock + 1, arrays.jobs).tolist(),
-            arrays.jobs,
-        ]  # + 1: a swap puts one job after the other
-        self._arrays = arrays
+    def __init__(self, data: Arrays) -> None:
+        kinds = data.types
+        room = [*np.minimum(data.stock + 1, data.jobs).tolist(), data.jobs]  # + 1: a swap puts one job after the other
+        self._data = data
         self._changes = [np.full((rows, kinds + 1), np.inf) for rows in room]
         self._jobs = [np.full(rows, -1, dtype=np.int64) for rows in room]
-        self._held: list[dict[int, int]] = [{} for _ in range(arrays.jobs)]  # of each job, type to row
+        self._held: list[dict[int, int]] = [{} for _ in range(data.jobs)]  # of each job, type to row
         self._free = [list(range(rows))[::-1] for rows in room]
         shape = (kinds + 1, kinds + 1)
         self._least, self._second = np.full(shape, np.inf), np.full(shape, np.inf)
@@ -74,7 +89,7 @@ class _Steps:
 
     def put(self, job: int, counts: Counts) -> None:
         """Say what a job has now."""
-        outs, changes = _changes(self._arrays, job, counts)
+        outs, changes = _changes(self._data, job, counts)
         held = self._held[job]
         for out in set(held).difference(outs):
             row = held.pop(out)
@@ -125,20 +140,20 @@ class _Steps:
             changes[first, every] = self._least[out]
 
 
-def _changes(arrays: Arrays, job: int, counts: Counts) -> tuple[list[int], Floats]:
+def _changes(data: Arrays, job: int, counts: Counts) -> tuple[list[int], Floats]:
     """Types that a job may give up (G: none), and the change of its time when it gets each type, or none, instead."""
-    kinds = arrays.types
+    kinds = data.types
     outs = [*np.flatnonzero(counts).tolist(), kinds]
     base = np.tile(counts, (len(outs), 1))
     base[np.arange(len(outs) - 1), outs[:-1]] -= 1
     changed = np.full((len(outs), kinds + 1), np.inf)
-    able = arrays.able(job)
-    changed[:, able] = arrays.times_with_more(job, base)[:, able]
+    able = data.able(job)
+    changed[:, able] = data.times_with_more(job, base)[:, able]
     some = base.any(axis=1)
-    changed[some, kinds] = arrays.times(job, base[some])
+    changed[some, kinds] = data.times(job, base[some])
     size = base.sum(axis=1)[:, None] + np.append(np.ones(kinds, dtype=np.int64), 0)
-    changed[(size < arrays.least[job]) | (size > arrays.most[job])] = np.inf
-    changed -= arrays.times(job, counts)
+    changed[(size < data.least[job]) | (size > data.most[job])] = np.inf
+    changed -= data.times(job, counts)
     changed[-1, kinds] = np.inf  # nothing out, nothing in
     changed[np.arange(len(outs) - 1), outs[:-1]] = np.inf
     return outs, changed

@@ -12,17 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from dlsched.algorithms.compositions import Sizes, Table
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
-from dlsched.matching_placement.categories import Sizes, Table, categories, completions, draw_category, draw_guided
 from dlsched.matching_placement.feasibility import infeasible
+from dlsched.matching_placement.heuristics.local_search import improve
 from dlsched.matching_placement.instance import Instance
-from dlsched.matching_placement.markets import market_placement
-from dlsched.matching_placement.moves import improve
+from dlsched.matching_placement.markets.categories import categories, category_table, draw_category, draw_guided
+from dlsched.matching_placement.markets.placing import market_placement
 from dlsched.matching_placement.solution import Placement
 
 Law = Callable[[Arrays, np.random.Generator, Table], Sizes]
-"""Draws a category, independently of the draws before; the table is that of ``categories.completions``."""
+"""Draws a category, independently of the draws before; the table is that of ``category_table``."""
 
 
 def draws_needed(q: float, delta: float) -> int:
@@ -46,7 +48,7 @@ DRAWS = draws_needed(0.01, 0.01)
 LARGEST_TABLE = 250_000
 """Jobs times workers, beyond which the table for uniform draws would need too much memory: all draws are guided."""
 
-LAWS: tuple[Law, ...] = (lambda data, generator, table: draw_category(data, generator, table=table), draw_guided)
+LAWS: tuple[Law, ...] = (draw_category, lambda data, generator, table: draw_guided(data, generator))
 """All categories alike, and near the square root rule."""
 
 
@@ -55,9 +57,9 @@ def sample_counts(
     *,
     draws: int = DRAWS,
     generator: np.random.Generator,
-    tick: Callable[[], None],
     found: Callable[[Counts], object],
-    within: Callable[[], None] | None = None,
+    tick: Tick = no_tick,
+    within: Tick = no_tick,
     laws: Sequence[Law] = LAWS,
     polish: bool = False,
 ) -> None:
@@ -67,15 +69,15 @@ def sample_counts(
     ----------
     draws
         How many; where there are no more categories than that, all are taken instead, each once.
+    found
+        Called with every placement, shape (S, G), that is better by the true objective than those before. The smallest
+        sizes are placed before the first draw, so it is called on every feasible instance.
     tick
         Called before every draw; what it raises ends the search.
     within
         Called often within a market and the improvement at the end; it may raise too.
-    found
-        Called with every placement, shape (S, G), that is better by the true objective than those before. The smallest
-        sizes are placed before the first draw, so it is called on every feasible instance.
     polish
-        Ours: at the end improve the best placement by ``moves.improve``.
+        Ours: at the end improve the best placement by ``local_search.improve``.
 
     Cost: ``market_placement`` for every category that was not drawn before, O(S K) additions for the law.
 
@@ -100,20 +102,20 @@ def sample_counts(
             best, least = outcome[0], total
             found(best)
     if polish and best is not None:
-        better = improve(data, best, tick=within)
+        better = improve(data, best, within)
         if data.total(better) < least:
             found(better)
 
 
 def _chain(
-    data: Arrays, draws: int, generator: np.random.Generator, tick: Callable[[], None], laws: Sequence[Law]
+    data: Arrays, draws: int, generator: np.random.Generator, tick: Tick, laws: Sequence[Law]
 ) -> Iterator[Sizes]:
     """The smallest sizes, then a category for every tick."""
     yield tuple(data.least.tolist())
     large = data.jobs * int(data.stock.sum()) > LARGEST_TABLE
     if large:
-        laws = [draw_guided]
-    table = [] if large else completions(data)
+        laws = LAWS[1:]
+    table = [] if large else category_table(data)
     if table and table[0][-1] <= draws:
         for sizes in categories(data):
             tick()
@@ -122,26 +124,6 @@ def _chain(
     for turn in range(draws):
         tick()
         yield laws[turn % len(laws)](data, generator, table)
-
-
-def sample_markets(
-    instance: Instance,
-    *,
-    draws: int = DRAWS,
-    generator: np.random.Generator,
-    tick: Callable[[], None],
-    found: Callable[[Placement], object],
-    within: Callable[[], None] | None = None,
-) -> None:
-    """``sample_counts`` of a feasible instance, of which ``found`` is called with placements."""
-    sample_counts(
-        arrays(instance),
-        draws=draws,
-        generator=generator,
-        tick=tick,
-        within=within,
-        found=lambda counts: found(placement(instance, counts)),
-    )
 
 
 def sampled_market(
@@ -176,7 +158,6 @@ def sampled_market(
         data,
         draws=DRAWS if draws is None else draws,
         generator=np.random.default_rng(seed),
-        tick=lambda: None,
         found=held.append,
         polish=polish,
     )
