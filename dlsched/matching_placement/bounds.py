@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.certificates import DualsCertificate, rounded_down
 from dlsched.core.budget import Budget, Tick, no_tick
-from dlsched.core.certificate import DualsCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays

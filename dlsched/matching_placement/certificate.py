@@ -25,8 +25,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.certificate import Certificate, DualsCertificate, exact_sum
+from dlsched.certificates import DualsCertificate, exact_sum
 from dlsched.core.labels import plain_labels
+from dlsched.core.result import Certificate
 from dlsched.matching_placement.instance import Instance, Job
 
 Floats = npt.NDArray[np.float64]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import DualsCertificate
 from dlsched.core.family import Guarantee, Method, Run
 from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.search import Search

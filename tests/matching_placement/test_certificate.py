@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dlsched
-from dlsched.core.certificate import DualsCertificate, PriceCertificate
+from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.matching_placement import Instance, configuration_lp, relaxation
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.certificate import least_value, relaxed_value, verify

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.core.certificate import (
-    Column,
+from dlsched.certificates import (
     DualsCertificate,
+    ExactColumn,
+    ExactRow,
     PriceCertificate,
-    Row,
     duals_value,
     exact_sum,
     price_value,
@@ -19,10 +19,10 @@ from dlsched.core.certificate import (
 )
 
 # min 3x + 2y, x + y >= 4 (cover), x - y = 1 (apart), x <= 5 (most), 0 <= x, y <= 10: optimum at x = 5/2, y = 3/2
-ROWS = {"cover": Row(">=", 4), "apart": Row("=", 1), "most": Row("<=", 5)}
+ROWS = {"cover": ExactRow(">=", 4), "apart": ExactRow("=", 1), "most": ExactRow("<=", 5)}
 COLUMNS = [
-    Column(3, 0, 10, {"cover": 1, "apart": 1, "most": 1}),
-    Column(2, 0, 10, {"cover": 1, "apart": -1}),
+    ExactColumn(3, 0, 10, {"cover": 1, "apart": 1, "most": 1}),
+    ExactColumn(2, 0, 10, {"cover": 1, "apart": -1}),
 ]
 
 

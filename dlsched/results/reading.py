@@ -6,17 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from dlsched.core.certificate import (
-    Certificate,
-    DualsCertificate,
-    LengthsCertificate,
-    PriceCertificate,
-    SrptCertificate,
-)
+from dlsched.certificates.kinds import certificate_from
 from dlsched.core.errors import InputError
 from dlsched.core.instance import STRICT, Finite, Name, NonNegative
 from dlsched.core.limits import Limits
-from dlsched.core.messages import field_path, located, shown
+from dlsched.core.messages import located
 from dlsched.core.result import InstanceId, Result
 from dlsched.core.sparing import sparing
 from dlsched.core.status import Sense, TerminationStatus
@@ -83,43 +77,7 @@ class _Bare(BaseModel):
     objective: Finite | None = None
 
 
-class _Price(BaseModel):
-    model_config = STRICT
-    kind: Literal["price"]
-    price: Finite
-    value: Finite
-
-
-class _Duals(BaseModel):
-    model_config = STRICT
-    kind: Literal["duals"]
-    formulation: Name
-    rows: dict[str, Finite]
-    value: Finite
-
-
-class _Srpt(BaseModel):
-    model_config = STRICT
-    kind: Literal["srpt"]
-    sizes: dict[str, NonNegative]
-    lengths: dict[str, NonNegative] = {}
-    value: Finite
-
-
-class _Lengths(BaseModel):
-    model_config = STRICT
-    kind: Literal["lengths"]
-    lengths: dict[str, NonNegative]
-    value: Finite
-
-
 _BARE, _COMPLETE = sparing(_Bare), sparing(_Complete)
-_CERTIFICATES = {
-    "price": sparing(_Price),
-    "duals": sparing(_Duals),
-    "srpt": sparing(_Srpt),
-    "lengths": sparing(_Lengths),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,29 +167,3 @@ def _result(file: _Complete) -> Result[Any]:
         figures=file.figures,
         message=file.message,
     )
-
-
-def certificate_from(data: dict[str, Any]) -> Certificate:
-    """Read a certificate.
-
-    Raises
-    ------
-    InputError
-        It is of no known kind, or a field is missing or wrong.
-    """
-    kind = data.get("kind")
-    if not isinstance(kind, str) or kind not in _CERTIFICATES:
-        raise InputError(f"certificate.kind: found {shown(kind)}, allowed: {', '.join(_CERTIFICATES)}")
-    try:
-        read = _CERTIFICATES[kind].validate_python(data)
-    except ValidationError as error:
-        first = field_path(("certificate", *error.errors()[0]["loc"]))
-        raise InputError(f"{first}: {located(error).split(': ', 1)[1]}") from None
-    match read:
-        case _Price():
-            return PriceCertificate(read.price, read.value)
-        case _Duals():
-            return DualsCertificate(read.formulation, read.rows, read.value)
-        case _Srpt():
-            return SrptCertificate(read.sizes, read.value, read.lengths)
-    return LengthsCertificate(read.lengths, read.value)

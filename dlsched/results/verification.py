@@ -17,15 +17,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dlsched.core.certificate import Certificate
 from dlsched.core.errors import InputError
 from dlsched.core.family import AnyFamily
 from dlsched.core.gap import meets
 from dlsched.core.messages import FOUND, printable
-from dlsched.core.result import Result
-from dlsched.core.result_file import Claim
+from dlsched.core.result import Certificate, Result
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import rounding, tolerance
+from dlsched.results.reading import Claim
 
 _OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # of the user's own: file.py:function, package.module:Policy
 _SOLVER = re.compile(r"(HiGHS|CBC|SCIP|CP-SAT)\b[\w .()+-]*")
