@@ -1,4 +1,4 @@
-"""Vectors of sizes n with least_i <= n_i <= most_i and sum_i n_i <= b: counted, listed, found by rank and drawn without bias.
+"""Vectors of sizes n with least_i <= n_i <= most_i and sum_i n_i <= b: counted, listed and found by rank.
 
 Let F_i(b) be the number of ways to give the entries i .. S at most b:
 
@@ -7,8 +7,6 @@ Let F_i(b) be the number of ways to give the entries i .. S at most b:
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-
-import numpy as np
 
 from dlsched.core.errors import UsageError
 
@@ -67,17 +65,3 @@ def composition_at(least: Sequence[int], table: Table, rank: int) -> Sizes:
         sizes.append(size)
         budget -= size
     return tuple(sizes)
-
-
-def draw_below(count: int, generator: np.random.Generator) -> int:
-    """Draw 0 .. count - 1, all exactly equally likely however large: as many bits as needed, again when out of range.
-
-    >>> draw_below(10**40, np.random.default_rng(0)) < 10**40
-    True
-    """
-    bits = (count - 1).bit_length()
-    width = -(-bits // 8)
-    while True:
-        rank = int.from_bytes(generator.bytes(width), "little") >> (8 * width - bits)
-        if rank < count:
-            return rank

@@ -4,8 +4,6 @@ Only the numbers of workers by type matter, so it is a transportation problem: j
 have s_g.
 """
 
-import numpy as np
-
 from dlsched.algorithms.transport import starved
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays
@@ -33,8 +31,7 @@ def infeasible(instance: Instance) -> str | None:
 def starved_jobs(instance: Instance) -> list[int]:
     """Positions of jobs that need more workers than the types that can serve them have; empty when all can be served."""
     data = arrays(instance)
-    short = np.flatnonzero(data.least > data.most)
-    return [int(short[0])] if len(short) else starved(data.rates > 0, data.least, data.stock)
+    return starved(data.rates > 0, data.least, data.stock)
 
 
 def require_feasible(instance: Instance) -> None:

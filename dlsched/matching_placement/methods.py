@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 
 from dlsched.certificates import DualsCertificate
@@ -12,7 +11,7 @@ from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds, exact
-from dlsched.matching_placement.arrays import arrays, placement
+from dlsched.matching_placement.arrays import Counts, arrays, placement
 from dlsched.matching_placement.exact import hold_soon
 from dlsched.matching_placement.guarantees import MARGINAL
 from dlsched.matching_placement.heuristics.beam import beam
@@ -21,46 +20,38 @@ from dlsched.matching_placement.heuristics.local_search import local_search
 from dlsched.matching_placement.heuristics.marginal import marginal
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.markets.placing import all_markets
-from dlsched.matching_placement.markets.sampling import DRAWS, sample_counts
+from dlsched.matching_placement.markets.sampling import sample_counts
 from dlsched.matching_placement.solution import Placement
 
 
 def run_market(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The market of every category; a node is one, and a limit keeps the best so far."""
-    data, least = arrays(instance), math.inf
-    with _an_answer_when_stopped(instance, search):
-        for counts in all_markets(data, tick=lambda: search.tick(1), within=search.tick):
-            total = data.total(counts)
-            if total < least:
-                least = total
-                search.offer(placement(instance, counts), source="market")
-    return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
+    data = arrays(instance)
+    return _best_of("market", instance, search, all_markets(data, tick=lambda: search.tick(1), within=search.tick))
 
 
 def run_sampled_market(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """Markets of categories drawn from the seed; a node is a draw, and a limit keeps the best so far."""
-    with _an_answer_when_stopped(instance, search):
-        sample_counts(
-            arrays(instance),
-            draws=DRAWS,
-            generator=search.generator,
-            tick=lambda: search.tick(1),
-            within=search.tick,
-            found=lambda counts: search.offer(placement(instance, counts), source="sampled-market"),
-        )
-    return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
+    data, generator = arrays(instance), search.generator
+    drawn = sample_counts(data, generator=generator, tick=lambda: search.tick(1), within=search.tick)
+    return _best_of("sampled-market", instance, search, drawn)
 
 
-@contextmanager
-def _an_answer_when_stopped(instance: Instance, search: Search[Placement]) -> Iterator[None]:
-    """Hold a quick answer where a limit or Ctrl-C comes before any other."""
+def _best_of(name: str, instance: Instance, search: Search[Placement], placed: Iterator[Counts]) -> TerminationStatus:
+    """Keep the best of some placements; a quick answer where a limit or Ctrl-C comes before any."""
+    data, least = arrays(instance), math.inf
     try:
-        yield
+        for counts in placed:
+            total = data.total(counts)
+            if total < least:
+                least = total
+                search.offer(placement(instance, counts), source=name)
     except (Stopped, KeyboardInterrupt):
         if search.solution is None:
             hold_soon(instance, search)
             search.say("stopped before the first market; what is held is the answer of a faster rule")
         raise
+    return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
 
 def run_beam(instance: Instance, search: Search[Placement]) -> TerminationStatus:

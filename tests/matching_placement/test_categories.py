@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dlsched.algorithms.compositions import composition_at, draw_below
+from dlsched.algorithms.compositions import composition_at
+from dlsched.algorithms.draws import draw_below
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays
 from dlsched.matching_placement.markets.categories import (

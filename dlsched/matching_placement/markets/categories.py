@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dlsched.algorithms.compositions import Sizes, Table, completions, composition_at, compositions, draw_below
+from dlsched.algorithms.compositions import Sizes, Table, completions, composition_at, compositions
+from dlsched.algorithms.draws import draw_below
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays
 

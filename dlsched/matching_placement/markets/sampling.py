@@ -1,18 +1,15 @@
 """The sampled market: the market of some categories instead of all, drawn at random.
 
-How many draws are enough is a matter of rank, not of completion time. Of all categories take the best part, of
-probability q under the law that they are drawn from: N independent draws all miss it with probability (1 - q)^N, which
-is at most delta from N = ln(delta) / ln(1 - q) on, and so from N = ln(1 / delta) / q. How much longer the
-jobs take in the last category of that part than in the best, this does not say. Draws that take turns between two laws
-miss it at most as often as draws from their mean, since (1 - q_1)(1 - q_2) <= (1 - (q_1 + q_2) / 2)^2.
+How many draws are enough (``algorithms.draws``) is a matter of rank, not of completion time: how much longer the jobs take in
+the last category of the best part than in the best, it does not say.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from dlsched.algorithms.compositions import Sizes, Table
+from dlsched.algorithms.draws import draws_needed
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
@@ -26,24 +23,6 @@ from dlsched.matching_placement.solution import Placement
 Law = Callable[[Arrays, np.random.Generator, Table], Sizes]
 """Draws a category, independently of the draws before; the table is that of ``category_table``."""
 
-
-def draws_needed(q: float, delta: float) -> int:
-    """Return the least N with (1 - q)^N <= delta.
-
-    Raises
-    ------
-    UsageError
-        ``q`` or ``delta`` is not between 0 and 1.
-
-    >>> draws_needed(0.01, 0.01)
-    459
-    """
-    for name, value in (("q", q), ("delta", delta)):
-        if not 0 < value < 1:
-            raise UsageError(f"{name}: found {value}, allowed: a number between 0 and 1")
-    return math.ceil(math.log(delta) / math.log1p(-q))
-
-
 DRAWS = draws_needed(0.01, 0.01)
 LARGEST_TABLE = 250_000
 """Jobs times workers, beyond which the table for uniform draws would need too much memory: all draws are guided."""
@@ -55,29 +34,24 @@ LAWS: tuple[Law, ...] = (draw_category, lambda data, generator, table: draw_guid
 def sample_counts(
     data: Arrays,
     *,
-    draws: int = DRAWS,
     generator: np.random.Generator,
-    found: Callable[[Counts], object],
+    draws: int = DRAWS,
+    laws: Sequence[Law] = LAWS,
     tick: Tick = no_tick,
     within: Tick = no_tick,
-    laws: Sequence[Law] = LAWS,
-    polish: bool = False,
-) -> None:
-    """Draw categories of a feasible instance, the laws taking turns, and place each by the market.
+) -> Iterator[Counts]:
+    """Draw categories of a feasible instance, the laws taking turns, and yield the market's placement of each, shape (S, G).
+
+    The smallest sizes are placed before the first draw, so there is a placement of every feasible instance.
 
     Parameters
     ----------
     draws
         How many; where there are no more categories than that, all are taken instead, each once.
-    found
-        Called with every placement, shape (S, G), that is better by the true objective than those before. The smallest
-        sizes are placed before the first draw, so it is called on every feasible instance.
     tick
         Called before every draw; what it raises ends the search.
     within
-        Called often within a market and the improvement at the end; it may raise too.
-    polish
-        Ours: at the end improve the best placement by ``local_search.improve``.
+        Called often within a market; it may raise too.
 
     Cost: ``market_placement`` for every category that was not drawn before, O(S K) additions for the law.
 
@@ -88,23 +62,14 @@ def sample_counts(
     """
     if draws < 1:
         raise UsageError(f"draws: found {draws}, allowed: an integer >= 1")
-    best, least = None, math.inf
     seen: set[Sizes] = set()
     for sizes in _chain(data, draws, generator, tick, laws):
         if sizes in seen:
             continue
         seen.add(sizes)
         outcome = market_placement(data, sizes, tick=within)
-        if outcome is None:
-            continue
-        total = data.total(outcome[0])
-        if total < least:
-            best, least = outcome[0], total
-            found(best)
-    if polish and best is not None:
-        better = improve(data, best, within)
-        if data.total(better) < least:
-            found(better)
+        if outcome is not None:
+            yield outcome[0]
 
 
 def _chain(
@@ -153,12 +118,8 @@ def sampled_market(
         raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
     if infeasible(instance) is not None:
         return None
-    data, held = arrays(instance), list[Counts]()
-    sample_counts(
-        data,
-        draws=DRAWS if draws is None else draws,
-        generator=np.random.default_rng(seed),
-        found=held.append,
-        polish=polish,
-    )
-    return placement(instance, held[-1])
+    data, generator = arrays(instance), np.random.default_rng(seed)
+    best = min(sample_counts(data, draws=DRAWS if draws is None else draws, generator=generator), key=data.total)
+    if polish:
+        best = min(best, improve(data, best), key=data.total)
+    return placement(instance, best)
