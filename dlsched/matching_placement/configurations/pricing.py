@@ -13,27 +13,22 @@ ring's slowest type, or before one is chosen with the fastest to come. Labels ab
 is left at the end is all there is. The cheapest units themselves are configurations: ``guess`` evaluates those.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from dlsched.algorithms.count_vectors import run_lengths
+from dlsched.columns.slack import CELLS, TooMany
+from dlsched.core.budget import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
-from dlsched.matching_placement.configurations import run_lengths
 
 TANGENTS = 64
 """Size of the grid of R0; the nearest is off by at most a few per cent, its bound by the square of that."""
 GUESSES = 8
 _NEIGHBOURS = (-2, 2)
-CELLS = 60_000_000
-"""Numbers in the labels held at once, for each label one a type and some more; about 500 MB."""
 _BATCH = 200_000
 _ROUNDING = 1e-10  # relative, by which a threshold is widened: sums of many rates are rounded many times
-
-
-class TooMany(Exception):  # noqa: N818  a signal, not an error
-    """The labels would have more numbers than are allowed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +90,7 @@ class Pricing:
         order = np.argsort(values, kind="stable")[:GUESSES]
         return Priced(np.array(counts, dtype=np.int64)[order], np.array(values)[order])
 
-    def cheap(
-        self, prices: Floats, threshold: float, *, cells: int | None = None, tick: Callable[[], None] | None = None
-    ) -> Priced:
+    def cheap(self, prices: Floats, threshold: float, *, cells: int | None = None, tick: Tick = no_tick) -> Priced:
         """List every configuration with J(c) + p c <= threshold, cheapest first; ``tick`` is called at every type.
 
         Raises
@@ -143,15 +136,14 @@ class Pricing:
         totals: list[Floats],
         exchange: Floats,
         most: int,
-        tick: Callable[[], None] | None,
+        tick: Tick,
     ) -> Priced:
         """Extend labels type by type; ``size`` and ``tangent`` have one entry for each label at the root, ``most`` at once."""
         rows = np.zeros((len(size), len(self.kinds)), dtype=np.int64)
         left, rate, paid = size.copy(), np.zeros(len(size)), np.zeros(len(size))
         slowest = np.full(len(size), -1)
         for kind in range(len(self.kinds)):
-            if tick is not None:
-                tick()
+            tick()
             low = np.maximum(0, left - self.after[kind + 1])
             ways = np.maximum(0, np.minimum(left, self.stock[kind]) - low + 1)
             if int(ways.sum()) > most:

@@ -1,15 +1,15 @@
-"""The cheapest way to give every job its smallest number of workers, as an assignment problem."""
+"""The initial workers: the cheapest way to give every job its smallest number of them, as an assignment problem."""
 
 import numpy as np
 
+from dlsched.algorithms.transport import transport
 from dlsched.matching_placement.arrays import Arrays, Counts
-from dlsched.matching_placement.feasibility import some_counts
 
 LARGEST = 1_000_000
-"""Entries of the assignment's matrix, smallest sizes by workers; of so many it takes half a second, in one piece."""
+"""Entries of the assignment's matrix, smallest sizes by workers; of these it takes half a second, in one piece."""
 
 
-def seeds(arrays: Arrays) -> Counts:
+def initial(arrays: Arrays) -> Counts:
     """Return min_i workers for every job, shape (S, G), of a feasible instance.
 
     Minimises sum_ig T_i Pi_i / (min_i^2 rho_ig) c_ig with sum_g c_ig = min_i and sum_i c_ig <= s_g: of a job on one type
@@ -50,5 +50,4 @@ def take_fastest(arrays: Arrays, wanted: Counts, order: Counts) -> Counts:
 
 def smallest(arrays: Arrays) -> Counts:
     """Return min_i workers for every job, whichever can serve it, shape (S, G), of a feasible instance; soon found."""
-    counts: Counts = some_counts(arrays.rates > 0, arrays.least, arrays.stock)
-    return counts
+    return transport(arrays.rates > 0, arrays.least, arrays.stock)
