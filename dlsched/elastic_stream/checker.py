@@ -132,7 +132,7 @@ def _check_job(instance: Instance, index: int, periods: Sequence[Period], follow
     allowed = instance.counts(index)
     for period in periods:
         if period.units not in allowed:
-            broken("choice", f"{period.units} units is not an allowed count")
+            broken("choice", f"{period.units} units is no allowed count")
         if not period.start_s < period.end_s:
             broken("order", f"the period that begins at {period.start_s!r} s does not last")
         early_s = job.arrival_s - period.start_s
