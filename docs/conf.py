@@ -44,6 +44,6 @@ toc_object_entries_show_parents = "hide"
 html_math_renderer = "mathml"
 html_theme = "furo"
 html_static_path = ["_static"]
-html_css_files = ["mathml.css"]
+html_css_files = ["mathml.css", "pages.css"]
 html_show_copyright = False
 html_title = f"dlsched {release}"

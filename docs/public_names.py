@@ -17,6 +17,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import dlsched
+from dlsched.certificates.kinds import AnyCertificate
 
 # Modules whose `__all__` is public. What else of dlsched is imported on a page of the documentation stands in `ALSO`.
 MODULES = ("dlsched", *(f"dlsched.{family}" for family in dlsched.FAMILIES), "dlsched.cluster", "dlsched.testing")
@@ -108,12 +109,11 @@ def names_on(page: str) -> list[Name]:
 
 
 def records() -> list[type]:
-    """Return the classes of what results and families hold, wherever they are defined."""
+    """Return the classes of a family's record and of what results hold, which no ``__all__`` names."""
     family = dlsched.FAMILIES["ring_allocation"]
     method = next(iter(family.methods.values()))
     guarantee = next(each.guarantee for each in family.methods.values() if each.guarantee is not None)
-    certificates = typing.get_args(typing.get_type_hints(dlsched.Result)["certificate"])
-    return [type(family), type(method), type(guarantee), *(kind for kind in certificates if kind is not type(None))]
+    return [type(family), type(method), type(guarantee), *typing.get_args(AnyCertificate)]
 
 
 def text_of(page: str) -> str:

@@ -16,11 +16,11 @@ LEVELS: tuple[set[str], ...] = (
     {"version", "names"},
     {"core"},
     {"certificates"},
-    {"solvers", "algorithms", "cluster", "queueing", "results"},
+    {"solvers", "algorithms", "cluster", "queueing", "results", "plots"},
     {"allocation", "columns"},
     set(FAMILIES),
     {"", "families", "own_methods"},
-    {"traces", "plots", "testing", "study"},
+    {"traces", "testing", "study"},
     {"cli"},
     {"__main__"},
 )
