@@ -17,11 +17,13 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import dlsched
-from dlsched.certificates.kinds import AnyCertificate
 
 # Modules whose `__all__` is public. What else of dlsched is imported on a page of the documentation stands in `ALSO`.
 MODULES = ("dlsched", *(f"dlsched.{family}" for family in dlsched.FAMILIES), "dlsched.cluster", "dlsched.testing")
 ALSO = {
+    "dlsched": {
+        "dlsched.certificates": ["PriceCertificate", "DualsCertificate", "SrptCertificate", "LengthsCertificate"],
+    },
     "dlsched.elastic_stream": {"dlsched.elastic_stream.policies": None},
     "dlsched.ring_allocation": {"dlsched.ring_allocation.checker": ["job_cost"]},
     "dlsched.matching_placement": {"dlsched.matching_placement.checker": ["job_time"]},
@@ -43,6 +45,7 @@ ALSO = {
     "dlsched.plots": {"dlsched.plots": None},
     "dlsched.traces": {"dlsched.traces": None},
 }
+ODD = re.compile(r"Annotated|FieldInfo|<")
 SEE = "see the module"  # so a docstring refers to that of its module, which no page shows otherwise
 PAGES = tuple(dict.fromkeys((*MODULES, *ALSO)))
 
@@ -108,11 +111,11 @@ def names_on(page: str) -> list[Name]:
 
 
 def records() -> list[type]:
-    """Return the classes of a family's record and of what results hold, which no ``__all__`` names."""
+    """Return the classes of a family's record, wherever they are defined."""
     family = dlsched.FAMILIES["ring_allocation"]
     method = next(iter(family.methods.values()))
     guarantee = next(each.guarantee for each in family.methods.values() if each.guarantee is not None)
-    return [type(family), type(method), type(guarantee), *typing.get_args(AnyCertificate)]
+    return [type(family), type(method), type(guarantee)]
 
 
 def text_of(page: str) -> str:
@@ -128,6 +131,9 @@ def text_of(page: str) -> str:
         of_kind = [name for name in names if name.kind == kind]
         if of_kind:
             lines += ["", f"## {kind}", "", "```{eval-rst}", *(line for name in of_kind for line in entry(name)), "```"]
+    if page == "dlsched":
+        told = ["```{eval-rst}", ".. automodule:: dlsched.certificates", "   :no-members:", "```"]
+        lines += ["", "## What certificates prove", "", *told]
     return "\n".join(lines) + "\n"
 
 
@@ -147,9 +153,9 @@ def entry(name: Name) -> list[str]:
         return [f".. py:data:: {name.path}", "", f"   {name.summary.replace('`', '``')}.", ""]
     if name.kind == "Functions":
         return [f".. autofunction:: {name.path}{arguments(name.value)}", ""]
-    lines = [f".. auto{'exception' if name.kind == 'Exceptions' else 'class'}:: {name.path}"]
-    if name.kind == "Classes":
-        lines += ["   :members:"]
+    if name.kind == "Exceptions":
+        return [f".. autoexception:: {name.path}", ""]
+    lines = [f".. autoclass:: {name.path}{arguments(name.value)}", "   :members:"]
     if isinstance(name.value, type) and issubclass(name.value, Enum):
         lines += ["   :undoc-members:"]
     fields = getattr(name.value, "_fields", ())  # a named tuple says of each only at which position it stands
@@ -158,13 +164,32 @@ def entry(name: Name) -> list[str]:
     return [*lines, ""]
 
 
-def arguments(function: Any) -> str:
-    """Return the arguments of a method that is bound to a record, which Sphinx cannot read; else nothing, as Sphinx can."""
-    if not inspect.ismethod(function):
+def arguments(value: Any) -> str:
+    """Return the arguments of what Sphinx cannot show well: methods bound to a record, classes whose fields are constrained."""
+    if not inspect.ismethod(value) and not isinstance(value, type):
         return ""
-    found = inspect.signature(function)
-    plain = [parameter.replace(annotation=parameter.empty) for parameter in found.parameters.values()]
-    return str(found.replace(parameters=plain, return_annotation=found.empty))
+    if isinstance(value, type) and (issubclass(value, Enum) or not ODD.search(str(inspect.signature(value)))):
+        return ""
+    try:
+        hints = typing.get_type_hints(value)  # without the constraints
+    except NameError:  # a type that is imported for type checkers only
+        hints = {}
+    parts: list[str] = []
+    for parameter in inspect.signature(value).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        kind = type_text(hints.get(parameter.name, parameter.annotation))
+        parts.append(f"{parameter.name}: {kind}{' = ...' if '<' in default else default}")
+    return f"({', '.join(parts)})"
+
+
+def type_text(hint: Any) -> str:
+    """Return a type as source code has it; only names of dlsched keep their modules, by which Sphinx finds them."""
+    plain = isinstance(hint, type) and not typing.get_args(hint)
+    text = f"{hint.__module__}.{hint.__qualname__}" if plain else str(hint)
+    text = re.sub(r"ForwardRef\('(.*?)'\)", r"\1", text)
+    return re.sub(r"~|\b(?!dlsched\.)(?:\w+\.)+(?=\w)", "", text)
 
 
 def tell_of_the_module(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
