@@ -74,9 +74,9 @@ class Name:
 
     @property
     def summary(self) -> str:
-        """First sentence of its docstring, "" for a value without one."""
+        """First sentence of its docstring; of a value, what `VALUES` says, "" where it says nothing (a test forbids that)."""
         if self.kind == "Values":
-            return VALUES[self.path]
+            return VALUES.get(self.path, "")
         said = " ".join((inspect.getdoc(self.value) or "").split("\n\n")[0].split())
         return re.sub(rf" \({SEE}\)|[;,] {SEE}[^.)]*", "", said).split(". ")[0].rstrip(".")
 
@@ -89,6 +89,7 @@ VALUES = {
     "dlsched.elastic_stream.policies.ORDERS": "The orders by name",
     "dlsched.plots.COLUMN_IN": "Width in inches of a column of a paper",
     "dlsched.plots.PAGE_IN": "Width in inches of a page of a paper",
+    "dlsched.testing.CASES": "By family, its strategy of instances and its brute force",
     "dlsched.testing.INSTANCES": "By family, the strategy from which the contract draws instances",
     "dlsched.traces.SOURCES": "What `dlsched import` reads, by name",
 }
