@@ -22,8 +22,8 @@ from typing import TypeVar
 from table import machine, markdown
 
 from dlsched.srpt_mapping import bounds, checker
-from dlsched.srpt_mapping.dispatch import Waiting
-from dlsched.srpt_mapping.heavy_edge import grouped, improved
+from dlsched.srpt_mapping.dispatching.dispatch import Waiting
+from dlsched.srpt_mapping.placing.heavy_edge import grouped, improved
 from dlsched.srpt_mapping.heuristics import a_srpt, least_work_first
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.policies import POLICIES

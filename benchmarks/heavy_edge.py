@@ -21,8 +21,9 @@ from table import machine, markdown
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.limits import Limits
-from dlsched.srpt_mapping import Instance, Servers, best_placement, compact, heavy_edge
-from dlsched.srpt_mapping.heavy_edge import grouped, improved
+from dlsched.srpt_mapping import Instance, Servers, best_placement, compact
+from dlsched.srpt_mapping.placing import heavy_edge
+from dlsched.srpt_mapping.placing.heavy_edge import grouped, improved
 
 INSIDE = 3e11
 NICS = (3e9, 1.25e10, 5e10)

@@ -3,7 +3,7 @@
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.srpt_mapping import certificate, generator
-from dlsched.srpt_mapping.annealing import anneal
+from dlsched.srpt_mapping.dispatching.annealing import anneal
 from dlsched.srpt_mapping.bounds import bound, length, machine
 from dlsched.srpt_mapping.checker import (
     check,
@@ -14,16 +14,16 @@ from dlsched.srpt_mapping.checker import (
     iteration_time,
     objective,
 )
-from dlsched.srpt_mapping.dispatch import Waiting
+from dlsched.srpt_mapping.dispatching.dispatch import Waiting
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
 from dlsched.srpt_mapping.generator import example, generate
-from dlsched.srpt_mapping.heavy_edge import compact, heavy_edge
+from dlsched.srpt_mapping.placing.heavy_edge import compact, heavy_edge
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
 from dlsched.srpt_mapping.methods import METHODS
 from dlsched.srpt_mapping.predictor import errors, predict, with_error
-from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, read_solution
 
 __all__ = [

@@ -10,15 +10,15 @@ from dlsched.core.tolerance import FEASIBLE, rounding
 from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
 from dlsched.srpt_mapping import bounds
-from dlsched.srpt_mapping.annealing import anneal
-from dlsched.srpt_mapping.branching import CLOSE
-from dlsched.srpt_mapping.closing import Closing
-from dlsched.srpt_mapping.heavy_edge import compact
+from dlsched.srpt_mapping.dispatching.annealing import anneal
+from dlsched.srpt_mapping.blocks.branching import CLOSE
+from dlsched.srpt_mapping.blocks.closing import Closing
+from dlsched.srpt_mapping.placing.heavy_edge import compact
 from dlsched.srpt_mapping.heuristics import one_by_one
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
+from dlsched.srpt_mapping.placing.layouts import layouts
 from dlsched.srpt_mapping.policies import POLICIES, WARM
-from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Schedule
 
 LOOKS, CONFLICTS = 10_000, 250

@@ -28,10 +28,10 @@ from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.certificate import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
-from dlsched.srpt_mapping.dispatch import Waiting, dispatch
-from dlsched.srpt_mapping.heavy_edge import Rule, compact, heavy_edge, in_order
+from dlsched.srpt_mapping.dispatching.dispatch import Waiting, dispatch
+from dlsched.srpt_mapping.placing.heavy_edge import Rule, compact, heavy_edge, in_order
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.servers import Servers, require_placeable
+from dlsched.srpt_mapping.placing.servers import Servers, require_placeable
 from dlsched.srpt_mapping.solution import Schedule
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}

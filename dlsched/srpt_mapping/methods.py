@@ -10,10 +10,10 @@ from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
 from dlsched.solvers.formulation import Formulation
 from dlsched.srpt_mapping import bounds, exact, guarantees
-from dlsched.srpt_mapping.closing import Closing
+from dlsched.srpt_mapping.blocks.closing import Closing
 from dlsched.srpt_mapping.heuristics import one_by_one
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
+from dlsched.srpt_mapping.placing.layouts import layouts
 from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule
 

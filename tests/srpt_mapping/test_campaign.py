@@ -21,7 +21,7 @@ from dlsched.srpt_mapping.checker import check, objective
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.guarantees import STRICT
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
+from dlsched.srpt_mapping.placing.layouts import layouts
 from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.testing.brute_force_srpt import brute_force_srpt
 

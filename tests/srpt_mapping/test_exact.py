@@ -11,14 +11,14 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping import exact, solve
-from dlsched.srpt_mapping.branching import Tree
+from dlsched.srpt_mapping.blocks.branching import Tree
 from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
+from dlsched.srpt_mapping.placing.layouts import layouts
 from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule
-from dlsched.srpt_mapping.timing import timed
+from dlsched.srpt_mapping.placing.timing import timed
 from dlsched.testing.brute_force_srpt import brute_force_srpt
 from dlsched.testing.strategies_srpt import srpt_mapping_instances
 

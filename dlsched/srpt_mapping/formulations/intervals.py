@@ -28,9 +28,9 @@ from fractions import Fraction
 
 from dlsched.core.certificate import exact_sum, rounded_down
 from dlsched.solvers.intervals import IntervalModel, Starts
-from dlsched.srpt_mapping.blocks import Block, picked_of
+from dlsched.srpt_mapping.blocks.block import Block, picked_of
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import Layout
+from dlsched.srpt_mapping.placing.layouts import Layout
 
 FEWEST_DIGITS, MOST_DIGITS = 30, 32
 """Bits of the sum of all ends; with 34 CP-SAT 9.15 hung, aborted or erred on some tiny models."""

@@ -55,9 +55,9 @@ from dlsched.srpt_mapping.certificate import Tick, no_tick
 from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import Layout, layouts
+from dlsched.srpt_mapping.placing.layouts import Layout, layouts
 from dlsched.srpt_mapping.solution import Schedule
-from dlsched.srpt_mapping.timing import timed
+from dlsched.srpt_mapping.placing.timing import timed
 
 if TYPE_CHECKING:
     import pulp

@@ -39,7 +39,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import MEETING
 from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of
-from dlsched.srpt_mapping.servers import Placed
+from dlsched.srpt_mapping.placing.servers import Placed
 
 _DIGITS = 30
 LARGEST = 2**20

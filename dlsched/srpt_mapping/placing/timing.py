@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import Layout, shares
+from dlsched.srpt_mapping.placing.layouts import Layout, shares
 from dlsched.srpt_mapping.solution import Schedule
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from dlsched.core.errors import SolverError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.srpt_mapping.blocks import Block, Picked, blocks_of, picked_of, whole_bound_s, whole_schedule
-from dlsched.srpt_mapping.branching import CLOSE, Tree
+from dlsched.srpt_mapping.blocks.block import Block, Picked, blocks_of, picked_of, whole_bound_s, whole_schedule
+from dlsched.srpt_mapping.blocks.branching import CLOSE, Tree
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import Layout
+from dlsched.srpt_mapping.placing.layouts import Layout
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.version import VERSION
 

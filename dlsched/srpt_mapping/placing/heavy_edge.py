@@ -11,8 +11,8 @@ from itertools import combinations, permutations
 from typing import cast
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.srpt_mapping.rows import Rows
-from dlsched.srpt_mapping.servers import Placed, Servers
+from dlsched.cluster.spreading import Rows
+from dlsched.srpt_mapping.placing.servers import Placed, Servers
 
 Rule = Callable[[JobGraph, Servers], Placed]
 """From a job and servers whose free GPUs hold it to where it runs."""

@@ -20,9 +20,9 @@ from dlsched.srpt_mapping.bounds import bound
 from dlsched.srpt_mapping.checker import flow_times
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import Layout
+from dlsched.srpt_mapping.placing.layouts import Layout
 from dlsched.srpt_mapping.solution import Schedule, Start
-from dlsched.srpt_mapping.timing import timed
+from dlsched.srpt_mapping.placing.timing import timed
 
 _CLOSED = 0.9 * MEETING
 """Relative gap at which a block is closed: blocks that are, add up to a result that is."""

@@ -12,7 +12,7 @@ from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.certificate import no_tick
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.rows import Rows, TooMany, best_rows, splits_of
+from dlsched.cluster.spreading import Rows, TooMany, best_rows, splits_of
 from dlsched.srpt_mapping.solution import Share
 
 LARGEST = 20_000

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.heavy_edge import Rule
+from dlsched.srpt_mapping.placing.heavy_edge import Rule
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.servers import Placed, Servers
+from dlsched.srpt_mapping.placing.servers import Placed, Servers
 from dlsched.srpt_mapping.solution import Schedule, Share
 
 

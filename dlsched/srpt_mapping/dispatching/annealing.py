@@ -15,11 +15,11 @@ import numpy as np
 
 from dlsched.srpt_mapping.checker import objective
 from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
-from dlsched.srpt_mapping.dispatch import Ran, run_queue, schedule_of
-from dlsched.srpt_mapping.heavy_edge import compact
+from dlsched.srpt_mapping.dispatching.dispatch import Ran, run_queue, schedule_of
+from dlsched.srpt_mapping.placing.heavy_edge import compact
 from dlsched.srpt_mapping.heuristics import PATIENT, placed_s
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Schedule
 
 TEMPERATURE = 0.002

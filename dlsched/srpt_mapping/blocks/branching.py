@@ -24,9 +24,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dlsched.srpt_mapping.blocks import Picked
+from dlsched.srpt_mapping.blocks.block import Picked
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import Layout
+from dlsched.srpt_mapping.placing.layouts import Layout
 
 Taken = tuple[tuple[tuple[float, int], ...], ...]
 """By server, pairs of a time and the GPUs that are taken until then, in order."""
