@@ -18,7 +18,7 @@ Here all figures are computed from the definitions, by code of its own.
 
 import math
 from collections import defaultdict
-from typing import Any
+from collections.abc import Sequence
 
 from dlsched.core.errors import UsageError
 from dlsched.core.tolerance import rounding, tolerance
@@ -27,8 +27,8 @@ from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share
 
 _LATEST_S = 1e101  # instances hold times up to 1e100
-Held = dict[int, dict[str, int]]  # replicas by server, by stage
 Times = dict[str, tuple[float, float]]  # start and seconds of jobs
+Event = tuple[float, int, str, int]  # time, kind (0: GPUs are given back, 1: used for no time, 2: taken), server, GPUs
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:
@@ -60,7 +60,9 @@ def completion_times(instance: Instance, schedule: Schedule) -> dict[str, float]
 
 def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -> float:
     """alpha_i(x): seconds of one iteration of a job whose replicas are all placed."""
-    held = _held(placement)
+    held: dict[int, dict[str, int]] = defaultdict(dict)  # replicas by server, by stage
+    for share in placement:
+        held[share.stage][share.server] = share.replicas
     slowest_s = 0.0
     for number, stage in enumerate(job.stages):
         shared = {server: instance.nic_bandwidth_bytes_per_s / _gpus(instance, server) for server in held[number]}
@@ -83,9 +85,7 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
     found, times = _read(instance, schedule)
     broken = list(found)
-    for job in instance.jobs:
-        if job.id not in times:
-            continue
+    for job in (job for job in instance.jobs if job.id in times):
         start_s, length_s = times[job.id]
         early = job.release_s - start_s
         if early > tolerance(length_s) + rounding(job.release_s, start_s):
@@ -129,7 +129,11 @@ def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Time
             return broken, times
     broken = _broken_placements(instance, schedule)
     unplaced = {violation.where for violation in broken}
-    times = {job.id: _times(instance, schedule, job) for job in instance.jobs if job.id not in unplaced}
+    placed = [(job, schedule.jobs[job.id]) for job in instance.jobs if job.id not in unplaced]
+    times = {
+        job.id: (start_s, job.iterations * iteration_time(instance, job, placement))
+        for job, (start_s, placement) in placed
+    }
     _last[:] = [(instance, schedule, broken, times)]
     return broken, times
 
@@ -179,7 +183,8 @@ def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Viol
 
     A job that is over as soon as it starts, up to the tolerance, must not start while others run on its GPUs.
     """
-    events, moments = [], []
+    events: list[Event] = []
+    moments: list[Event] = []
     for name, (start_s, length_s) in times.items():
         end_s = start_s + length_s
         freed_s = end_s - tolerance(length_s) - rounding(end_s)
@@ -193,37 +198,24 @@ def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Viol
                 moments.append((start_s, 1, server, count))
     broken = _too_many(instance, events)
     if moments:
-        later = [(time_s + rounding(time_s) if kind else time_s, kind, *rest) for time_s, kind, *rest in events]
+        later = [(at_s + rounding(at_s) if kind else at_s, kind, where, count) for at_s, kind, where, count in events]
         broken = _too_many(instance, [*later, *moments]) | broken
     return list(broken.values())
 
 
-def _too_many(instance: Instance, events: list[Any]) -> dict[str, Violation]:
-    """By server, the first of the events (time, kind, server, GPUs) that is too much; of kind 1 are those that take no time."""
+def _too_many(instance: Instance, events: Sequence[Event]) -> dict[str, Violation]:
+    """By server, the first of the events that is too much."""
     busy: dict[str, int] = defaultdict(int)
     broken: dict[str, Violation] = {}
     for time_s, kind, server, count in sorted(events):
         taken = busy[server] + count
         if kind != 1:
             busy[server] = taken
-        over = taken - _gpus(instance, server)
-        if over > 0 and server not in broken:
-            message = f"{taken} of {_gpus(instance, server)} GPUs are used from {time_s!r} s on"
-            broken[server] = Violation("gpus", server, float(over), message)
+        gpus = _gpus(instance, server)
+        if taken > gpus and server not in broken:
+            message = f"{taken} of {gpus} GPUs are used from {time_s!r} s on"
+            broken[server] = Violation("gpus", server, float(taken - gpus), message)
     return broken
-
-
-def _times(instance: Instance, schedule: Schedule, job: Job) -> tuple[float, float]:
-    """When a job starts and how long it runs, seconds."""
-    start_s, placement = schedule.jobs[job.id]
-    return start_s, job.iterations * iteration_time(instance, job, placement)
-
-
-def _held(placement: tuple[Share, ...]) -> Held:
-    held: Held = defaultdict(dict)
-    for stage, server, replicas in placement:
-        held[stage][server] = replicas
-    return held
 
 
 def _gpus(instance: Instance, server: str) -> int:

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.cluster.spreading import TooMany, best_rows
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping.checker import iteration_time
 from dlsched.srpt_mapping.formulations.placement import best_placement
-from dlsched.srpt_mapping.placing.heavy_edge import compact, grouped, heavy_edge, improved
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.cluster.spreading import TooMany, best_rows
+from dlsched.srpt_mapping.placing.heavy_edge import compact, grouped, heavy_edge, improved
 from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.strategies_srpt import srpt_mapping_instances

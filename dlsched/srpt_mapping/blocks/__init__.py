@@ -1,1 +1,1 @@
-"""Jobs that may meet, decided block by block: our own search over starts, and CP-SAT in turns with it."""
+"""Jobs that may meet, as blocks that are decided apart, and our own search over the starts of a block."""

@@ -1,35 +1,29 @@
 """Jobs that cannot meet in any schedule worth looking at are decided apart: the blocks, each on its own clock.
 
-Of any schedule whose flow times (end less release) sum to no more than the F of a schedule held, job i ends by r_i + p_i + E:
-p_i is its least length, E = F - sum p, as no other job flows for less than its own p. Where every job released before some
-time ends by then, the later ones never meet them. So the best schedule of all is the best of either part, and F of a
-part is less again. A block is a part that does not part further; its releases lie within its number of jobs times F,
-so nothing large is added to what is to be decided.
+Why that is exact, and why nothing large is added to what is to be decided: ``dlsched.algorithms.separation``.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dlsched.algorithms.separation import separated
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.certificate import exact_sum, rounded_down
 from dlsched.core.errors import SolverError
 from dlsched.core.search import CONTRADICTION
-from dlsched.core.tolerance import FEASIBLE, MEETING, rounding
+from dlsched.core.tolerance import MEETING
 from dlsched.srpt_mapping.bounds import bound
 from dlsched.srpt_mapping.checker import flow_times
-from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import Layout
-from dlsched.srpt_mapping.solution import Schedule, Start
-from dlsched.srpt_mapping.placing.timing import timed
+from dlsched.srpt_mapping.placing.layouts import Layouts, Picked, lengths_s, picked_of
+from dlsched.srpt_mapping.placing.timing import timed_picks
+from dlsched.srpt_mapping.solution import Schedule, Start, on_clock_of
 
 _CLOSED = 0.9 * MEETING
 """Relative gap at which a block is closed: blocks that are, add up to a result that is."""
 _EXACT = 1e-9
-
-Picked = Sequence[tuple[int, Layout]]
-"""Jobs and their layouts, in order of their starts."""
 
 
 @dataclass(slots=True)
@@ -47,7 +41,7 @@ class Block:
     """
 
     instance: Instance
-    found: list[list[Layout]]
+    found: Layouts
     schedule: Schedule
     flow_s: float
     bound_s: float
@@ -62,12 +56,9 @@ class Block:
         """Whether the bound meets it as well as that of our own search would."""
         return self.flow_s - self.bound_s <= _EXACT * self.flow_s
 
-    def improve(self, picked: Picked, tick: Callable[[], None] = lambda: None) -> bool:
+    def improve(self, picked: Picked, tick: Tick = no_tick) -> bool:
         """Time jobs in an order, and keep the schedule if it is better; say whether it was."""
-        layout_of = dict(picked)
-        schedule = timed(
-            self.instance, [job for job, _ in picked], [layout_of[job] for job in range(len(picked))], tick=tick
-        )
+        schedule = timed_picks(self.instance, picked, tick=tick)
         flow_s = math.fsum(flow_times(self.instance, schedule))
         if not flow_s < self.flow_s:
             return False
@@ -89,9 +80,7 @@ class Block:
         self.bound_s = max(self.bound_s, bound_s)
 
 
-def blocks_of(
-    instance: Instance, found: Sequence[Sequence[Layout]], schedule: Schedule, tick: Callable[[], None]
-) -> list[Block]:
+def blocks_of(instance: Instance, found: Layouts, schedule: Schedule, tick: Tick = no_tick) -> list[Block]:
     """Split an instance by a schedule; each block holds its part of it, and the bound of its certificate.
 
     Parameters
@@ -101,24 +90,20 @@ def blocks_of(
     tick
         Called for every job; it may raise to stop.
     """
-    own = on_own_clock(instance)
+    own = instance.on_own_clock()
     picked = picked_of(own, found, schedule)
-    order, layout_of = [job for job, _ in picked], dict(picked)
-    flows = flow_times(own, timed(own, order, [layout_of[job] for job in range(len(order))], tick=tick))
-    shortest = [
-        job.iterations * min(layout.iteration_s for layout in held) for job, held in zip(own.jobs, found, strict=True)
-    ]
-    rank = {job: place for place, job in enumerate(order)}
-    held = []
-    for jobs in _parts([job.release_s for job in own.jobs], shortest, flows, tick):
-        part = on_own_clock(instance, jobs)
-        within = [jobs.index(job) for job in sorted(jobs, key=rank.__getitem__)]
-        schedule = timed(part, within, [layout_of[job] for job in jobs], tick=tick)
+    flows = flow_times(own, timed_picks(own, picked, tick=tick))
+    shortest = [min(held) for held in lengths_s(own, found)]
+    blocks = []
+    for jobs in separated([job.release_s for job in own.jobs], shortest, flows, tick=tick):
+        part, position = own.on_own_clock(jobs), {job: index for index, job in enumerate(jobs)}
+        within = [(position[job], layout) for job, layout in picked if job in position]
+        held = timed_picks(part, within, tick=tick)
         released = [Fraction(-job.release_s) for job in part.jobs]
         bound_s = rounded_down(exact_sum([Fraction(bound(part, tick=tick).value), *released]))
-        flow_s = math.fsum(flow_times(part, schedule))
-        held.append(Block(part, [list(found[job]) for job in jobs], schedule, flow_s, bound_s))
-    return held
+        flow_s = math.fsum(flow_times(part, held))
+        blocks.append(Block(part, [found[job] for job in jobs], held, flow_s, bound_s))
+    return blocks
 
 
 def whole_schedule(instance: Instance, blocks: Sequence[Block]) -> Schedule:
@@ -134,43 +119,3 @@ def whole_bound_s(instance: Instance, blocks: Sequence[Block]) -> float:
     return rounded_down(
         exact_sum([Fraction(job.release_s) for job in instance.jobs] + [Fraction(block.bound_s) for block in blocks])
     )
-
-
-def picked_of(instance: Instance, found: Sequence[Sequence[Layout]], schedule: Schedule) -> list[tuple[int, Layout]]:
-    """The jobs of a schedule in order of their starts (of equal ones the shorter first) and the layouts of their usages."""
-    layout_of = {}
-    for index, (job, held) in enumerate(zip(instance.jobs, found, strict=True)):
-        usage = [0] * len(instance.servers)
-        for share in schedule.jobs[job.id].placement:
-            usage[instance.server_index[share.server]] += share.replicas
-        layout_of[index] = next(layout for layout in held if layout.usage == tuple(usage))
-    jobs = instance.jobs
-    order = sorted(
-        layout_of,
-        key=lambda job: (schedule.jobs[jobs[job].id].start_s, jobs[job].iterations * layout_of[job].iteration_s, job),
-    )
-    return [(job, layout_of[job]) for job in order]
-
-
-def _parts(
-    releases: Sequence[float], shortest: Sequence[float], flows: Sequence[float], tick: Callable[[], None]
-) -> list[list[int]]:
-    """Positions of the jobs of every block."""
-    whole, done = [sorted(range(len(releases)), key=releases.__getitem__)], []
-    while whole:
-        jobs = whole.pop()
-        excess_s = max(0.0, math.fsum([*(flows[job] for job in jobs), *(-shortest[job] for job in jobs)]))
-        parts: list[list[int]] = [[]]
-        latest_s = -math.inf
-        for job in jobs:
-            tick()
-            if parts[-1] and releases[job] >= latest_s:
-                parts.append([])
-            parts[-1].append(job)
-            end_s = releases[job] + (shortest[job] + excess_s) * (1 + FEASIBLE)
-            latest_s = max(latest_s, end_s + rounding(end_s))
-        if len(parts) == 1:
-            done.append(jobs)
-        else:
-            whole += parts
-    return sorted(done, key=lambda jobs: releases[jobs[0]])

@@ -18,15 +18,14 @@ differ in the ends so far only; the larger sum is cut. Servers of one size that 
 are tried in one order only.
 """
 
-import heapq
 import marshal
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dlsched.srpt_mapping.blocks.block import Picked
+from dlsched.algorithms.rising_speed import srpt_ends
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import Layout
+from dlsched.srpt_mapping.placing.layouts import Layout, Layouts, Picked, lengths_s
 
 Taken = tuple[tuple[tuple[float, int], ...], ...]
 """By server, pairs of a time and the GPUs that are taken until then, in order."""
@@ -37,10 +36,12 @@ CLOSE = 1e-10
 
 
 class _Node(NamedTuple):
-    """What has started (the last job, its layout, and what started before it), when, the flows so far, and what is left."""
+    """The job that started last, its layout, when, and the node before; the flows so far, what is taken, what is left."""
 
-    last: tuple[Any, ...]
+    job: int
+    layout: Layout | None
     last_s: float
+    before: "_Node | None"
     sum_s: float
     taken: Taken
     left: frozenset[int]
@@ -64,7 +65,7 @@ class Tree:
     def __init__(
         self,
         instance: Instance,
-        found: Sequence[Sequence[Layout]],
+        found: Layouts,
         best_s: float,
         *,
         better: Callable[[Picked], None],
@@ -72,113 +73,113 @@ class Tree:
     ) -> None:
         jobs = instance.jobs
         self.best_s, self.done, self.looks = best_s, False, 0
-        self.instance, self.found, self._better, self._tick = instance, found, better, tick
-        self.sizes = [server.gpus for server in instance.servers]
-        self.total = sum(self.sizes)
-        self.release = [job.release_s for job in jobs]
-        self.shortest = [
-            job.iterations * min(layout.iteration_s for layout in held) for job, held in zip(jobs, found, strict=True)
-        ]
-        self.work = [job.gpus * length for job, length in zip(jobs, self.shortest, strict=True)]
-        self.seen: dict[bytes, float] = {}
-        self.twin: list[int | None] = []
+        self._instance, self._found, self._better, self._tick = instance, found, better, tick
+        self._sizes = [server.gpus for server in instance.servers]
+        self._release = [job.release_s for job in jobs]
+        self._shortest = [min(held) for held in lengths_s(instance, found)]
+        self._work = [job.gpus * length_s for job, length_s in zip(jobs, self._shortest, strict=True)]
+        self._seen: dict[bytes, float] = {}
+        self._twin: list[int | None] = []
         alike: dict[tuple[object, ...], int] = {}
         for index, job in enumerate(jobs):
             key = (job.graph, job.iterations, job.release_s)
-            self.twin.append(alike.get(key))
+            self._twin.append(alike.get(key))
             alike[key] = index
-        self._waiting: _Node | None = _Node((), 0.0, 0.0, tuple(() for _ in self.sizes), frozenset(range(len(jobs))))
-        self._stack: list[Iterator[tuple[float, float, int, Layout]]] = []
-        self._nodes: list[_Node] = []
+        root = _Node(-1, None, 0.0, None, 0.0, tuple(() for _ in self._sizes), frozenset(range(len(jobs))))
+        self._waiting: _Node | None = root
+        self._stack: list[tuple[_Node, Iterator[tuple[float, float, int, Layout]]]] = []
 
     def run(self, looks: float = math.inf) -> bool:
-        """Go on until so many layouts more have been looked at; return ``done``."""
+        """Go on until ``looks`` more layouts have been looked at; return ``done``."""
         until = self.looks + looks
         while not self.done and self.looks < until:
-            if self._waiting is None:
-                self._waiting = self._next()
-                if self._waiting is None:
-                    self.done = True
-                    break
+            node = self._waiting = self._waiting or self._next()
+            if node is None:
+                self.done = True
+                break
             self._tick(1)
-            if self._waiting.left:
-                children = _children(self, self._waiting)
-                self._stack.append(children)
-                self._nodes.append(self._waiting)
-            elif self._waiting.sum_s < self.best_s:
-                self.best_s = self._waiting.sum_s
-                self._better(_path(self._waiting))
+            if node.left:
+                self._stack.append((node, self._children(node)))
+            elif node.sum_s < self.best_s:
+                self.best_s = node.sum_s
+                self._better(_path(node))
             self._waiting = None
         return self.done
 
     def _next(self) -> _Node | None:
         """The next node that no cut takes, None when there is none left."""
         while self._stack:
-            for child in self._stack[-1]:
-                node = _grown(self, self._nodes[-1], *child)
-                if node is not None:
-                    return node
+            node, children = self._stack[-1]
+            for child in children:
+                grown = self._grown(node, *child)
+                if grown is not None:
+                    return grown
             self._stack.pop()
-            self._nodes.pop()
         return None
 
-    def tick(self) -> None:
-        """Stop where a limit is reached."""
-        self._tick()
+    def _children(self, node: _Node) -> Iterator[tuple[float, float, int, Layout]]:
+        """End, start, job and layout of the children that the cut ``active`` leaves, the soonest end first."""
+        children = []
+        for job in node.left:
+            if self._twin[job] in node.left:
+                continue
+            tried = set()
+            self._tick()
+            self.looks += len(self._found[job])
+            from_s = max(node.last_s, self._release[job])
+            for layout in self._found[job]:
+                alike = tuple(sorted(zip(self._sizes, node.taken, layout.usage, strict=True)))
+                if alike in tried:
+                    continue
+                tried.add(alike)
+                start_s = _earliest(self._sizes, node.taken, layout.usage, from_s)
+                end_s = start_s + self._instance.jobs[job].iterations * layout.iteration_s
+                children.append((end_s, start_s, job, layout))
+        children.sort(key=lambda child: child[:3])
+        soonest = children[0][0]
+        return iter([child for child in children if child[1] < soonest or child[0] <= soonest])
+
+    def _grown(self, node: _Node, end_s: float, start_s: float, job: int, layout: Layout) -> _Node | None:
+        """A child, None where the cuts ``bound`` and ``repeated`` take it."""
+        self.looks += 1
+        rest = node.left - {job}
+        after = _after(node.taken, layout.usage, start_s, end_s)
+        sum_s = node.sum_s + (end_s - self._release[job])
+        if sum_s + self._bound(rest, start_s, after) >= self.best_s * (1 - CLOSE):
+            return None
+        key = marshal.dumps(
+            (sorted(rest), start_s, sorted(zip(self._sizes, after, strict=True))), 2
+        )  # 2: no references
+        if self._seen.get(key, math.inf) <= sum_s:
+            return None
+        if len(self._seen) < _LARGEST_MEMORY:
+            self._seen[key] = sum_s
+        return _Node(job, layout, start_s, node, sum_s, after, rest)
+
+    def _bound(self, rest: frozenset[int], last_s: float, taken: Taken) -> float:
+        """A number that the flow times of the jobs left do not undercut in sum."""
+        if not rest:
+            return 0.0
+        released = sorted((max(last_s, self._release[job]), self._work[job], self._shortest[job]) for job in rest)
+        soonest = sorted(release + shortest for release, _, shortest in released)
+        steps = sorted(held for server in taken for held in server)
+        speed = sum(self._sizes) - sum(gpus for _, gpus in steps)
+        ends = srpt_ends([(release, work) for release, work, _ in released], steps, speed)
+        return math.fsum([*map(max, ends, soonest), *(-self._release[job] for job in rest)])
 
 
-def _path(node: _Node) -> Picked:
+def _path(node: _Node | None) -> Picked:
     picked: list[tuple[int, Layout]] = []
-    step = node.last
-    while step:
-        job, layout, step = step
-        picked.append((job, layout))
+    while node is not None and node.layout is not None:
+        picked.append((node.job, node.layout))
+        node = node.before
     return picked[::-1]
 
 
-def _children(tree: Tree, node: _Node) -> Iterator[tuple[float, float, int, Layout]]:
-    """End, start, job and layout of the children that the cut ``active`` leaves, the soonest end first."""
-    children = []
-    soonest = math.inf
-    for job in node.left:
-        if tree.twin[job] in node.left:
-            continue
-        tried = set()
-        tree.tick()
-        tree.looks += len(tree.found[job])
-        for layout in tree.found[job]:
-            alike = tuple(sorted(zip(tree.sizes, node.taken, layout.usage, strict=True)))
-            if alike in tried:
-                continue
-            tried.add(alike)
-            start_s = _earliest(tree, node.taken, layout.usage, max(node.last_s, tree.release[job]))
-            end_s = start_s + tree.instance.jobs[job].iterations * layout.iteration_s
-            soonest = min(soonest, end_s)
-            children.append((end_s, start_s, job, layout))
-    children.sort(key=lambda child: child[:3])
-    return iter([child for child in children if child[1] < soonest or child[0] <= soonest])
-
-
-def _grown(tree: Tree, node: _Node, end_s: float, start_s: float, job: int, layout: Layout) -> _Node | None:
-    """A child, None where the cuts ``bound`` and ``repeated`` take it."""
-    tree.looks += 1
-    rest = node.left - {job}
-    after = _after(node.taken, layout.usage, start_s, end_s)
-    sum_s = node.sum_s + (end_s - tree.release[job])
-    if sum_s + _bound(tree, rest, start_s, after) >= tree.best_s * (1 - CLOSE):
-        return None
-    key = marshal.dumps((sorted(rest), start_s, sorted(zip(tree.sizes, after, strict=True))), 2)  # 2: no references
-    if tree.seen.get(key, math.inf) <= sum_s:
-        return None
-    if len(tree.seen) < _LARGEST_MEMORY:
-        tree.seen[key] = sum_s
-    return _Node((job, layout, node.last), start_s, sum_s, after, rest)
-
-
-def _earliest(tree: Tree, taken: Taken, usage: Sequence[int], from_s: float) -> float:
-    """The first time from which so many GPUs are free; what is taken only ends."""
+def _earliest(sizes: Sequence[int], taken: Taken, usage: Sequence[int], from_s: float) -> float:
+    """The first time from which ``usage`` is free; what is taken only ends."""
     start_s = from_s
-    for held, count, size in zip(taken, usage, tree.sizes, strict=True):
+    for held, count, size in zip(taken, usage, sizes, strict=True):
         if not count:
             continue
         busy = sum(gpus for until_s, gpus in held if until_s > start_s)
@@ -197,39 +198,3 @@ def _after(taken: Taken, usage: Sequence[int], start_s: float, end_s: float) -> 
         tuple(sorted([*(held for held in server if held[0] > start_s), *([(end_s, count)] if count else [])]))
         for server, count in zip(taken, usage, strict=True)
     )
-
-
-def _bound(tree: Tree, rest: frozenset[int], last_s: float, taken: Taken) -> float:
-    """A number that the flow times of the jobs left do not undercut in sum."""
-    if not rest:
-        return 0.0
-    released = sorted((max(last_s, tree.release[job]), tree.work[job], tree.shortest[job]) for job in rest)
-    soonest = sorted(release + shortest for release, _, shortest in released)
-    steps = sorted(held for server in taken for held in server)
-    speed = tree.total - sum(gpus for _, gpus in steps)
-    waiting: list[float] = []
-    ends: list[float] = []
-    now, arrived, step = last_s, 0, 0
-    while len(ends) < len(released):
-        while arrived < len(released) and released[arrived][0] <= now:
-            heapq.heappush(waiting, released[arrived][1])
-            arrived += 1
-        while step < len(steps) and steps[step][0] <= now:
-            speed += steps[step][1]
-            step += 1
-        until = min(
-            released[arrived][0] if arrived < len(released) else math.inf,
-            steps[step][0] if step < len(steps) else math.inf,
-        )
-        if not waiting or not speed:
-            now = until
-            continue
-        least = waiting[0]
-        if now + least / speed <= until:
-            heapq.heappop(waiting)
-            now += least / speed
-            ends.append(now)
-        else:
-            heapq.heapreplace(waiting, least - (until - now) * speed)
-            now = until
-    return math.fsum([*map(max, ends, soonest), *(-tree.release[job] for job in rest)])

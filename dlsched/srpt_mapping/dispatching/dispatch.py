@@ -1,81 +1,21 @@
 """The real queue: jobs join it over time, in an order, and start when their GPUs are free.
 
 *Strict*: only the job at the head may start. *Backfilling* (work-conserving): whenever GPUs are free, the first job of
-the order that fits starts. A job fits when so many GPUs are free, on whichever servers.
-
-*Waiting for a better placement* (A-SRPT): a job whose iteration may become slow by a bad placement,
-alpha^max / alpha^min > ``threshold``, does not start on servers that would make it ``quality`` times as slow as
-alpha^min; it steps aside for at most ``patience`` times its predicted length, while others pass. Then it starts on
-whatever is free, first in the order.
+the order that fits starts. A job fits when there are as many GPUs free, on whichever servers.
 """
 
 import heapq
 import math
-from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.placing.heavy_edge import Rule
+from dlsched.core.budget import Tick, no_tick
+from dlsched.srpt_mapping.dispatching.waiting import Aside, Waiting
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.placing.heavy_edge import Rule
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
 from dlsched.srpt_mapping.solution import Schedule, Share
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The rule by which communication-heavy jobs wait; see the module.
-
-    Parameters
-    ----------
-    threshold
-        alpha^max / alpha^min above which a job is communication-heavy, >= 1.
-    patience
-        Longest wait over predicted length, >= 0.
-    quality
-        Seconds of an iteration over alpha^min up to which a placement is good, >= 1.
-
-    Raises
-    ------
-    UsageError
-        A number out of range.
-    """
-
-    threshold: float = 2.0
-    patience: float = 0.5
-    quality: float = 1.5
-
-    def __post_init__(self) -> None:
-        for name, least in (("threshold", 1), ("patience", 0), ("quality", 1)):
-            if not getattr(self, name) >= least:
-                raise UsageError(f"{name}: found {getattr(self, name)}, allowed: a number >= {least}")
-
-
-class Queue:
-    """Jobs in an order, by the GPUs that they take."""
-
-    def __init__(self, keys: Sequence[float], gpus: Sequence[int], *, backfill: bool) -> None:
-        self._keys, self._gpus, self._backfill = keys, gpus, backfill
-        self._heaps: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
-
-    def add(self, job: int) -> None:
-        """Let a job join."""
-        heapq.heappush(self._heaps[self._gpus[job] if self._backfill else 0], (self._keys[job], job))
-
-    def first(self, free: int) -> int | None:
-        """The job that may start next when so many GPUs are free."""
-        best: tuple[float, int] | None = None
-        for gpus, heap in self._heaps.items():
-            if heap and gpus <= free and (best is None or heap[0] < best):
-                best = heap[0]
-        return None if best is None or self._gpus[best[1]] > free else best[1]
-
-    def pop(self, job: int) -> None:
-        """Take out the job that ``first`` named."""
-        heapq.heappop(self._heaps[self._gpus[job] if self._backfill else 0])
 
 
 def dispatch(
@@ -87,7 +27,7 @@ def dispatch(
     backfill: bool = False,
     waiting: Waiting | None = None,
     least_s: Sequence[float] = (),
-    tick: Callable[[], None] = lambda: None,
+    tick: Tick = no_tick,
 ) -> Schedule:
     """Run the queue to its end.
 
@@ -111,18 +51,8 @@ def dispatch(
 
     Cost: O(I (log I + K + M log M)) for K numbers of GPUs that occur and M servers, without waiting.
     """
-    ran = run_queue(
-        instance,
-        Servers(instance),
-        joins_s=joins_s,
-        keys=keys,
-        place=place,
-        backfill=backfill,
-        waiting=waiting,
-        least_s=least_s,
-        tick=tick,
-    )
-    return schedule_of(instance, ran)
+    aside = Aside(instance, Servers(instance), keys, place, waiting, least_s)
+    return schedule_of(instance, run_queue(aside, joins_s, backfill=backfill, tick=tick))
 
 
 class Ran(NamedTuple):
@@ -134,26 +64,14 @@ class Ran(NamedTuple):
 
 
 def schedule_of(instance: Instance, ran: Sequence[Ran]) -> Schedule:
-    """The schedule of what ran, by position of the job."""
+    """The schedule of what ran, by index of the job."""
     return Schedule({job.id: (each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
 
 
-def run_queue(
-    instance: Instance,
-    servers: Servers,
-    *,
-    joins_s: Sequence[float],
-    keys: Sequence[float],
-    place: Rule,
-    backfill: bool = False,
-    waiting: Waiting | None = None,
-    least_s: Sequence[float] = (),
-    tick: Callable[[], None] = lambda: None,
-) -> list[Ran]:
-    """As ``dispatch``, on servers all of whose GPUs are free, as they are again when it returns."""
-    jobs = instance.jobs
-    queue = Queue(keys, [job.gpus for job in jobs], backfill=backfill)
-    aside = _Aside(instance, servers, place, waiting, least_s, keys)
+def run_queue(aside: Aside, joins_s: Sequence[float], *, backfill: bool = False, tick: Tick = no_tick) -> list[Ran]:
+    """As ``dispatch``; when it returns all GPUs are free again, and no job waits."""
+    jobs, keys, servers = aside.instance.jobs, aside.keys, aside.servers
+    queue = _Queue(keys, [job.gpus for job in jobs], backfill=backfill)
     arriving = sorted(range(len(jobs)), key=lambda job: (joins_s[job], keys[job], job), reverse=True)
     running: list[tuple[float, int, list[tuple[int, int]]]] = []
     ran: dict[int, Ran] = {}
@@ -181,91 +99,29 @@ def run_queue(
         while (first := queue.first(servers.total)) is not None:
             tick()
             queue.pop(first)
-            placed = place(jobs[first].graph, servers)
-            if aside.wants(first, placed):
-                aside.step(first, now_s)
-            else:
+            placed = aside.place(jobs[first].graph, servers)
+            if not aside.steps(first, placed, now_s):
                 start(first, placed, now_s)
     return [ran[job] for job in range(len(jobs))]
 
 
-class _Aside:
-    """The jobs that wait for a better placement."""
+class _Queue:
+    """Jobs in an order, by the GPUs that they take."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        servers: Servers,
-        place: Rule,
-        waiting: Waiting | None,
-        least_s: Sequence[float],
-        keys: Sequence[float],
-    ) -> None:
-        self._jobs, self._servers, self._place, self._waiting = instance.jobs, servers, place, waiting
-        self._least_s, self._keys = least_s, keys
-        self._slowest = min(instance.intra_bandwidth_bytes_per_s, *instance.shares)
-        self._until: dict[int, float] = {}
-        self._order: list[tuple[float, int]] = []
-        self._ends: list[tuple[float, int]] = []
-        self._waited: set[int] = set()
+    def __init__(self, keys: Sequence[float], gpus: Sequence[int], *, backfill: bool) -> None:
+        self._keys, self._gpus, self._backfill = keys, gpus, backfill
+        self._heaps: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
 
-    def __bool__(self) -> bool:
-        return bool(self._until)
+    def add(self, job: int) -> None:
+        """Let a job join."""
+        heapq.heappush(self._heaps[self._gpus[job] if self._backfill else 0], (self._keys[job], job))
 
-    @property
-    def next_s(self) -> float:
-        """When the first wait ends; infinite without any."""
-        while self._ends and self._ends[0][1] not in self._until:
-            heapq.heappop(self._ends)
-        return self._ends[0][0] if self._ends else math.inf
+    def first(self, free: int) -> int | None:
+        """The job that may start next when ``free`` GPUs are."""
+        heads = (heap[0] for gpus, heap in self._heaps.items() if heap and gpus <= free)
+        best = min(heads, default=None)
+        return None if best is None or self._gpus[best[1]] > free else best[1]
 
-    def wants(self, job: int, placed: Placed) -> bool:
-        """Whether a job that could start steps aside instead."""
-        if self._waiting is None or self._waiting.patience == 0 or job in self._waited:
-            return False
-        graph, least_s = self._jobs[job].graph, self._least_s[job]
-        if graph.gpus == 1 or graph.uniform_s(self._slowest) <= self._waiting.threshold * least_s:
-            return False
-        return not self._is_good(job, placed)
-
-    def _is_good(self, job: int, placed: Placed) -> bool:
-        assert self._waiting is not None
-        return self._servers.iteration_s(self._jobs[job].graph, placed) <= self._waiting.quality * self._least_s[job]
-
-    def step(self, job: int, now_s: float) -> None:
-        """Let a job wait."""
-        assert self._waiting is not None
-        self._waited.add(job)
-        self._until[job] = now_s + self._waiting.patience * self._jobs[job].predicted * self._least_s[job]
-        heapq.heappush(self._ends, (self._until[job], job))
-        insort(self._order, (self._keys[job], job))
-
-    def expired(self, now_s: float) -> list[int]:
-        """Take out and return the jobs that have waited long enough."""
-        done = []
-        while self.next_s <= now_s:
-            done.append(heapq.heappop(self._ends)[1])
-            self._leave(done[-1])
-        return done
-
-    def ready(self, tick: Callable[[], None]) -> Iterator[tuple[int, Placed]]:
-        """Jobs in the order of the queue that the rule places well now; each is to start before the next is asked for.
-
-        Of jobs with equal graphs, once one finds no good placement, the others of the moment are not tried.
-        """
-        failed: set[JobGraph] = set()
-        for _, job in list(self._order):
-            graph = self._jobs[job].graph
-            if graph.gpus > self._servers.total or graph in failed:
-                continue
-            tick()
-            placed = self._place(graph, self._servers)
-            if self._is_good(job, placed):
-                self._leave(job)
-                yield job, placed
-            else:
-                failed.add(graph)
-
-    def _leave(self, job: int) -> None:
-        del self._until[job]
-        del self._order[bisect_left(self._order, (self._keys[job], job))]
+    def pop(self, job: int) -> None:
+        """Take out the job that ``first`` named."""
+        heapq.heappop(self._heaps[self._gpus[job] if self._backfill else 0])

@@ -12,6 +12,8 @@ from typing import cast
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.spreading import Rows
+from dlsched.core.budget import Tick, no_tick
+from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
 
 Rule = Callable[[JobGraph, Servers], Placed]
@@ -36,12 +38,11 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     ``_MOST_STEPS`` / S replicas or groups of them: those that are left then follow in the order of the chain.
     """
     if graph.gpus == 1:
-        place = max(range(len(servers.free)), key=servers.free.__getitem__)
-        return [(place, graph.replicas)]
+        return [(max(range(len(servers.free)), key=servers.free.__getitem__), graph.replicas)]
     chosen = _most_free(graph.gpus, servers.free)
     rooms = tuple(room for _, room in chosen)
     rows = _remembering(grouped, graph, rooms)(graph, rooms)
-    return [(place, row) for (place, _), row in zip(chosen, rows, strict=True)]
+    return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
 
 
 def compact(graph: JobGraph, servers: Servers) -> Placed:
@@ -60,13 +61,13 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     if max(free) < left:
         chosen = _most_free(left, free)[:-1]
         left -= sum(room for _, room in chosen)
-    taken = {place for place, _ in chosen}
-    tight = min((place for place, room in enumerate(free) if room >= left and place not in taken), key=free.__getitem__)
+    taken = {server for server, _ in chosen}
+    tight = min((m for m, room in enumerate(free) if room >= left and m not in taken), key=free.__getitem__)
     chosen.append((tight, left))
     rooms = tuple(room for _, room in chosen)
-    shares = tuple(servers.shares[place] for place, _ in chosen)
+    shares = tuple(servers.shares[server] for server, _ in chosen)
     rows = _remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
-    placed = [(place, row) for (place, _), row in zip(chosen, rows, strict=True)]
+    placed = [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
     whole = _whole_stages(graph, free) if len(chosen) > 1 else None
     if whole is not None and servers.iteration_s(graph, whole) < servers.iteration_s(graph, placed):
         return whole
@@ -77,22 +78,33 @@ def in_order(graph: JobGraph, servers: Servers) -> Placed:
     """Place a job in the order of its chain, on the servers with the most free GPUs first. Fast; guarantee: none."""
     chosen = _most_free(graph.gpus, servers.free)
     rows = _chained(graph, tuple(room for _, room in chosen))
-    return [(index, row) for (index, _), row in zip(chosen, rows, strict=True)]
+    return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
+
+
+def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[float]:
+    """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
+    empty = Servers(instance)
+    known: dict[JobGraph, float] = {}
+    for job in instance.jobs:
+        if job.graph not in known:
+            tick()
+            known[job.graph] = empty.iteration_s(job.graph, rule(job.graph, empty))
+    return [known[job.graph] for job in instance.jobs]
 
 
 def _whole_stages(graph: JobGraph, free: Sequence[int]) -> Placed | None:
     """Step 3 of ``compact``, None where some stage does not fit whole."""
     placed: Placed = []
     first, stages = 0, len(graph.replicas)
-    for place in sorted(range(len(free)), key=free.__getitem__, reverse=True):
-        room, last = free[place], first
+    for server in sorted(range(len(free)), key=free.__getitem__, reverse=True):
+        room, last = free[server], first
         while last < stages and graph.replicas[last] <= room:
             room -= graph.replicas[last]
             last += 1
         if last == first:
             return None
         row = [0] * first + list(graph.replicas[first:last]) + [0] * (stages - last)
-        placed.append((place, tuple(row)))
+        placed.append((server, tuple(row)))
         first = last
         if first == stages:
             return placed
@@ -102,9 +114,9 @@ def _whole_stages(graph: JobGraph, free: Sequence[int]) -> Placed | None:
 def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
     """Pairs of a server and what it gives: the most free ones first, as few as hold the job."""
     chosen = []
-    for place in sorted(range(len(free)), key=free.__getitem__, reverse=True):
-        room = min(gpus, free[place])
-        chosen.append((place, room))
+    for server in sorted(range(len(free)), key=free.__getitem__, reverse=True):
+        room = min(gpus, free[server])
+        chosen.append((server, room))
         gpus -= room
         if not gpus:
             return chosen
@@ -113,7 +125,7 @@ def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=4_096)
 def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
-    """Step 2 of Heavy-Edge: share the replicas out to rooms that hold exactly so many; rows by room and stage."""
+    """Step 2 of Heavy-Edge: share the replicas out to rooms that hold exactly as many; rows by room and stage."""
     if len(rooms) == 1:
         return (graph.replicas,)
     left = list(graph.replicas)
@@ -181,7 +193,7 @@ def _swaps(rows: Rows) -> Iterator[Rows]:
 
 
 def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple[list[int], int]:
-    """Move ``room`` replicas from ``left`` into a server in at most so many steps; return them by stage and the steps left."""
+    """Move ``room`` replicas from ``left`` into a server in at most ``steps`` steps; return them by stage and the steps left."""
     stages = range(len(left))
     here = [0] * len(left)
     pull = [0.0] * len(left)  # weight of the edges from a replica of each stage to those here
