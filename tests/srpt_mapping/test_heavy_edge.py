@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlsched.cluster.grouping import grouped, improved
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.spreading import TooMany, best_rows
 from dlsched.core.errors import UsageError
@@ -15,7 +16,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping.checker import iteration_time
 from dlsched.srpt_mapping.formulations.placement import best_placement
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.heavy_edge import compact, grouped, heavy_edge, improved
+from dlsched.srpt_mapping.placing.heavy_edge import compact, heavy_edge
 from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.strategies_srpt import srpt_mapping_instances

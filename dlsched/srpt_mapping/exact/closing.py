@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from dlsched.algorithms.start_tree import CLOSE, Modes, Tree
 from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.blocks.block import Block, blocks_of, whole_bound_s, whole_schedule
-from dlsched.srpt_mapping.blocks.branching import CLOSE, Tree
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import Layouts, Picked, picked_of
+from dlsched.srpt_mapping.placing.layouts import Layouts, Picked, mode_jobs, picked_of
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.version import VERSION
 
@@ -109,10 +109,13 @@ class Closing:
             self._search.offer(whole_schedule(self._instance, self.blocks), source=source)
 
     def _tree(self, block: Block) -> Tree:
-        def better(picked: Picked) -> None:
-            self._take(block, picked, BRANCHING)
+        def better(modes: Modes) -> None:
+            self._take(block, [(job, block.found[job][mode]) for job, mode in modes], BRANCHING)
 
-        return Tree(block.instance, block.found, block.flow_s, better=better, tick=self._search.tick)
+        capacities = [server.gpus for server in block.instance.servers]
+        return Tree(
+            capacities, mode_jobs(block.instance, block.found), block.flow_s, better=better, tick=self._search.tick
+        )
 
 
 def _limits(left: Limits, conflicts: int | None) -> Limits:

@@ -2,13 +2,13 @@
 
 from itertools import count
 
+from dlsched.algorithms.start_tree import CLOSE
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE, rounding
 from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
-from dlsched.srpt_mapping.blocks.branching import CLOSE
 from dlsched.srpt_mapping.bounds import bound
 from dlsched.srpt_mapping.exact.closing import Closing
 from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, warm

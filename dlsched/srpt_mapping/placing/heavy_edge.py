@@ -1,17 +1,12 @@
 """Rules that place one job on the free GPUs of the servers: the paper's Heavy-Edge, and a tighter one of ours.
 
-Both choose servers first, then share out the replicas. Only the abstract of Luo et al. was available, which does not
-describe the rule: its steps are our reconstruction, on the idea that the ends of heavy edges belong together.
+Both choose servers first, then share out the replicas.
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from itertools import combinations, permutations
-from typing import cast
+from collections.abc import Callable, Sequence
 
+from dlsched.cluster.grouping import chained, grouped, improved, remembering
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.spreading import Rows
 from dlsched.core.budget import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
@@ -19,29 +14,20 @@ from dlsched.srpt_mapping.placing.servers import Placed, Servers
 Rule = Callable[[JobGraph, Servers], Placed]
 """From a job and servers whose free GPUs hold it to where it runs."""
 
-_ROUNDS = 50
-_MANY = 2_000  # pairs of replicas beyond which a round of swaps is not worth its time
-_MOST_SWAPS = 2_000_000  # looked at in all rounds
-_MOST_STEPS = 300_000  # of Heavy-Edge's step 2, times stages; what is left then is shared out in the order of the chain
-_REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
-
 
 def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     """Place a job by Heavy-Edge (Luo et al. 2025; our reconstruction, see the module).
 
     Step 1: servers with the most free GPUs first (ties: the order given), until they hold the job.
-    Step 2: server by server, the two ends of the heaviest edge between replicas not yet placed go there together;
-    then, one by one, the replica with the largest weight of edges to those already there (ties: the earliest stage).
+    Step 2: server by server, the ends of heavy edges together, see ``dlsched.cluster.grouping.grouped``.
 
-    Weights: 2 O_sv / (k_s k_v) between replicas of neighbour stages, 2 h_s / k_s between replicas of one stage.
-    Guarantee: none; more servers than needed are never used. Cost: O(M log M + g S) for M servers, but for no more than
-    ``_MOST_STEPS`` / S replicas or groups of them: those that are left then follow in the order of the chain.
+    Guarantee: none; more servers than needed are never used. Cost: O(M log M) for M servers, and step 2.
     """
     if graph.gpus == 1:
         return [(max(range(len(servers.free)), key=servers.free.__getitem__), graph.replicas)]
     chosen = _most_free(graph.gpus, servers.free)
     rooms = tuple(room for _, room in chosen)
-    rows = _remembering(grouped, graph, rooms)(graph, rooms)
+    rows = remembering(grouped, graph, rooms)(graph, rooms)
     return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
 
 
@@ -50,8 +36,7 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
 
     Step 1: servers with the most free GPUs first, but the last one is that on which the rest fits most tightly (so a job
     that fits on one server leaves the larger holes to others).
-    Step 2: the faster of Heavy-Edge's step 2 and of the stages in the order of the chain, server by server; then replicas
-    change places two by two while an iteration becomes faster.
+    Step 2: Heavy-Edge's, or in the order of the chain, and swaps, see ``dlsched.cluster.grouping.improved``.
     Step 3: if it is faster, whole stages instead: servers with the most free GPUs first, each takes the next stages of the
     chain as long as they fit whole.
 
@@ -66,7 +51,7 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     chosen.append((tight, left))
     rooms = tuple(room for _, room in chosen)
     shares = tuple(servers.shares[server] for server, _ in chosen)
-    rows = _remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
+    rows = remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
     placed = [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
     whole = _whole_stages(graph, free) if len(chosen) > 1 else None
     if whole is not None and servers.iteration_s(graph, whole) < servers.iteration_s(graph, placed):
@@ -77,7 +62,7 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
 def in_order(graph: JobGraph, servers: Servers) -> Placed:
     """Place a job in the order of its chain, on the servers with the most free GPUs first. Fast; guarantee: none."""
     chosen = _most_free(graph.gpus, servers.free)
-    rows = _chained(graph, tuple(room for _, room in chosen))
+    rows = chained(graph, tuple(room for _, room in chosen))
     return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
 
 
@@ -121,122 +106,3 @@ def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:
         if not gpus:
             return chosen
     raise ValueError("the servers do not hold the job")
-
-
-@lru_cache(maxsize=4_096)
-def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
-    """Step 2 of Heavy-Edge: share the replicas out to rooms that hold exactly as many; rows by room and stage."""
-    if len(rooms) == 1:
-        return (graph.replicas,)
-    left = list(graph.replicas)
-    steps = _MOST_STEPS // len(left)
-    rows = []
-    for room in rooms:
-        row, steps = _fill_room(graph, left, room, steps)
-        rows.append(tuple(row))
-    return tuple(rows)
-
-
-@lru_cache(maxsize=4_096)
-def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float) -> Rows:
-    """Step 2 of ``compact``; rows by room and stage."""
-    if len(rooms) == 1:
-        return (graph.replicas,)
-
-    def seconds(rows: Rows) -> float:
-        return graph.iteration_s(rows, shares, inside)
-
-    best = min((_remembering(grouped, graph, rooms)(graph, rooms), _chained(graph, rooms)), key=seconds)
-    if graph.gpus**2 > _MANY:
-        return best
-    looked_at = max(1, (len(rooms) * len(graph.replicas)) ** 2 // 2)
-    for _ in range(min(_ROUNDS, _MOST_SWAPS // looked_at)):
-        better = min(_swaps(best), key=seconds, default=best)
-        if not seconds(better) < seconds(best):
-            break
-        best = better
-    return best
-
-
-def _remembering(rule: Callable[..., Rows], graph: JobGraph, rooms: Sequence[int]) -> Callable[..., Rows]:
-    """``grouped`` or ``improved``; past ``_REMEMBERED`` without its memory, which would grow too large."""
-    few = len(rooms) * len(graph.replicas) <= _REMEMBERED
-    return rule if few else cast(Callable[..., Rows], rule.__wrapped__)  # type: ignore[attr-defined]
-
-
-def _chained(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
-    """Fill room after room with the stages in the order of the chain."""
-    left = list(graph.replicas)
-    return tuple(tuple(_fill_in_order(left, room)) for room in rooms)
-
-
-def _fill_in_order(left: list[int], room: int) -> list[int]:
-    row = []
-    for stage, count in enumerate(left):
-        row.append(min(count, room))
-        room -= row[-1]
-        left[stage] -= row[-1]
-    return row
-
-
-def _swaps(rows: Rows) -> Iterator[Rows]:
-    """Every exchange of two replicas of different stages between two servers."""
-    for first, second in combinations(range(len(rows)), 2):
-        for stage, other in permutations(range(len(rows[0])), 2):
-            if rows[first][stage] and rows[second][other]:
-                changed = [list(row) for row in rows]
-                changed[first][stage] -= 1
-                changed[first][other] += 1
-                changed[second][other] -= 1
-                changed[second][stage] += 1
-                yield tuple(map(tuple, changed))
-
-
-def _fill_room(graph: JobGraph, left: list[int], room: int, steps: int) -> tuple[list[int], int]:
-    """Move ``room`` replicas from ``left`` into a server in at most ``steps`` steps; return them by stage and the steps left."""
-    stages = range(len(left))
-    here = [0] * len(left)
-    pull = [0.0] * len(left)  # weight of the edges from a replica of each stage to those here
-
-    def put(stage: int, count: int) -> None:
-        left[stage] -= count
-        here[stage] += count
-        for other in range(max(0, stage - 1), min(len(left), stage + 2)):
-            pull[other] += count * graph.edge_weight(stage, other)
-
-    while room:
-        if steps <= 0:
-            rest = _fill_in_order(left, room)
-            return [count + more for count, more in zip(here, rest, strict=True)], 0
-        steps -= 1
-        best = max((stage for stage in stages if left[stage]), key=pull.__getitem__)
-        ends = _heaviest(graph, left) if room >= 2 and pull[best] == 0 else None
-        if ends is not None:
-            put(ends[0], 1)
-            put(ends[1], 1)
-            room -= 2
-        else:
-            count = min(room, left[best], _turns(graph, best, left, pull))
-            put(best, count)
-            room -= count
-    return here, steps
-
-
-def _turns(graph: JobGraph, best: int, left: Sequence[int], pull: Sequence[float]) -> int:
-    """How many replicas of the stage that pulls most go before another stage pulls more."""
-    turns = left[best]
-    for other in (best - 1, best + 1):
-        if 0 <= other < len(left) and left[other]:
-            faster = graph.edge_weight(best, other) - graph.edge_weight(best, best)
-            ahead = pull[best] - pull[other]
-            if faster > 0 and ahead < turns * faster:
-                turns = max(1, math.ceil(ahead / faster) if other < best else math.floor(ahead / faster) + 1)
-    return turns
-
-
-def _heaviest(graph: JobGraph, left: Sequence[int]) -> tuple[int, int] | None:
-    """Stages of the two ends of the heaviest edge between replicas that are left, None where there is no edge."""
-    edges = [(first, second) for first in range(len(left)) for second in (first, first + 1) if second < len(left)]
-    held = [(a, b) for a, b in edges if left[a] and left[b] and (a != b or left[a] >= 2)]
-    heaviest = max(held, key=lambda edge: graph.edge_weight(*edge), default=None)
-    return heaviest if heaviest is not None and graph.edge_weight(*heaviest) > 0 else None

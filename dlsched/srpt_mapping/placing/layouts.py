@@ -7,6 +7,7 @@ these numbers and the length matter to other jobs, some optimal schedule uses la
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dlsched.algorithms.start_tree import ModeJob
 from dlsched.cluster.spreading import Rows, TooMany, best_rows, splits_of, splits_up_to
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
@@ -63,6 +64,16 @@ def lengths_s(instance: Instance, found: Layouts) -> list[list[float]]:
     """Seconds that every job runs in each of its layouts."""
     return [
         [job.iterations * each.iteration_s for each in held] for job, held in zip(instance.jobs, found, strict=True)
+    ]
+
+
+def mode_jobs(instance: Instance, found: Layouts) -> list[ModeJob]:
+    """The jobs with their layouts as modes."""
+    return [
+        ModeJob(
+            job.release_s, list(zip(lengths, [each.usage for each in held], strict=True)), (job.graph, job.iterations)
+        )
+        for job, held, lengths in zip(instance.jobs, found, lengths_s(instance, found), strict=True)
     ]
 
 
