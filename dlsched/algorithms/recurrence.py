@@ -19,6 +19,7 @@ its own release.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -61,6 +62,41 @@ class Recurring:
     def keys(self, job: int) -> list[tuple[int, Hashable]]:
         """What a job recurs by, and how wide that is."""
         return [(width, group) for width, group in enumerate(self.groups[job]) if group is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionErrors:
+    """How far predictions n~ are from the truth n.
+
+    Parameters
+    ----------
+    eta1, eta2
+        Least factors >= 1 with n <= eta1 n~ and n~ <= eta2 n for every job.
+    mean_absolute_log
+        Mean of abs(ln(n~ / n)).
+    median_relative
+        Median of abs(n~ - n) / n.
+    """
+
+    eta1: float
+    eta2: float
+    mean_absolute_log: float
+    median_relative: float
+
+    @classmethod
+    def of(cls, figures: Sequence[float], predicted: Sequence[float]) -> Self:
+        """Compare predictions with the truth.
+
+        >>> PredictionErrors.of([10.0], [20.0]).eta2
+        2.0
+        """
+        true, found = np.array(figures), np.array(predicted)
+        return cls(
+            max(1.0, float(np.max(true / found))),
+            max(1.0, float(np.max(found / true))),
+            float(np.mean(np.abs(np.log(found / true)))),
+            float(np.median(np.abs(found - true) / true)),
+        )
 
 
 def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: float, prior: float) -> FloatArray:

@@ -139,43 +139,40 @@ def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Time
 
 
 def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation]:
-    broken = [
-        Violation("served", name, message="there is no such job")
-        for name in schedule.jobs
-        if name not in instance.index
-    ]
+    others = [name for name in schedule.jobs if name not in instance.index]
+    broken = [Violation("served", name, message="there is no such job") for name in others]
     for job in instance.jobs:
-        if job.id in schedule.jobs:
-            start_s, placement = schedule.jobs[job.id]
-            if type(start_s) not in (int, float) or not abs(start_s) <= _LATEST_S:
-                broken.append(Violation("release", job.id, message=f"it starts at {start_s!r}, which is no time"))
-            broken += _broken_gang(instance, job, placement)
-        else:
+        if job.id not in schedule.jobs:
             broken.append(Violation("served", job.id, 1.0, "it never starts"))
+            continue
+        start_s, placement = schedule.jobs[job.id]
+        if type(start_s) not in (int, float) or not abs(start_s) <= _LATEST_S:
+            broken.append(Violation("release", job.id, message=f"it starts at {start_s!r}, which is not a time"))
+        broken += _broken_gang(instance, job, placement)
     return broken
 
 
 def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> list[Violation]:
-    broken = []
-    placed = [0] * len(job.stages)
-    seen = set()
+    wrong, placed, seen = [], [0] * len(job.stages), set()
     for stage, server, replicas in placement:
         if type(stage) is not int or not 0 <= stage < len(job.stages):
-            broken.append(Violation("gang", job.id, message=f"there is no stage {stage!r}"))
+            wrong.append(f"there is no stage {stage!r}")
         elif type(server) is not str or server not in instance.server_index:
-            broken.append(Violation("gang", job.id, message=f"there is no server {server!r}"))
+            wrong.append(f"there is no server {server!r}")
         elif type(replicas) is not int or replicas < 1:
-            broken.append(Violation("gang", job.id, message=f"stage {stage} has {replicas!r} replicas on {server!r}"))
+            wrong.append(f"stage {stage} has {replicas!r} replicas on {server!r}")
         elif (stage, server) in seen:
-            broken.append(Violation("gang", job.id, message=f"stage {stage} is placed on {server!r} twice"))
+            wrong.append(f"stage {stage} is placed on {server!r} twice")
         else:
             placed[stage] += replicas
             seen.add((stage, server))
-    for number, stage_ in enumerate(job.stages):
-        if not broken and placed[number] != stage_.replicas:
-            message = f"stage {number} has {placed[number]} replicas, it needs {stage_.replicas}"
-            return [Violation("gang", job.id, float(abs(placed[number] - stage_.replicas)), message)]
-    return broken
+    if wrong:
+        return [Violation("gang", job.id, message=message) for message in wrong]
+    for number, (count, held) in enumerate(zip(placed, job.stages, strict=True)):
+        if count != held.replicas:
+            message = f"stage {number} has {count} replicas, it needs {held.replicas}"
+            return [Violation("gang", job.id, float(abs(count - held.replicas)), message)]
+    return []
 
 
 def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Violation]:

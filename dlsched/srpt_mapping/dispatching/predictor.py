@@ -13,11 +13,10 @@ features, training and fallbacks are our reconstruction.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.algorithms.recurrence import Recurring, codes, predictions
+from dlsched.algorithms.recurrence import PredictionErrors, Recurring, codes, predictions
 from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job
@@ -25,26 +24,6 @@ from dlsched.srpt_mapping.instance import Instance, Job
 WAYS = ("perfect", "mean", "last", "forest")
 _LONGEST_S = 1e99  # an instance refuses predictions of more than 1e100 s
 _HOUR_S = 3600.0
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionErrors:
-    """How far the predictions of an instance are from the truth.
-
-    Parameters
-    ----------
-    eta1, eta2
-        Least factors >= 1 with n_i <= eta1 n~_i and n~_i <= eta2 n_i for every job.
-    mean_absolute_log
-        Mean of abs(ln(n~_i / n_i)).
-    median_relative
-        Median of abs(n~_i - n_i) / n_i.
-    """
-
-    eta1: float
-    eta2: float
-    mean_absolute_log: float
-    median_relative: float
 
 
 def predict(
@@ -131,14 +110,7 @@ def errors(instance: Instance) -> PredictionErrors:
     >>> errors(example()).eta2
     1.5
     """
-    true = np.array([job.iterations for job in instance.jobs])
-    predicted = np.array([job.predicted for job in instance.jobs])
-    return PredictionErrors(
-        max(1.0, float(np.max(true / predicted))),
-        max(1.0, float(np.max(predicted / true))),
-        float(np.mean(np.abs(np.log(predicted / true)))),
-        float(np.median(np.abs(predicted - true) / true)),
-    )
+    return PredictionErrors.of([job.iterations for job in instance.jobs], [job.predicted for job in instance.jobs])
 
 
 def _clipped(instance: Instance, predicted: FloatArray) -> Instance:
