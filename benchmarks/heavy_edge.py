@@ -22,8 +22,7 @@ from table import machine, markdown
 from dlsched.cluster.grouping import grouped, improved
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.limits import Limits
-from dlsched.srpt_mapping import Instance, Servers, best_placement, compact
-from dlsched.srpt_mapping.placing import heavy_edge
+from dlsched.srpt_mapping import Instance, Servers, best_placement, compact, heavy_edge
 
 INSIDE = 3e11
 NICS = (3e9, 1.25e10, 5e10)

@@ -3,13 +3,16 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of, version
 from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,8 @@ def solve(model: IntervalModel, limits: Limits, start: Incumbent | None, found: 
     began = time.monotonic()
     cp = cp_model.CpModel()
     begins, ends, chosen = [], [], []
-    used: list[list[tuple[Any, int]]] = [[] for _ in model.capacities]
-    together: list[tuple[Any, int]] = []
+    used: list[list[tuple[cp_model.IntervalVar, int]]] = [[] for _ in model.capacities]
+    together: list[tuple[cp_model.IntervalVar, int]] = []
     for job, (release, latest, modes) in enumerate(zip(model.releases, model.latest, model.modes, strict=True)):
         begin = cp.new_int_var(release, latest, f"start_{job}")
         end = cp.new_int_var(release, latest, f"end_{job}")
@@ -128,7 +131,7 @@ def solve(model: IntervalModel, limits: Limits, start: Incumbent | None, found: 
             for mode, pick in enumerate(picks):
                 cp.add_hint(pick, mode == start[f"mode_{job}"])
 
-    def read(value: Callable[[Any], int]) -> Incumbent:
+    def read(value: "Callable[[cp_model.IntVar], int]") -> Incumbent:
         modes = [next(mode for mode, pick in enumerate(picks) if value(pick)) for picks in chosen]
         return values_of(modes, [value(begin) for begin in begins])
 
@@ -142,7 +145,7 @@ def solve(model: IntervalModel, limits: Limits, start: Incumbent | None, found: 
     code, solver = run(cp, limits, Watch(), linear=2, symmetry=False)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     bound = int(solver.best_objective_bound) if solved or code == cp_model.UNKNOWN else None
-    status = status_of(code, limits, solver.wall_time)
+    status = status_of(code, limits, solver)
     return Outcome(
         status=status,
         solver=version(),

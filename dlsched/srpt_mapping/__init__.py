@@ -17,6 +17,7 @@ from dlsched.srpt_mapping.dispatching.annealing import anneal
 from dlsched.srpt_mapping.dispatching.dispatch import dispatch
 from dlsched.srpt_mapping.dispatching.predictor import errors, predict, with_error
 from dlsched.srpt_mapping.dispatching.waiting import Waiting
+from dlsched.srpt_mapping.drawing import draw
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
 from dlsched.srpt_mapping.generator import example, generate
@@ -82,6 +83,8 @@ FAMILY = Family(
     example=example,
     constant=constant,
     figures=figures,
+    options={"load": (float, "X", "Work that arrives over capacity; streams and gangs.")},
+    draw=draw,
 )
 
 solve = FAMILY.solve

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from fractions import Fraction
 
+from dlsched.certificates import LengthsCertificate, SrptCertificate, rounded_down
 from dlsched.core.budget import Tick, no_tick
-from dlsched.core.certificate import LengthsCertificate, SrptCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.certificate import exact_length_s, exact_size_s, length_value, machine_value
 from dlsched.srpt_mapping.checker import infeasible

@@ -7,16 +7,17 @@ time: size at least n_i g_i alpha_i / G. Serving them one by one, in the order i
 SRPT's sum is a lower bound, with smaller sizes too.
 
 *Length.* No job ends before r_i + n_i alpha_i. *Both*: the k-th end of any schedule is no sooner than SRPT's k-th end,
-nor than the k-th smallest r_i + n_i alpha_i (``core.certificate.srpt_value``); so the later of the two is summed.
+nor than the k-th smallest r_i + n_i alpha_i (``certificates.srpt_value``); so the later of the two is summed.
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
+from dlsched.certificates import LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
 from dlsched.cluster.least_iteration import exact_least_iteration_s
 from dlsched.core.budget import Tick, no_tick
-from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
+from dlsched.core.result import Certificate
 from dlsched.srpt_mapping.instance import Instance
 
 

@@ -20,8 +20,7 @@ from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.layouts import layouts, mode_jobs
 from dlsched.srpt_mapping.placing.timing import timed_picks
 from dlsched.srpt_mapping.solution import Schedule
-from dlsched.testing.brute_force_srpt import brute_force_srpt
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
 from .test_campaign import draw as of_campaign
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dlsched.algorithms.separation import separated
+from dlsched.certificates import exact_sum, rounded_down
 from dlsched.core.budget import Tick, no_tick
-from dlsched.core.certificate import exact_sum, rounded_down
 from dlsched.core.errors import SolverError
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.tolerance import MEETING

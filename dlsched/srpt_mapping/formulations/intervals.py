@@ -24,7 +24,7 @@ too much the model is built again, in a unit of the better schedule found, or in
 import math
 from fractions import Fraction
 
-from dlsched.core.certificate import exact_sum, rounded_down
+from dlsched.certificates import exact_sum, rounded_down
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.intervals import IntervalModel, values_of
 from dlsched.solvers.outcome import Incumbent

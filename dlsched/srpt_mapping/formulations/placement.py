@@ -30,9 +30,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from dlsched.certificates import rounded_down
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.budget import Budget
-from dlsched.core.certificate import rounded_down
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
@@ -154,7 +154,7 @@ def solve(
     names = [variable.name for variable in formulation.model.proto.variables]
     placed = formulation.decode(dict(zip(names, solver.response_proto.solution, strict=True))) if held else None
     bound = int(solver.best_objective_bound) if held or code == cp_model.UNKNOWN else None
-    return status_of(code, limits, solver.wall_time), placed, bound
+    return status_of(code, limits, solver), placed, bound
 
 
 def build_placement(
