@@ -32,7 +32,7 @@ from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.instance import Instance, Stage
 
 Drawn = dict[str, Any]
 
@@ -47,8 +47,6 @@ PRESETS = {
 }
 
 TOTAL_GPUS = 16
-
-_COLUMNS = ("replicas", "compute_s", "output_bytes", "parameter_bytes")
 
 # All figures of this block are choices of ours, orders of magnitude that occur; none is a measurement.
 _INTRA = 1.5e11  # B/s inside a server
@@ -142,7 +140,8 @@ def generate(
         drawn = _recurring(generator, cluster, jobs)
     else:
         drawn = [_job(generator, cluster, preset, used) for _ in range(jobs)]
-    span_s = math.fsum(job["iterations"] * cluster.gpu_s(job) for job in drawn) / (load * total)
+    gpu_s = [job["iterations"] * (_graph(job["stages"]).gpus * cluster.iteration_s(job)) for job in drawn]
+    span_s = math.fsum(gpu_s) / (load * total)
     if not 0 < span_s < 1e15:
         raise UsageError(f"load: found {load}, allowed: one at which arrivals span up to 1e15 s")
     releases = np.cumsum(generator.exponential(span_s / jobs, jobs)).tolist()
@@ -171,21 +170,17 @@ class _Cluster:
         """alpha^low of a job."""
         return _graph(job["stages"]).uniform_s(self.fastest)
 
-    def gpu_s(self, job: Drawn) -> float:
-        """GPU-seconds of an iteration at alpha^low."""
-        return _graph(job["stages"]).gpus * self.iteration_s(job)
-
     def iterations(self, job: Drawn, length_s: float) -> float:
         """As many as fill a length, whole and at least one."""
         return _rounded(max(1.0, round(length_s / self.iteration_s(job))))
 
 
 def _stage(replicas: int, compute_s: float, output_bytes: float, parameter_bytes: float) -> Drawn:
-    return dict(zip(_COLUMNS, (replicas, compute_s, output_bytes, parameter_bytes), strict=True))
+    return dict(zip(Stage.model_fields, (replicas, compute_s, output_bytes, parameter_bytes), strict=True))
 
 
 def _graph(stages: Sequence[Drawn]) -> JobGraph:
-    return JobGraph(*(tuple(stage[column] for stage in stages) for column in _COLUMNS))
+    return JobGraph(*(tuple(stage[name] for stage in stages) for name in Stage.model_fields))
 
 
 def _even_sizes(gpus: int) -> list[int]:

@@ -107,13 +107,7 @@ class Job(BaseModel):
     @cached_property
     def graph(self) -> JobGraph:
         """The stages as plain tuples."""
-        stages = self.stages
-        return JobGraph(
-            tuple(stage.replicas for stage in stages),
-            tuple(stage.compute_s for stage in stages),
-            tuple(stage.output_bytes for stage in stages),
-            tuple(stage.parameter_bytes for stage in stages),
-        )
+        return JobGraph(*(tuple(getattr(stage, name) for stage in self.stages) for name in Stage.model_fields))
 
     @property
     def gpus(self) -> int:

@@ -40,7 +40,7 @@ them no fewer GPUs of one than of the next; its other layouts are left out.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
 from typing import TYPE_CHECKING
@@ -227,13 +227,9 @@ def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]
     """Flow times of all jobs, those of the least sum in some schedules with the fastest layout of every job."""
     jobs = instance.jobs
     chosen = [min(held, key=lambda layout: layout.iteration_s) for held in choices]
-    rules: list[Callable[[int], float]] = [
-        lambda i: jobs[i].release_s + least[i],
-        lambda i: least[i],
-        lambda i: least[i] * jobs[i].gpus,
-        lambda i: jobs[i].release_s,
-    ]
-    schedules = [timed(instance, sorted(range(len(jobs)), key=rule), chosen) for rule in rules]
+    keys = [(job.release_s + p, p, p * job.gpus, job.release_s) for job, p in zip(jobs, least, strict=True)]
+    orders = [sorted(range(len(jobs)), key=[key[n] for key in keys].__getitem__) for n in range(4)]
+    schedules = [timed(instance, order, chosen) for order in orders]
     return min((flow_times(instance, schedule) for schedule in schedules), key=math.fsum)
 
 

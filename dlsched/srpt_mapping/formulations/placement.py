@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.certificates import rounded_down
 from dlsched.cluster.job_graph import JobGraph
@@ -49,6 +49,14 @@ if TYPE_CHECKING:
 _DIGITS = 30
 LARGEST = 2**20
 """GPUs of a job beyond which it is refused: rounding may lose a unit for each of them."""
+
+
+class Room(NamedTuple):
+    """Free GPUs and b_out / g^m of every server, and b_in, B/s."""
+
+    free: tuple[int, ...]
+    shares: tuple[float, ...]
+    inside: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +120,9 @@ def best_placement(
     while True:
         unit, left = Fraction(best_s) / int(2**_DIGITS), budget.left
         function = "dlsched.srpt_mapping.formulations.placement:solve"
-        arguments = graph, tuple(free), tuple(shares), inside, held, unit
+        room = Room(tuple(free), tuple(shares), inside)
         try:
-            status, placed, units = child.call(function, *arguments, left, time_s=left.time_s)
+            status, placed, units = child.call(function, graph, room, held, unit, left, time_s=left.time_s)
         except child.OutOfTime:
             status, placed, units = TerminationStatus.TIME_LIMIT, None, None
         if status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE):
@@ -137,18 +145,12 @@ def best_placement(
 
 
 def solve(
-    graph: JobGraph,
-    free: tuple[int, ...],
-    shares: tuple[float, ...],
-    inside: float,
-    start: Placed | None,
-    unit: Fraction,
-    limits: Limits,
+    graph: JobGraph, room: Room, start: Placed | None, unit: Fraction, limits: Limits
 ) -> tuple[TerminationStatus, Placed | None, int | None]:
     """Build and solve the model; runs in the child process."""
     from ortools.sat.python import cp_model
 
-    formulation = build_placement(graph, free, shares, inside, start, unit)
+    formulation = build_placement(graph, room, start, unit)
     code, solver = run(formulation.model, limits, symmetry=False)
     held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     names = [variable.name for variable in formulation.model.proto.variables]
@@ -158,17 +160,13 @@ def solve(
 
 
 def build_placement(
-    graph: JobGraph,
-    free: Sequence[int],
-    shares: Sequence[float],
-    inside: float,
-    start: Placed | None,
-    unit: Fraction,
+    graph: JobGraph, room: Room, start: Placed | None, unit: Fraction
 ) -> "Formulation[cp_model.CpModel, Placed]":
     """Build the model in units of ``unit`` seconds, 2^-30 of the start's iteration, with a hint at the start."""
     from ortools.sat.python import cp_model
 
-    able = [m for m, room in enumerate(free) if room]
+    free, shares, inside = room
+    able = [m for m, count in enumerate(free) if count]
     stages = range(len(graph.replicas))
     cp = cp_model.CpModel()
     x = {(s, m): cp.new_int_var(0, min(graph.replicas[s], free[m]), f"x_{s}_{m}") for s in stages for m in able}

@@ -71,9 +71,11 @@ def mode_jobs(instance: Instance, found: Layouts) -> list[ModeJob]:
     """The jobs with their layouts as modes."""
     return [
         ModeJob(
-            job.release_s, list(zip(lengths, [each.usage for each in held], strict=True)), (job.graph, job.iterations)
+            job.release_s,
+            [(job.iterations * each.iteration_s, each.usage) for each in held],
+            (job.graph, job.iterations),
         )
-        for job, held, lengths in zip(instance.jobs, found, lengths_s(instance, found), strict=True)
+        for job, held in zip(instance.jobs, found, strict=True)
     ]
 
 

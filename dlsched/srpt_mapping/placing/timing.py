@@ -30,13 +30,8 @@ def timed(instance: Instance, order: Sequence[int], chosen: Sequence[Layout], *,
 
 def timed_picks(instance: Instance, picked: Picked, *, tick: Tick = no_tick) -> Schedule:
     """As ``timed``, of jobs in an order with their layouts."""
-    jobs = [instance.jobs[index] for index, _ in picked]
-    takes = [
-        (job.release_s, job.iterations * layout.iteration_s, layout.usage)
-        for job, (_, layout) in zip(jobs, picked, strict=True)
-    ]
-    starts_s = earliest_starts([server.gpus for server in instance.servers], takes, tick=tick)
-    held = {index: (start_s, layout) for start_s, (index, layout) in zip(starts_s, picked, strict=True)}
-    return Schedule(
-        {job.id: (held[index][0], shares(instance, held[index][1])) for index, job in enumerate(instance.jobs)}
-    )
+    jobs, sizes = instance.jobs, [server.gpus for server in instance.servers]
+    takes = [(jobs[i].release_s, jobs[i].iterations * layout.iteration_s, layout.usage) for i, layout in picked]
+    starts_s = earliest_starts(sizes, takes, tick=tick)
+    starts = {i: (start_s, shares(instance, layout)) for start_s, (i, layout) in zip(starts_s, picked, strict=True)}
+    return Schedule({job.id: starts[i] for i, job in enumerate(jobs)})
