@@ -2,23 +2,20 @@
 
 from itertools import count
 
-from dlsched.core.budget import Stopped
+from dlsched.algorithms.start_tree import CLOSE
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE, rounding
 from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
-from dlsched.srpt_mapping import bounds
-from dlsched.srpt_mapping.annealing import anneal
-from dlsched.srpt_mapping.branching import CLOSE
-from dlsched.srpt_mapping.closing import Closing
-from dlsched.srpt_mapping.heavy_edge import compact
-from dlsched.srpt_mapping.heuristics import one_by_one
+from dlsched.srpt_mapping.bounds import bound
+from dlsched.srpt_mapping.exact.closing import Closing
+from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, warm
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
-from dlsched.srpt_mapping.policies import POLICIES, WARM
-from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.placing.heavy_edge import compact
+from dlsched.srpt_mapping.placing.layouts import layouts
+from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Schedule
 
 LOOKS, CONFLICTS = 10_000, 250
@@ -37,7 +34,7 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
     annealing runs once. Without limits it ends after ``TURNS`` turns, and says so.
     """
     warm(instance, search)
-    certificate = bounds.bound(instance, tick=search.tick)
+    certificate = bound(instance, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
     offer_policies(instance, search)
     if _tight(search):
@@ -50,11 +47,11 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
         search.say(f"{error}; so the schedules were not searched")
         if len(instance.jobs) == 1:
             return _by_placement(instance, search)
-        run_annealing(instance, search)
+        anneal_held(instance, search)
         return TerminationStatus.FEASIBLE
     annealed = len(instance.jobs) > FEW and not search.proven
     if annealed:
-        run_annealing(instance, search)
+        anneal_held(instance, search)
     closing = Closing(instance, found, search)
     try:
         return _in_turns(instance, closing, search, annealed)
@@ -63,55 +60,28 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
 
 
 def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], annealed: bool) -> TerminationStatus:
-    free = search.budget.limits.time_s is None and search.budget.limits.nodes is None
     with_solver = availability.SOLVERS["cpsat"].available
     for turn in count():
-        if free and turn == TURNS:
+        if turn == TURNS and not search.budget.limited:
             search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
             return TerminationStatus.FEASIBLE
-        for number in closing.open if turn else closing.inexact:
+        for index in closing.open if turn else closing.inexact:
             if turn and with_solver:
                 try:
-                    closing.by_intervals(number, CONFLICTS * 2**turn)
+                    closing.by_intervals(index, CONFLICTS * 2**turn)
                 except SolverError as error:
                     if str(error).startswith(CONTRADICTION):
                         raise
                     search.say(f"{error}; our own search went on")
-            if not (turn and closing.blocks[number].closed):
-                closing.by_tree(number, LOOKS * 2**turn)
+            if not (turn and closing.blocks[index].closed):
+                closing.by_tree(index, LOOKS * 2**turn)
         if not closing.open or search.proven:
             return TerminationStatus.OPTIMAL
         if not annealed:
             annealed = True
-            run_annealing(instance, search)
+            anneal_held(instance, search)
             closing.adopt(search.incumbent)
     raise AssertionError
-
-
-def warm(instance: Instance, search: Search[Schedule]) -> None:
-    """Hold the answer of a policy; where a limit stops even that, of a faster rule."""
-    try:
-        search.offer(POLICIES[WARM](instance, tick=search.tick), source=WARM)
-    except (Stopped, KeyboardInterrupt):
-        search.offer(one_by_one(instance), source="one by one")
-        raise
-
-
-def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> None:
-    """Hold the best answer of all policies; each counts as so many nodes."""
-    for name, policy in POLICIES.items():
-        if name != WARM:
-            search.tick(nodes)
-            search.offer(policy(instance, tick=search.tick), source=name)
-
-
-def run_annealing(instance: Instance, search: Search[Schedule]) -> None:
-    """Simulated annealing over orders from the answer held on."""
-
-    def better(schedule: Schedule) -> None:
-        search.offer(schedule, source="annealing")
-
-    anneal(instance, search.incumbent, search.generator, tick=search.tick, better=better)
 
 
 def _tight(search: Search[Schedule]) -> bool:

@@ -4,11 +4,15 @@ A branch and bound of ours: stage by stage, every split of its replicas over the
 too, the seconds of a stage are known, and what is no better than the best known is cut. Exact; for small jobs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.budget import Tick, no_tick
 
 Rows = tuple[tuple[int, ...], ...]
+"""Replicas by server and stage."""
+
 LARGEST = 200_000
 MOST_STAGES = 300
 
@@ -22,14 +26,9 @@ _known: dict[tuple[JobGraph, tuple[int, ...], tuple[float, ...], float], tuple[f
 
 
 def best_rows(
-    graph: JobGraph,
-    usage: tuple[int, ...],
-    shares: tuple[float, ...],
-    inside: float,
-    *,
-    tick: Callable[[], None] = lambda: None,
+    graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float, *, tick: Tick = no_tick
 ) -> tuple[float, Rows]:
-    """Return the least seconds of an iteration and replicas by server and stage that attain it; what was found is remembered.
+    """Return the least seconds of an iteration and the rows that attain it; what was found is remembered.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def best_rows(
 
 
 def _searched(
-    graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float, tick: Callable[[], None]
+    graph: JobGraph, usage: tuple[int, ...], shares: tuple[float, ...], inside: float, tick: Tick
 ) -> tuple[float, Rows]:
     stages = len(graph.replicas)
     if stages > MOST_STAGES:
@@ -100,3 +99,17 @@ def splits_of(count: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     for here in range(min(count, room[0]), max(0, count - beyond) - 1, -1):
         for rest in splits_of(count - here, room[1:]):
             yield here, *rest
+
+
+def splits_up_to(most: int, rooms: Sequence[int], *, tick: Tick = no_tick) -> list[int]:
+    """In how many ways the rooms can take 0 .. ``most`` replicas; ``tick`` is called for every room.
+
+    >>> splits_up_to(3, [2, 2])
+    [1, 2, 3, 2]
+    """
+    ways = [1] + [0] * most
+    for room in rooms:
+        tick()
+        sums = list(accumulate(ways, initial=0))
+        ways = [sums[count + 1] - sums[max(0, count - room)] for count in range(most + 1)]
+    return ways

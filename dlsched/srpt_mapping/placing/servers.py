@@ -1,12 +1,14 @@
 """The servers while jobs run: their free GPUs, and the seconds that placements take."""
 
+from collections.abc import Iterable, Sequence
+
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Share
 
 Placed = list[tuple[int, tuple[int, ...]]]
-"""Pairs of a server's position and the replicas of every stage that it gets."""
+"""Pairs of a server's index and the replicas of every stage that it gets."""
 
 LARGEST = 300_000
 """Stages of a job times the servers that it may use, beyond which heuristics refuse to place it."""
@@ -28,14 +30,19 @@ def require_placeable(instance: Instance) -> None:
             raise UsageError(f"job {job.id!r}: found {found}, allowed: stages times servers up to {LARGEST:,}")
 
 
+def named(names: Sequence[str], rows: Iterable[tuple[int, tuple[int, ...]]]) -> list[Share]:
+    """A placement as solutions hold it."""
+    return [Share(stage, names[server], count) for server, row in rows for stage, count in enumerate(row) if count]
+
+
 class Servers:
     """The free GPUs, and the seconds that placements take. Servers with fewer GPUs, whose shares are larger, come first."""
 
     def __init__(self, instance: Instance) -> None:
-        self.servers = sorted(range(len(instance.servers)), key=lambda place: instance.servers[place].gpus)
-        self.names = [instance.servers[place].id for place in self.servers]
-        self.free = [instance.servers[place].gpus for place in self.servers]
-        self.shares = [instance.shares[place] for place in self.servers]
+        self.servers = sorted(range(len(instance.servers)), key=lambda index: instance.servers[index].gpus)
+        self.names = [instance.servers[index].id for index in self.servers]
+        self.free = [instance.servers[index].gpus for index in self.servers]
+        self.shares = [instance.shares[index] for index in self.servers]
         self.inside = instance.intra_bandwidth_bytes_per_s
         self.total = sum(self.free)
         self._known: dict[tuple[object, ...], float] = {}
@@ -43,7 +50,7 @@ class Servers:
     def iteration_s(self, graph: JobGraph, placed: Placed) -> float:
         """Alpha of a placement; remembered, as clusters have few kinds of servers."""
         counts = tuple(row for _, row in placed)
-        shares = tuple(self.shares[place] for place, _ in placed)
+        shares = tuple(self.shares[index] for index, _ in placed)
         key = graph, counts, shares
         known_s = self._known.get(key)
         if known_s is None:
@@ -54,16 +61,11 @@ class Servers:
 
     def named(self, placed: Placed) -> list[Share]:
         """A placement as solutions hold it."""
-        return [
-            Share(stage, self.names[server], count)
-            for server, row in placed
-            for stage, count in enumerate(row)
-            if count
-        ]
+        return named(self.names, placed)
 
     def take(self, placed: Placed) -> list[tuple[int, int]]:
         """Take the GPUs of a placement; return what to give back."""
-        taken = [(place, sum(row)) for place, row in placed]
+        taken = [(index, sum(row)) for index, row in placed]
         self._move(taken, -1)
         return taken
 
@@ -72,6 +74,6 @@ class Servers:
         self._move(taken, 1)
 
     def _move(self, taken: list[tuple[int, int]], sign: int) -> None:
-        for place, count in taken:
-            self.free[place] += sign * count
+        for index, count in taken:
+            self.free[index] += sign * count
             self.total += sign * count
