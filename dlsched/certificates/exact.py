@@ -33,3 +33,9 @@ def rounded_up(number: Fraction) -> float:
     True
     """
     return -rounded_down(-number)
+
+
+def root_below(square: Fraction) -> Fraction:
+    """Return a rational number whose square is at most ``square``, and close to it."""
+    shift = max(0, 64 - square.numerator.bit_length() + square.denominator.bit_length()) // 2 * 2
+    return Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))
