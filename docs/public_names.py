@@ -85,6 +85,7 @@ VALUES = {
     "dlsched.elastic_stream.policies.ORDERS": "The orders by name",
     "dlsched.plots.COLUMN_IN": "Width in inches of a column of a paper",
     "dlsched.plots.PAGE_IN": "Width in inches of a page of a paper",
+    "dlsched.testing.CASES": "By family, what tests need to know of it: strategy, brute force, what is too hard",
     "dlsched.testing.INSTANCES": "By family, the strategy from which the contract draws instances",
     "dlsched.traces.SOURCES": "What `dlsched import` reads, by name",
 }
