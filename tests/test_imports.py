@@ -197,9 +197,9 @@ def test_everything_is_there_though_nothing_is_loaded():
         "from dlsched import ring_allocation\n"
         "assert dlsched.FAMILIES['ring_allocation'] is ring_allocation.FAMILY\n"
         "assert 'nosuch' not in dlsched.FAMILIES and not hasattr(dlsched, 'nosuch')\n"
-        "print(loaded, len(dlsched.FAMILIES))"
+        "print(loaded)"
     )
-    assert run(code) == "['dlsched.version'] 6"
+    assert run(code) == "['dlsched.version']"
 
 
 def test_importing_dlsched_is_silent_and_logs_nothing():
