@@ -89,7 +89,7 @@ def cheapest_within(
 ) -> Counts | None:
     """Return what each group takes in the cheapest choice that costs at most L + slack, shape (S, G), or None.
 
-    With a ``width`` only so many labels of least cost are kept at every group: a beam search, which may miss it.
+    With a ``width`` only that number of labels of least cost is kept at every group: a beam search, which may miss it.
     ``tick`` is called at every group; it may raise to stop.
 
     Raises
