@@ -11,7 +11,8 @@ import dlsched
 from dlsched import FAMILIES
 
 PACKAGE = Path(dlsched.__file__).parent
-ROOMS = ("solvers", "algorithms", "cluster")
+ROOMS = ("solvers", "algorithms", "cluster", "queueing")
+UPPER = ("allocation",)
 TOP = ("traces", "plots", "testing")
 ALLOWED_ACROSS = {("ring_allocation", "elastic_stream"), ("async_sgd", "elastic_stream")}
 
@@ -58,7 +59,7 @@ def room(name):
 
 
 def level(name):
-    """Place in core <- rooms <- families <- families.py <- traces, plots, testing <- cli; version and names stand below all."""
+    """Place in core <- rooms <- upper rooms <- families <- families.py <- traces, plots, testing <- cli; others stand below."""
     part = room(name)
     if part in ("version", "names"):
         return -1
@@ -66,15 +67,17 @@ def level(name):
         return 0
     if part in ROOMS:
         return 1
-    if part in FAMILY_NAMES:
+    if part in UPPER:
         return 2
-    if part == "families":
+    if part in FAMILY_NAMES:
         return 3
+    if part == "families":
+        return 4
     if part in TOP:
-        return 5
-    if part == "cli" or part == "__main__":
         return 6
-    return 4  # the package's own names
+    if part == "cli" or part == "__main__":
+        return 7
+    return 5  # the package's own names
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -92,7 +95,7 @@ def test_core_imports_nothing_else(name):
 
 @pytest.mark.parametrize("name", [name for name in MODULES if room(name) in ROOMS])
 def test_rooms_know_no_family_and_algorithms_no_solver(name):
-    """Solvers, algorithms and cluster import core and themselves; algorithms never a solver."""
+    """Solvers, algorithms, cluster and queueing import core and themselves; algorithms never a solver."""
     assert {room(other) for other in MODULES[name][0]} <= {"core", room(name)}
 
 
@@ -126,6 +129,7 @@ def test_the_checker_is_independent(family):
     for other in reached(f"{family}.checker"):
         parts = other.split(".")
         assert parts[0] not in clever, other
+        assert parts[0] not in UPPER or parts[1:] in ([], ["counts"]), other
         assert len(parts) < 2 or parts[0] != family or parts[1] not in rooms, other
 
 
@@ -220,8 +224,8 @@ def test_solvers_live_in_one_process_in_any_order(first):
         "from dlsched.solvers.minlp import solve_minlp\n"
         "from dlsched.ring_allocation.formulations.minlp import build_minlp\n"
         f"order = sorted(('highs', 'cbc', 'scip', 'cpsat'), key=lambda name: name != {first!r})\n"
-        "found = {round(solve_milp(build_milp(example())[0], solver=name, isolated=False).objective, 3) for name in order}\n"
-        "minlp = solve_minlp(build_minlp(example())[0], isolated=False)\n"
+        "found = {round(solve_milp(build_milp(example()).model, solver=name, isolated=False).objective, 3) for name in order}\n"
+        "minlp = solve_minlp(build_minlp(example()).model, isolated=False)\n"
         "print(len(found), str(minlp.status), 'highspy' in sys.modules)"
     )
     assert run(code) == "1 optimal False"

@@ -34,7 +34,7 @@ def test_the_optimum_by_hand_is_the_checkers():
 
 def test_the_lp_file_is_current():
     """The file is, byte for byte, what an export of the example writes today."""
-    assert LP.read_text(encoding="utf-8") == model_text(build_milp(ring_allocation.example())[0], "lp")
+    assert LP.read_text(encoding="utf-8") == model_text(build_milp(ring_allocation.example()).model, "lp")
 
 
 def test_scip_reads_the_file_and_finds_the_optimum():
@@ -107,7 +107,7 @@ def test_every_row_of_the_minlp_is_documented_and_the_other_way_round():
         {"id": "a", "epochs": 1.0, "epoch_time_s": {"1": 30.0, "4": 20.0}},
         {"id": "b", "epochs": 1.0, "speed_law": law, "current_gpus": 2, "restart_s": 0.5},
     ]
-    model = build_minlp(ring_allocation.Instance(name="x", gpus=5, jobs=jobs)).program
+    model = build_minlp(ring_allocation.Instance(name="x", gpus=5, jobs=jobs)).model
     rows = [row.name for row in model.component_objects((pyo.Constraint, pyo.Objective))]
     assert_named(rows, documented("minlp", "Rows"))
     variables = [variable.name for variable in model.component_data_objects(pyo.Var)]

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import FloatArray
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import require_arguments
+from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
 

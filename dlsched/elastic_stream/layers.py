@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.elastic_stream.slotted import Plan
 
 BoolArray = npt.NDArray[np.bool_]

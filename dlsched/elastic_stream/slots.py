@@ -21,7 +21,7 @@ from itertools import islice
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.elastic_stream.clock import HAIR
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.layers import BoolArray, Layer, Trail, alike, joined, plan_of

@@ -12,17 +12,17 @@ methods: they exhaust the GPUs on savings above p.
 *Doubling* visits only powers of two of a law.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import CostTable, FloatArray, IntArray
-from dlsched.algorithms.dominance import undominated
-from dlsched.algorithms.greedy import climb_hulls
-from dlsched.algorithms.reduction import within
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.counts import is_allowed
+from dlsched.allocation.dominance import undominated
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance, Job
-from dlsched.ring_allocation.solution import Allocation
 
 LARGEST_TABLE = 2**27
 """Pairs of tables in the instance, which takes more memory for each of them than the algorithms do."""
@@ -33,7 +33,7 @@ LARGEST_LAWS = 2**21
 _HALVINGS = 60
 
 
-def cost_table(instance: Instance, *, fitting: bool = True, tick: Callable[[], None] | None = None) -> CostTable:
+def cost_table(instance: Instance, *, fitting: bool = True, tick: Tick = no_tick) -> CostTable:
     """Tabulate every count that some optimal allocation may need; see ``tabulate``.
 
     ``fitting`` leaves out counts that do not fit beside the smallest counts of the other jobs. Without it the table is for
@@ -43,35 +43,16 @@ def cost_table(instance: Instance, *, fitting: bool = True, tick: Callable[[], N
     return tabulate(instance, useful_counts(instance, fitting=fitting, tick=tick), tick=tick)
 
 
-def open_pairs(instance: Instance, *, tick: Callable[[], None] | None = None) -> CostTable:
-    """Tabulate the pairs that an answer no worse than the heuristic hull's can hold, and that no smaller count matches.
-
-    No cost in it exceeds that answer's total, to which solvers' tolerances are relative.
-
-    Raises
-    ------
-    UsageError
-        The instance is infeasible, or as ``tabulate``.
-    """
-    table = undominated_table(instance, tick=tick)
-    chosen = climb_hulls(table, instance.gpus, tick=tick)
-    if chosen is None:
-        raise UsageError("the instance is infeasible: no pair is open")
-    return table.subset(within(table, chosen))
-
-
-def undominated_table(instance: Instance, *, tick: Callable[[], None] | None = None) -> CostTable:
+def undominated_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     """Tabulate the counts that some optimal allocation may need and that no smaller count of their job matches."""
     table = cost_table(instance, tick=tick)
     return table.subset(undominated(table, tick=tick))
 
 
-def tabulate(
-    instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, tick: Callable[[], None] | None = None
-) -> CostTable:
+def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, tick: Tick = no_tick) -> CostTable:
     """Tabulate cost_j(w) = weight (epochs tau(w) + restart) at the given counts, ascending, of every job.
 
-    ``tick`` is called for every job; it may raise to stop.
+    ``tick`` is called for every job.
 
     Raises
     ------
@@ -87,8 +68,7 @@ def tabulate(
     flat = np.empty(total, dtype=np.int64)
     costs = np.empty(total)
     for job, useful, begin, end in zip(instance.jobs, counts, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        if tick is not None:
-            tick()
+        tick()
         flat[begin:end] = np.arange(useful[0], useful[-1] + 1) if isinstance(useful, range) else useful
         costs[begin:end] = _times(job, flat[begin:end])
         costs[begin:end] *= job.epochs
@@ -98,19 +78,13 @@ def tabulate(
     return CostTable(starts, flat, costs)
 
 
-def allocation(instance: Instance, table: CostTable, chosen: IntArray) -> Allocation:
-    """Read chosen pairs, one a job, as an allocation."""
-    counts = table.counts[chosen].tolist()
-    return Allocation({job.id: count for job, count in zip(instance.jobs, counts, strict=True)})
-
-
 def _require_size(pairs: int, allowed: int) -> None:
     if pairs > allowed:
         raise UsageError(f"found {pairs} pairs of job and count, allowed: up to {allowed} (limit max_gpus)")
 
 
 def useful_counts(
-    instance: Instance, *, fitting: bool = True, current: bool = True, tick: Callable[[], None] | None = None
+    instance: Instance, *, fitting: bool = True, current: bool = True, tick: Tick = no_tick
 ) -> list[Sequence[int] | IntArray]:
     """Counts that an optimal allocation may need; every job keeps its smallest.
 
@@ -123,7 +97,7 @@ def useful_counts(
     current
         Keep a law's current count even where all others of its size are left out.
     tick
-        Called for every job; it may raise to stop.
+        Called for every job.
 
     Raises
     ------
@@ -134,41 +108,38 @@ def useful_counts(
     reach = _reach(instance, most)
     _require_size(sum(reach), LARGEST_LAWS)
     counts: list[Sequence[int] | IntArray] = []
-    for place, job in enumerate(instance.jobs):
-        if tick is not None:
-            tick()
+    for index, job in enumerate(instance.jobs):
+        tick()
         if job.speed_law is None:
-            counts.append(_up_to(instance.counts(place), most[place]))
-        elif current and job.current_gpus is not None and reach[place] < job.current_gpus <= most[place]:
-            counts.append(np.append(np.arange(1, reach[place] + 1), job.current_gpus))
+            counts.append(_up_to(instance.counts(index), most[index]))
+        elif current and job.current_gpus is not None and reach[index] < job.current_gpus <= most[index]:
+            counts.append(np.append(np.arange(1, reach[index] + 1), job.current_gpus))
         else:
-            counts.append(range(1, reach[place] + 1))
+            counts.append(range(1, reach[index] + 1))
     return counts
 
 
 def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
     """Counts that doubling may visit, of those that fit: the smallest, its double and so on while they are allowed."""
-    counts: list[Sequence[int] | IntArray] = []
-    for job, most in zip(instance.jobs, _most(instance, True), strict=True):
-        if job.epoch_time_s is not None:
-            chain = [job.epoch_time_s.counts[0]]
-            while 2 * chain[-1] <= most and 2 * chain[-1] in job.epoch_time_s:
-                chain.append(2 * chain[-1])
-            counts.append(chain)
-        else:
-            counts.append([2**power for power in range(most.bit_length())])
-    return counts
+    chains: list[Sequence[int] | IntArray] = []
+    for index, most in enumerate(_most(instance, True)):
+        allowed = instance.counts(index)
+        chain = [allowed[0]]
+        while 2 * chain[-1] <= most and is_allowed(2 * chain[-1], allowed):
+            chain.append(2 * chain[-1])
+        chains.append(chain)
+    return chains
 
 
 def _most(instance: Instance, fitting: bool) -> list[int]:
-    """Largest count of every job worth a look: what the others' smallest counts leave, or as many as memory is kind to."""
+    """Largest count of every job worth a look: what the others' smallest counts leave, or as many as memory allows."""
     spare = max(0, instance.gpus - instance.minimum_gpus)
     jobs = len(instance.jobs)
     most = []
-    for place, job in enumerate(instance.jobs):
-        allowed = instance.counts(place)
-        kind = 2**61 // jobs if job.speed_law is None else max(2 * instance.gpus, 2**20 // jobs)
-        most.append(min(allowed[-1], allowed[0] + spare if fitting else max(allowed[0], kind)))
+    for index, job in enumerate(instance.jobs):
+        allowed = instance.counts(index)
+        held = 2**61 // jobs if job.speed_law is None else max(2 * instance.gpus, 2**20 // jobs)
+        most.append(min(allowed[-1], allowed[0] + spare if fitting else max(allowed[0], held)))
     return most
 
 
@@ -178,18 +149,18 @@ def _up_to(allowed: Sequence[int], most: int) -> Sequence[int]:
 
 def _reach(instance: Instance, most: list[int]) -> list[int]:
     """Largest useful count of every law (0 for tables): w_j(p) for a price p that makes demand exceed the GPUs."""
-    laws = [place for place, job in enumerate(instance.jobs) if job.speed_law is not None]
+    laws = [index for index, job in enumerate(instance.jobs) if job.speed_law is not None]
     reach = [0] * len(instance.jobs)
     if not laws:
         return reach
-    scale = np.array([instance.jobs[place].weight * instance.jobs[place].epochs for place in laws])
-    laws_data = [instance.jobs[place].speed_law for place in laws]
+    scale = np.array([instance.jobs[index].weight * instance.jobs[index].epochs for index in laws])
+    laws_data = [instance.jobs[index].speed_law for index in laws]
     hyperbolic = scale * np.array(
         [law.theta[0] * law.samples - law.theta[2] * law.model_bytes for law in laws_data if law]
     )
     linear = scale * np.array([law.theta[1] for law in laws_data if law])
-    largest = np.array([most[place] for place in laws], dtype=np.float64)
-    free = np.array([not _charged(instance.jobs[place]) for place in laws])
+    largest = np.array([most[index] for index in laws], dtype=np.float64)
+    free = np.array([not _charged(instance.jobs[index]) for index in laws])
     needed = instance.gpus - instance.minimum_gpus + 3.0 * len(laws)  # beyond the smallest counts; 2 a law for rounding
     low, high = 0.0, float(np.max(hyperbolic, initial=0.0))
     if float(_demand(hyperbolic, linear, largest, low)[free].sum()) > needed:
@@ -199,8 +170,8 @@ def _reach(instance: Instance, most: list[int]) -> list[int]:
                 low = middle
             else:
                 high = middle
-    for place, demand in zip(laws, _demand(hyperbolic, linear, largest, low).tolist(), strict=True):
-        reach[place] = min(most[place], int(demand) + 2)
+    for index, demand in zip(laws, _demand(hyperbolic, linear, largest, low).tolist(), strict=True):
+        reach[index] = min(most[index], int(demand) + 2)
     return reach
 
 

@@ -15,8 +15,8 @@ def convex(instance: Instance) -> bool:
 
     Laws on more than a million counts are not examined, and answered with False.
     """
-    for place, job in enumerate(instance.jobs):
-        counts = instance.counts(place)
+    for index, job in enumerate(instance.jobs):
+        counts = instance.counts(index)
         if counts[-1] - counts[0] + 1 != len(counts) or len(counts) > _LONGEST:
             return False
         costs = [job_cost(job, count) for count in counts]
@@ -28,8 +28,8 @@ def convex(instance: Instance) -> bool:
 
 def falling_doublings(instance: Instance) -> bool:
     """Whether every W_j is {1, 2, 4, ...} and each job's saving per added GPU falls along the doublings."""
-    for place, job in enumerate(instance.jobs):
-        counts = instance.counts(place)
+    for index, job in enumerate(instance.jobs):
+        counts = instance.counts(index)
         if any(count != 2**power for power, count in enumerate(counts)):
             return False
         rates = [(job_cost(job, w) - job_cost(job, 2 * w)) / w for w in counts[:-1]]
@@ -40,13 +40,13 @@ def falling_doublings(instance: Instance) -> bool:
 
 def doubling_loss(instance: Instance) -> float:
     """Saving of the first doubling that did not fit, 0 when all fitted; the heuristic retraced step by step."""
-    given = [instance.counts(place)[0] for place in range(len(instance.jobs))]
+    given = [instance.counts(index)[0] for index in range(len(instance.jobs))]
     while True:
         steps = []
-        for place, job in enumerate(instance.jobs):
-            if 2 * given[place] in instance.counts(place):
-                saved = job_cost(job, given[place]) - job_cost(job, 2 * given[place])
-                steps.append((saved / given[place], -place, saved))
+        for index, job in enumerate(instance.jobs):
+            if 2 * given[index] in instance.counts(index):
+                saved = job_cost(job, given[index]) - job_cost(job, 2 * given[index])
+                steps.append((saved / given[index], -index, saved))
         rate, negative, saved = max(steps, default=(0.0, 0, 0.0))
         if rate <= 0:
             return 0.0

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.heuristics import lowest_s
 from dlsched.srpt_mapping.instance import Instance, Job

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dlsched.algorithms.cost_table import CostTable
+from dlsched.allocation.cost_table import CostTable
 from dlsched.elastic_stream import Instance as StreamInstance
 from dlsched.ring_allocation import Instance
 from dlsched.testing.strategies_async import async_sgd_instances

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dlsched.async_sgd.instance import Instance
-from dlsched.async_sgd.network import Network, Station
+from dlsched.queueing.network import Network, Station
 
 Data = dict[str, Any]
 

@@ -85,6 +85,6 @@ def test_which_limit_stopped_it():
 @pytest.mark.parametrize("seed", range(12))
 def test_choices_of_many_counts_do_not_overflow(seed):
     """Presolve adds up cost differences over all counts of a job: sums near 2**63 made half of these models invalid."""
-    problem, _ = build_milp(generate(preset="mixed", jobs=12, seed=seed), drop_dominated=True)
+    problem = build_milp(generate(preset="mixed", jobs=12, seed=seed), drop_dominated=True).model
     outcome = solve_milp(problem, solver="cpsat", limits=Limits(nodes=50), isolated=False)
     assert outcome.status in (TerminationStatus.OPTIMAL, TerminationStatus.NODE_LIMIT), outcome.message

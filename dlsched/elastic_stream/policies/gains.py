@@ -9,9 +9,10 @@ from functools import partial
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import CostTable, IntArray
-from dlsched.algorithms.greedy import double_greedily, increase_greedily
-from dlsched.algorithms.knapsack import solve_knapsack
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.greedy import double_greedily, increase_greedily
+from dlsched.allocation.knapsack import solve_knapsack
+from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.orders import ORDERS, Order
 from dlsched.elastic_stream.view import View
