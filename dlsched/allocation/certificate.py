@@ -26,6 +26,7 @@ from dlsched.core.certificate import (
 from dlsched.core.labels import plain_labels
 
 _LARGEST = sys.float_info.max
+_TINY = 1e-290  # where floats lose relative precision
 
 
 def choice_rows(instance: Counted) -> list[str]:
@@ -86,6 +87,18 @@ class Proof(Generic[CountedT]):
         price = -exact.get("capacity", Fraction(0))
         parts = self.parts(instance, price, [exact.get(row, Fraction(0)) for row in choices], tick)
         return _in_range(exact_sum(parts) - price * instance.capacity)
+
+
+def near_minima(values: Sequence[float], error: float) -> list[int]:
+    """Indices of the values that may be the least, where each is off by at most ``error`` times itself."""
+    limit = min(values) * (1 + 4 * error) + _TINY
+    return [index for index, value in enumerate(values) if value <= limit]
+
+
+def maybe_below(values: Sequence[float], choice: float, error: float) -> list[int]:
+    """Indices of the values that may be below ``choice``; otherwise as ``near_minima``."""
+    limit = choice + abs(choice) * 4 * error + _TINY
+    return [index for index, value in enumerate(values) if value * (1 - 4 * error) <= limit]
 
 
 def _in_range(value: Fraction) -> Fraction:

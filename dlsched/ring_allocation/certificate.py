@@ -12,13 +12,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dlsched.allocation.certificate import Proof
+from dlsched.allocation.certificate import Proof, maybe_below, near_minima
 from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
+from dlsched.cluster.speed_table import SpeedTable
 from dlsched.core.budget import Tick
 from dlsched.ring_allocation.instance import Instance, Job
 
 _ERROR = 16 * np.finfo(np.float64).eps  # at most nine roundings
-_TINY = 1e-290  # where floats lose relative precision
 _MOST = 2**20  # columns of laws with a negative reduced cost; duals of an optimum have a few
 
 
@@ -33,11 +33,11 @@ def _minima(instance: Instance, price: Fraction, tick: Tick) -> Iterator[Fractio
     """About 1 s for 10,000 jobs with 64 counts each."""
     for index, job in enumerate(instance.jobs):
         tick()
-        candidates = (
-            _table_candidates(job, float(price))
-            if job.speed_law is None
-            else _law_candidates(job, job.speed_law, instance.counts(index)[-1], price)
-        )
+        table, candidates = job.epoch_time_s, list[int]()
+        if table is not None:
+            candidates = [table.counts[k] for k in near_minima(_table_values(job, table, float(price)), _ERROR)]
+        elif job.speed_law is not None:
+            candidates = _law_candidates(job, job.speed_law, instance.counts(index)[-1], price)
         yield min(exact_cost(job, gpus) + price * gpus for gpus in candidates)
 
 
@@ -49,10 +49,13 @@ def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tic
         yield choice
         allowed = instance.counts(index)
         most = min(allowed[-1], allowed[0] + spare)
-        counts: Sequence[int]
-        if job.speed_law is None:
-            counts = _table_columns(job, most, float(price), float(choice))
-        else:
+        table: SpeedTable | None = job.epoch_time_s
+        counts: Sequence[int] = ()
+        if table is not None:
+            values = _table_values(job, table, float(price))
+            below = [table.counts[k] for k in maybe_below(values, float(choice), _ERROR)]
+            counts = [count for count in below if count <= most]
+        elif job.speed_law is not None:
             counts = _law_columns(job, job.speed_law, most, price, choice)
             seen += len(counts)
             if seen > _MOST:
@@ -65,13 +68,7 @@ PROOF = Proof(_minima, _parts)
 verify, price_bound = PROOF.verify, PROOF.price_bound
 
 
-def _table_columns(job: Job, most: int, price: float, choice: float) -> list[int]:
-    """Counts up to ``most`` for which cost + price x count, in floats, is not above the multiplier of the job's choice."""
-    limit = choice + abs(choice) * 4 * _ERROR + _TINY
-    return [count for count, value in _table_values(job, price) if count <= most and value * (1 - 4 * _ERROR) <= limit]
-
-
-def _law_columns(job: Job, law: SpeedLaw, most: int, price: Fraction, choice: Fraction) -> list[int] | range:
+def _law_columns(job: Job, law: SpeedLaw, most: int, price: Fraction, choice: Fraction) -> Sequence[int]:
     """Counts whose cost + price x count is below ``choice``: an interval around the least, and maybe the current count."""
     fastest = law.largest_useful_count(most)
     least = min(_law_candidates(job, law, fastest, price)[0], fastest)
@@ -93,20 +90,12 @@ def _law_columns(job: Job, law: SpeedLaw, most: int, price: Fraction, choice: Fr
     return [*counts, current]
 
 
-def _table_candidates(job: Job, price: float) -> list[int]:
-    """Counts of a table whose cost + price x count may be the least."""
-    values = _table_values(job, price)
-    limit = min(value for _, value in values) * (1 + 4 * _ERROR) + _TINY
-    return [count for count, value in values if value <= limit]
-
-
-def _table_values(job: Job, price: float) -> list[tuple[int, float]]:
-    """Every count of a table with its cost + price x count in floats."""
-    assert job.epoch_time_s is not None
+def _table_values(job: Job, table: SpeedTable, price: float) -> list[float]:
+    """Cost + price x count of every count of a table, in floats."""
     restart = job.restart_s if job.current_gpus is not None else 0.0
     return [
-        (count, job.weight * (job.epochs * time + (0.0 if count == job.current_gpus else restart)) + price * count)
-        for count, time in zip(job.epoch_time_s.counts, job.epoch_time_s.times_s, strict=True)
+        job.weight * (job.epochs * time + (0.0 if count == job.current_gpus else restart)) + price * count
+        for count, time in zip(table.counts, table.times_s, strict=True)
     ]
 
 

@@ -1,13 +1,7 @@
 """The cost table of an instance: which counts each job may be given, and what each costs.
 
-A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``: tau is convex or increasing, so
-counts beyond the fastest, w*, are of no use, and two more facts cut what is left to about C pairs for all laws together.
-
-*Price.* Let F be the laws without a restart charge and w_j(p) the count that minimises cost_j + p w. If the w_j(p) of F
-and the smallest counts of all other jobs add up to more than C, some optimal allocation gives no law more than w_j(p),
-except its current count. *Proof.* If law j has more (and not its current count), some i in F has less than w_i(p). Move
-one GPU from j to i: j loses at most p (convexity), i gains at least p. The same holds along the way of the greedy
-methods: they exhaust the GPUs on savings above p.
+A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``: ``allocation.hyperbolic`` says how
+far it is of use, and that all laws together need about C pairs.
 
 *Doubling* visits only powers of two of a law.
 """
@@ -19,6 +13,7 @@ import numpy as np
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.counts import is_allowed
 from dlsched.allocation.dominance import undominated
+from dlsched.allocation.hyperbolic import useful_most
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
@@ -29,8 +24,6 @@ LARGEST_TABLE = 2**27
 
 LARGEST_LAWS = 2**21
 """Pairs that laws are tabulated to: a few bytes in a file, and half a GiB where the algorithms work on them."""
-
-_HALVINGS = 60
 
 
 def cost_table(instance: Instance, *, fitting: bool = True, tick: Tick = no_tick) -> CostTable:
@@ -148,39 +141,20 @@ def _up_to(allowed: Sequence[int], most: int) -> Sequence[int]:
 
 
 def _reach(instance: Instance, most: list[int]) -> list[int]:
-    """Largest useful count of every law (0 for tables): w_j(p) for a price p that makes demand exceed the GPUs."""
-    laws = [index for index, job in enumerate(instance.jobs) if job.speed_law is not None]
+    """Largest useful count of every law, 0 for tables."""
     reach = [0] * len(instance.jobs)
-    if not laws:
-        return reach
-    scale = np.array([instance.jobs[index].weight * instance.jobs[index].epochs for index in laws])
-    laws_data = [instance.jobs[index].speed_law for index in laws]
-    hyperbolic = scale * np.array(
-        [law.theta[0] * law.samples - law.theta[2] * law.model_bytes for law in laws_data if law]
+    laws = [(index, job, job.speed_law) for index, job in enumerate(instance.jobs) if job.speed_law is not None]
+    scale = np.array([job.weight * job.epochs for _, job, _ in laws])
+    useful = useful_most(
+        scale * np.array([law.theta[0] * law.samples - law.theta[2] * law.model_bytes for _, _, law in laws]),
+        scale * np.array([law.theta[1] for _, _, law in laws]),
+        np.array([most[index] for index, _, _ in laws], dtype=np.float64),
+        np.array([not _charged(job) for _, job, _ in laws], dtype=bool),
+        instance.gpus - instance.minimum_gpus,
     )
-    linear = scale * np.array([law.theta[1] for law in laws_data if law])
-    largest = np.array([most[index] for index in laws], dtype=np.float64)
-    free = np.array([not _charged(instance.jobs[index]) for index in laws])
-    needed = instance.gpus - instance.minimum_gpus + 3.0 * len(laws)  # beyond the smallest counts; 2 a law for rounding
-    low, high = 0.0, float(np.max(hyperbolic, initial=0.0))
-    if float(_demand(hyperbolic, linear, largest, low)[free].sum()) > needed:
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if float(_demand(hyperbolic, linear, largest, middle)[free].sum()) > needed:
-                low = middle
-            else:
-                high = middle
-    for index, demand in zip(laws, _demand(hyperbolic, linear, largest, low).tolist(), strict=True):
-        reach[index] = min(most[index], int(demand) + 2)
+    for (index, _, _), count in zip(laws, useful, strict=True):
+        reach[index] = min(most[index], count)
     return reach
-
-
-def _demand(hyperbolic: FloatArray, linear: FloatArray, largest: FloatArray, price: float) -> FloatArray:
-    """Real count that minimises hyperbolic / w + (linear + price) w, from 1 to the largest; shape (laws,)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        best = np.sqrt(np.maximum(hyperbolic, 0.0) / (linear + price))
-    best[np.maximum(hyperbolic, 0.0) == 0.0] = 1.0
-    return np.clip(best, 1.0, largest)
 
 
 def _charged(job: Job) -> bool:
