@@ -13,17 +13,17 @@ from fractions import Fraction
 from typing import Generic
 
 from dlsched.allocation.counts import Counted, CountedT, ids
-from dlsched.core.budget import Tick, no_tick
-from dlsched.core.certificate import (
-    Certificate,
+from dlsched.certificates import (
     DualsCertificate,
+    ExactRow,
     PriceCertificate,
-    Row,
     exact_multipliers,
     exact_sum,
     price_value,
 )
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.labels import plain_labels
+from dlsched.core.result import Certificate
 
 _LARGEST = sys.float_info.max
 _TINY = 1e-290  # where floats lose relative precision
@@ -79,7 +79,7 @@ class Proof(Generic[CountedT]):
         if certificate.formulation != "milp":
             raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
         choices = choice_rows(instance)
-        rows = {"capacity": Row("<=", instance.capacity)} | dict.fromkeys(choices, Row("=", 1))
+        rows = {"capacity": ExactRow("<=", instance.capacity)} | dict.fromkeys(choices, ExactRow("=", 1))
         exact = exact_multipliers(certificate.rows, rows)
         for name, multiplier in exact.items():
             if abs(multiplier) > self.largest:

@@ -10,9 +10,9 @@ from dlsched.allocation.counts import CountedT, ids
 from dlsched.allocation.dynamic_program import solve_by_states
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.allocation.lagrange import best_price
+from dlsched.certificates import PriceCertificate
 from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Stopped, Tick
-from dlsched.core.certificate import PriceCertificate
 from dlsched.core.result import SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus

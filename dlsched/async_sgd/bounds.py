@@ -4,8 +4,8 @@ from dlsched.allocation.bounds import duals_certificate, price_certificate
 from dlsched.async_sgd.certificate import PROOF
 from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.instance import Instance
+from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.core.budget import Tick, no_tick
-from dlsched.core.certificate import DualsCertificate, PriceCertificate
 
 _TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the largest cost
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from dlsched.allocation.certificate import Proof
 from dlsched.async_sgd.instance import Instance, Job
+from dlsched.certificates import exact_sum
 from dlsched.core.budget import Tick
-from dlsched.core.certificate import exact_sum
 from dlsched.queueing.exact_times import ExactTimes, Ratio
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import iterate

@@ -15,9 +15,9 @@ import numpy as np
 
 from dlsched import elastic_stream
 from dlsched.async_sgd.instance import Instance, Job
+from dlsched.cluster.arrivals import poisson_arrivals
 from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import InstanceError, UsageError
-from dlsched.elastic_stream.generator import poisson_arrivals
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import iterate
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from dlsched.allocation.methods import Counting, holding, proven
+from dlsched.certificates import PriceCertificate
 from dlsched.core.budget import no_tick
-from dlsched.core.certificate import PriceCertificate
 from dlsched.core.family import Guarantee, Method, Run
 from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.search import Search

@@ -43,8 +43,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dlsched.core.certificate import Certificate, DualsCertificate, exact_sum
+from dlsched.certificates import DualsCertificate, exact_sum
 from dlsched.core.labels import separable_labels
+from dlsched.core.result import Certificate
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.tree import Tree
 from dlsched.ring_embedding.rows import classes, epochs, fits, loose, most_worker_slots, rows

@@ -3,12 +3,15 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 Starts = tuple[tuple[int, int], ...]
 """Of every job its mode and its start."""
@@ -100,8 +103,8 @@ def solve(
     began = time.monotonic()
     cp = cp_model.CpModel()
     begins, ends, chosen = [], [], []
-    used: list[list[tuple[Any, int]]] = [[] for _ in model.capacities]
-    together: list[tuple[Any, int]] = []
+    used: list[list[tuple[cp_model.IntervalVar, int]]] = [[] for _ in model.capacities]
+    together: list[tuple[cp_model.IntervalVar, int]] = []
     for job, (release, latest, modes) in enumerate(zip(model.releases, model.latest, model.modes, strict=True)):
         begin = cp.new_int_var(release, latest, f"start_{job}")
         end = cp.new_int_var(release, latest, f"end_{job}")
@@ -132,10 +135,10 @@ def solve(
     cp.minimize(sum(ends))
     for job, (mode, at) in enumerate(start or ()):
         cp.add_hint(begins[job], at)
-        for place, pick in enumerate(chosen[job]):
-            cp.add_hint(pick, place == mode)
+        for index, pick in enumerate(chosen[job]):
+            cp.add_hint(pick, index == mode)
 
-    def read(value: Callable[[Any], int]) -> Starts:
+    def read(value: "Callable[[cp_model.IntVar], int]") -> Starts:
         return tuple(
             (next(mode for mode, pick in enumerate(picks) if value(pick)), value(begin))
             for picks, begin in zip(chosen, begins, strict=True)
@@ -151,5 +154,5 @@ def solve(
     code, solver = run(cp, limits, Watch(), linear=2, symmetry=False)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     bound = int(solver.best_objective_bound) if solved or code == cp_model.UNKNOWN else None
-    status = status_of(code, limits, solver.wall_time)
+    status = status_of(code, limits, solver)
     return IntervalOutcome(status, read(solver.value) if solved else None, bound, int(solver.num_conflicts))

@@ -15,6 +15,7 @@ from dlsched.srpt_mapping.checker import (
     objective,
 )
 from dlsched.srpt_mapping.dispatch import Waiting
+from dlsched.srpt_mapping.drawing import draw
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
 from dlsched.srpt_mapping.generator import example, generate
@@ -80,6 +81,8 @@ FAMILY = Family(
     example=example,
     constant=constant,
     figures=figures,
+    options={"load": (float, "X", "Work that arrives over capacity; streams and gangs.")},
+    draw=draw,
 )
 
 solve = FAMILY.solve

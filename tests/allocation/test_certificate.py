@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dlsched.allocation.certificate import choice_rows, maybe_below, near_minima
-from dlsched.core.certificate import DualsCertificate, LengthsCertificate, PriceCertificate
+from dlsched.certificates import DualsCertificate, LengthsCertificate, PriceCertificate
 
 from .toy import PROOF, TOY
 

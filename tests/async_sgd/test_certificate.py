@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from dlsched.async_sgd import Instance, Job, example, generate, lagrange, marginal, objective, relaxation
 from dlsched.async_sgd import certificate as certificate_room
 from dlsched.async_sgd.certificate import price_bound, verify
-from dlsched.core.certificate import DualsCertificate, LengthsCertificate, PriceCertificate
+from dlsched.certificates import DualsCertificate, LengthsCertificate, PriceCertificate
 from dlsched.core.errors import UsageError
 from dlsched.queueing import exact_times
-from dlsched.testing.brute_force_async import brute_force_async, exact_throughput
-from dlsched.testing.strategies_async import async_sgd_instances
+from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, exact_throughput
 
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from dlsched.queueing import exact_times
 from dlsched.queueing.exact_times import ExactTimes, Ratio
-from dlsched.testing.brute_force_async import convolution
-from dlsched.testing.strategies_async import networks
+from dlsched.testing.async_sgd import convolution, networks
 
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 CYCLES = Fraction(1000, 3)

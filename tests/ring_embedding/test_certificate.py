@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.core.certificate import DualsCertificate, PriceCertificate
+from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import worth
@@ -18,8 +18,7 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.tree import Tree
 from dlsched.ring_embedding.rows import classes, epochs, rows
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import rings_of
 from .test_brute_force import TRIANGLE, job, made, profile

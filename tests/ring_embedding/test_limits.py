@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dlsched.core.certificate import DualsCertificate
+from dlsched.certificates import DualsCertificate
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
@@ -19,7 +19,7 @@ from dlsched.ring_embedding.rings import ring_prices
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.testing.brute_force_ring import brute_force_ring
+from dlsched.testing.ring_embedding import brute_force_ring
 
 from .small_networks import racks, switches
 from .test_brute_force import job, made

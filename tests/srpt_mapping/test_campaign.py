@@ -23,7 +23,7 @@ from dlsched.srpt_mapping.guarantees import STRICT
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.layouts import layouts
 from dlsched.srpt_mapping.policies import POLICIES
-from dlsched.testing.brute_force_srpt import brute_force_srpt
+from dlsched.testing.srpt_mapping import brute_force_srpt
 
 CLOSE = 1e-9  # relative, of the checker's objectives
 SOLVERS = 1e-6  # relative, of what a solver with tolerances, or a bound that meets, calls optimal

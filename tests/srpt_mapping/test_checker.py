@@ -10,7 +10,7 @@ from dlsched.srpt_mapping.checker import check, completion_times, figures, itera
 from dlsched.srpt_mapping.heuristics import fifo
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Schedule, Share, read_solution
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import srpt_mapping_instances
 
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 

@@ -17,7 +17,7 @@ from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.srpt_mapping.servers import Servers
 from dlsched.srpt_mapping.solution import Share
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import srpt_mapping_instances
 
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 CLOSE = 1e-9

@@ -19,8 +19,7 @@ from dlsched.srpt_mapping.layouts import layouts
 from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.srpt_mapping.timing import timed
-from dlsched.testing.brute_force_srpt import brute_force_srpt
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
 from .test_campaign import draw as of_campaign
 

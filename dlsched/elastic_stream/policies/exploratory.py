@@ -3,7 +3,7 @@
 from dlsched.allocation.greedy import double_greedily
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.gains import allocate, costs_of
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 
 class Exploratory:

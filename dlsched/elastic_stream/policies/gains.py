@@ -13,9 +13,10 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.greedy import double_greedily, increase_greedily
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.core.arrays import IntArray
+from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream.policies.orders import ORDERS, Order
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.policies.orders import Order, fifo, order_named
+from dlsched.elastic_stream.simulation.view import View
 
 LARGEST_PAIRS = 2**18
 """Pairs of an admitted job and a count that a policy is willing to weigh at one event."""
@@ -40,7 +41,7 @@ class Doubling:
 
     def decide(self, view: View) -> dict[int, int]:
         """Stop, resize and restart."""
-        return _resize(view, ORDERS["fifo"], doubling_counts, double_greedily)
+        return _resize(view, fifo, doubling_counts, double_greedily)
 
 
 class Marginal:
@@ -60,7 +61,7 @@ class Marginal:
     clairvoyant = False
 
     def __init__(self, order: str = "fifo") -> None:
-        self._order = ORDERS[order]
+        self._order = order_named(order)
 
     def decide(self, view: View) -> dict[int, int]:
         """Resize by marginal gain."""
@@ -78,7 +79,7 @@ class Myopic:
 
     def decide(self, view: View) -> dict[int, int]:
         """Resize to the optimum of the moment."""
-        return _resize(view, ORDERS["fifo"], View.useful, partial(_exactly, step=view.tick))
+        return _resize(view, fifo, View.useful, partial(_exactly, step=view.tick))
 
 
 def doubling_counts(view: View, job: int) -> Sequence[int]:
@@ -136,6 +137,6 @@ def _resize(
     return dict.fromkeys(view, 0) | given
 
 
-def _exactly(table: CostTable, units: int, step: Callable[[], None]) -> IntArray | None:
+def _exactly(table: CostTable, units: int, step: Tick) -> IntArray | None:
     choice = solve_knapsack(table, units, step=step)
     return None if choice is None else choice.pairs

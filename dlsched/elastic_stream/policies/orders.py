@@ -16,7 +16,8 @@ except by ``las``; and by ``srpt`` running jobs only move forward, past waiting 
 
 from collections.abc import Callable
 
-from dlsched.elastic_stream.view import View
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.simulation.view import View
 
 Order = Callable[[View, int, int], float]
 """From what is seen, a job and its size to its key."""
@@ -54,3 +55,10 @@ def efficiency_of(view: View, job: int, size: int) -> float:
 
 
 ORDERS: dict[str, Order] = {"fifo": fifo, "srpt": srpt, "sjf": sjf, "las": las, "efficiency": efficiency}
+
+
+def order_named(name: str) -> Order:
+    """Return an order by its name; UsageError when there is none."""
+    if name not in ORDERS:
+        raise UsageError(f"order: found {name!r}, allowed: {', '.join(ORDERS)}")
+    return ORDERS[name]

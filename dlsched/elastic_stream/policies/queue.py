@@ -20,9 +20,9 @@ units together than the job looked at; moving entries of the sorted list of runn
 from bisect import bisect_left, insort
 from heapq import heappop, heappush
 
-from dlsched.elastic_stream.policies.orders import ORDERS, Order, las, srpt
+from dlsched.elastic_stream.policies.orders import las, order_named, srpt
 from dlsched.elastic_stream.policies.sizes import Size
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 Entry = tuple[float, int, int]
 """Key, job and size of a job."""
@@ -44,7 +44,7 @@ class Queue:
     clairvoyant = False
 
     def __init__(self, order: str, size: Size) -> None:
-        self._order: Order = ORDERS[order]
+        self._order = order_named(order)
         self.timeless = self._order is not las
         self._size = size
         self._falls = self._order is srpt  # keys of running jobs fall as time goes by
@@ -76,10 +76,8 @@ class Queue:
             entry = (self._order(view, job, size), job, size)
             if self._free < size and (entry[0] + shift > self._running[-1][0] or not self._fits(entry, shift)):
                 self._wait(entry)
-                continue
-            gain = self._admit(entry, shift, changes)
-            if gain > 0:
-                self._fill(gain, shift, changes)
+            else:
+                self._fill(self._admit(entry, shift, changes), shift, changes)
         for _, job, size in self._stopped:
             key = view.time_left_stopped_s(job, size) if self._falls else self._order(view, job, size)
             self._wait((key, job, size))
@@ -139,13 +137,13 @@ class Queue:
     def _pass_again(self, shift: float, changes: dict[int, int]) -> int:
         """Stop, in one pass, the running jobs that do not fit any more; return the units that they held."""
         running, before = self._running, self._free
-        place, behind = len(running), 0
+        index, behind = len(running), 0
         while behind < -before:
-            place -= 1
-            behind += running[place][2]
+            index -= 1
+            behind += running[index][2]
         left = before + behind
-        again = running[place:]
-        del running[place:]
+        again = running[index:]
+        del running[index:]
         for entry in again:
             _, job, size = entry
             if size <= left:
@@ -159,11 +157,7 @@ class Queue:
         return left - before
 
     def _wait(self, entry: Entry) -> None:
-        queue = self._waiting.get(entry[2])
-        if queue is None:
-            self._waiting[entry[2]] = [entry]
-        else:
-            heappush(queue, entry)
+        heappush(self._waiting.setdefault(entry[2], []), entry)
 
     def _sort_again(self, view: View) -> None:
         """Give the running jobs the keys they have now."""

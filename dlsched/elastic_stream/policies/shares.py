@@ -1,8 +1,8 @@
 """Equal shares: every job present the same number of units, as far as its allowed counts go."""
 
-from dlsched.elastic_stream.policies.orders import ORDERS, las
+from dlsched.elastic_stream.policies.orders import las, order_named
 from dlsched.elastic_stream.policies.sizes import largest_up_to
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 
 class EqualShare:
@@ -20,7 +20,7 @@ class EqualShare:
     clairvoyant = False
 
     def __init__(self, order: str = "fifo") -> None:
-        self._order = ORDERS[order]
+        self._order = order_named(order)
         self.timeless = self._order is not las
 
     def decide(self, view: View) -> dict[int, int]:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.orders import efficiency_of
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 
 class Size(Protocol):
@@ -51,10 +51,7 @@ class Fastest:
 
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""
-        useful = view.useful(job)
-        if isinstance(useful, range):  # of a law: up to its fastest count
-            return useful[-1]
-        return min(useful, key=lambda count: (view.epoch_time_s(job, count), count))
+        return view.fastest(job)
 
 
 @dataclass(frozen=True, slots=True)

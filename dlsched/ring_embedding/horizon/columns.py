@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.certificate import DualsCertificate, rounded_up
+from dlsched.certificates import DualsCertificate, rounded_up
 from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Limits
 from dlsched.ring_embedding.certificate import prices_value

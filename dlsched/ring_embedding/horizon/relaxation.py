@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.certificates import DualsCertificate, rounded_up
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import DualsCertificate, rounded_up
 from dlsched.core.labels import separable_labels
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus

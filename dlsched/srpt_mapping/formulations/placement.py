@@ -31,8 +31,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from dlsched.certificates import rounded_down
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.certificate import rounded_down
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
@@ -181,7 +181,7 @@ def solve(
     placed = [(m, tuple(solver.value(x[s, m]) for s in stages)) for m in able] if held else None
     bound = int(solver.best_objective_bound) if held or code == cp_model.UNKNOWN else None
     used = None if placed is None else [(m, row) for m, row in placed if any(row)]
-    return status_of(code, limits, solver.wall_time), used, bound
+    return status_of(code, limits, solver), used, bound
 
 
 def _slowest(
