@@ -9,13 +9,14 @@ code               mathematics
 =================  =======================================================================
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from dlsched.core.arrays import BoolArray, FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +60,33 @@ class CostTable:
             np.array([count for count, _ in flat], dtype=np.int64),
             np.array([cost for _, cost in flat], dtype=np.float64),
         )
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Sequence[Sequence[int] | IntArray],
+        cost: Callable[[int, IntArray], FloatArray],
+        *,
+        tick: Tick = no_tick,
+    ) -> Self:
+        """Tabulate costs at the given counts, ascending, of every job.
+
+        Parameters
+        ----------
+        counts
+            Of every job.
+        cost
+            From the position of a job and its counts to what each costs it.
+        tick
+            Called for every job.
+        """
+        starts = np.concatenate(([0], np.cumsum([len(row) for row in counts])))
+        flat, costs = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
+        for job, (row, begin, end) in enumerate(zip(counts, starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+            tick()
+            flat[begin:end] = np.arange(row[0], row[-1] + 1) if isinstance(row, range) else row
+            costs[begin:end] = cost(job, flat[begin:end])
+        return cls(starts, flat, costs)
 
     @property
     def jobs(self) -> int:

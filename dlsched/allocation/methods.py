@@ -92,6 +92,12 @@ class Counting(Generic[CountedT, SolutionT]):
         self.offer(instance, search, table, chosen, DP)
         return proven(search, DP)
 
+    def run_lagrange(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
+        """The bound at the best price."""
+        certificate = self.lagrange(instance, tick=search.tick)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        return TerminationStatus.FEASIBLE
+
     def run_milp(
         self,
         build: "Callable[..., Formulation[pulp.LpProblem, SolutionT]] | Callable[..., Formulation[LinearModel, SolutionT]]",

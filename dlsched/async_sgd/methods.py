@@ -9,9 +9,8 @@ from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.formulations.milp import build_milp
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
-from dlsched.certificates import PriceCertificate
 from dlsched.core.family import Guarantee, Method, Run
-from dlsched.core.methods import bound_by, heuristic
+from dlsched.core.methods import heuristic
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import bound_by_duals
@@ -47,10 +46,6 @@ COUNTING = Counting[Instance, Allocation](
 )
 
 
-def _lagrange(instance: Instance, search: Search[Allocation]) -> PriceCertificate:
-    return bounds.lagrange(instance, tick=search.tick)
-
-
 def _exact(name: str, run: Run[Instance, Allocation], *solvers: str) -> Method[Instance, Allocation]:
     return Method(name, "exact", run, solvers=solvers, warm=_warm)
 
@@ -72,7 +67,7 @@ METHODS = {
         _heuristic("proportional", heuristics.proportional),
         _heuristic("equal", heuristics.equal),
         _heuristic("fixed", heuristics.fixed),
-        Method("lagrange", "bound", bound_by(_lagrange)),
+        Method("lagrange", "bound", COUNTING.run_lagrange),
         Method("lp", "bound", bound_by_duals(bounds.relaxation), solvers=("highs",)),
     )
 }

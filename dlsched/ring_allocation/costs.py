@@ -52,23 +52,17 @@ def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, 
     UsageError
         More pairs than ``LARGEST_TABLE``, or counts whose sum exceeds 64-bit integers.
     """
-    lengths = [len(useful) for useful in counts]
-    total, largest = sum(lengths), sum(int(useful[-1]) for useful in counts)
-    _require_size(total, LARGEST_TABLE)
+    _require_size(sum(map(len, counts)), LARGEST_TABLE)
+    largest = sum(int(useful[-1]) for useful in counts)
     if 2 * largest > np.iinfo(np.int64).max:
         raise UsageError(f"the largest counts add up to {largest} GPUs, allowed: up to 2**62")
-    starts = np.concatenate(([0], np.cumsum(lengths)))
-    flat = np.empty(total, dtype=np.int64)
-    costs = np.empty(total)
-    for job, useful, begin, end in zip(instance.jobs, counts, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        tick()
-        flat[begin:end] = np.arange(useful[0], useful[-1] + 1) if isinstance(useful, range) else useful
-        costs[begin:end] = _times(job, flat[begin:end])
-        costs[begin:end] *= job.epochs
-        if job.current_gpus is not None:
-            costs[begin:end] += job.restart_s * (flat[begin:end] != job.current_gpus)
-        costs[begin:end] *= job.weight
-    return CostTable(starts, flat, costs)
+
+    def cost(index: int, gpus: IntArray) -> FloatArray:
+        job = instance.jobs[index]
+        restart_s = 0.0 if job.current_gpus is None else job.restart_s * (gpus != job.current_gpus)
+        return (_times(job, gpus) * job.epochs + restart_s) * job.weight
+
+    return CostTable.from_counts(counts, cost, tick=tick)
 
 
 def _require_size(pairs: int, allowed: int) -> None:
@@ -104,7 +98,7 @@ def useful_counts(
     for index, job in enumerate(instance.jobs):
         tick()
         if job.speed_law is None:
-            counts.append(_up_to(instance.counts(index), most[index]))
+            counts.append(job.fitting_counts(most[index]))
         elif current and job.current_gpus is not None and reach[index] < job.current_gpus <= most[index]:
             counts.append(np.append(np.arange(1, reach[index] + 1), job.current_gpus))
         else:
@@ -136,10 +130,6 @@ def _most(instance: Instance, fitting: bool) -> list[int]:
     return most
 
 
-def _up_to(allowed: Sequence[int], most: int) -> Sequence[int]:
-    return allowed if allowed[-1] <= most else [count for count in allowed if count <= most]
-
-
 def _reach(instance: Instance, most: list[int]) -> list[int]:
     """Largest useful count of every law, 0 for tables."""
     reach = [0] * len(instance.jobs)
@@ -149,16 +139,12 @@ def _reach(instance: Instance, most: list[int]) -> list[int]:
         scale * np.array([law.theta[0] * law.samples - law.theta[2] * law.model_bytes for _, _, law in laws]),
         scale * np.array([law.theta[1] for _, _, law in laws]),
         np.array([most[index] for index, _, _ in laws], dtype=np.float64),
-        np.array([not _charged(job) for _, job, _ in laws], dtype=bool),
+        np.array([job.current_gpus is None or not job.restart_s for _, job, _ in laws], dtype=bool),
         instance.gpus - instance.minimum_gpus,
     )
     for (index, _, _), count in zip(laws, useful, strict=True):
         reach[index] = min(most[index], count)
     return reach
-
-
-def _charged(job: Job) -> bool:
-    return job.current_gpus is not None and job.restart_s > 0
 
 
 def _times(job: Job, counts: IntArray) -> FloatArray:

@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from dlsched.cluster.training_job import TrainingJob
+from dlsched.cluster.training_job import TrainingJob, without_default_counts
 from dlsched.core.instance import Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
 
@@ -96,8 +96,4 @@ class Instance(InstanceFile):
 
     def canonical_data(self) -> dict[str, Any]:
         """Return what the hash covers; a ``max_gpus`` equal to ``gpus`` is the default and left out."""
-        data = super().canonical_data()
-        for job in data["jobs"]:
-            if job.get("max_gpus") == self.gpus:
-                del job["max_gpus"]
-        return data
+        return without_default_counts(super().canonical_data(), self.gpus)

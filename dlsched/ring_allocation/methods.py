@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 from dlsched.allocation.methods import Counting, holding, proven
-from dlsched.certificates import PriceCertificate
 from dlsched.core.budget import no_tick
 from dlsched.core.family import Guarantee, Method, Run
-from dlsched.core.methods import bound_by, heuristic
+from dlsched.core.methods import heuristic
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import bounds, guarantees, heuristics
@@ -51,10 +50,6 @@ COUNTING = Counting[Instance, Allocation](
 )
 
 
-def _lagrange(instance: Instance, search: Search[Allocation]) -> PriceCertificate:
-    return bounds.lagrange(instance, tick=search.tick)
-
-
 def _exact(name: str, run: Run[Instance, Allocation], *solvers: str) -> Method[Instance, Allocation]:
     return Method(name, "exact", holding(run, heuristics.smallest, "smallest counts"), solvers=solvers, warm=_warm)
 
@@ -77,7 +72,7 @@ METHODS = {
         _heuristic("fixed", heuristics.fixed),
         _heuristic("equal", heuristics.equal),
         _heuristic("hull", heuristics.hull, guarantees.HULL),
-        Method("lagrange", "bound", bound_by(_lagrange)),
+        Method("lagrange", "bound", COUNTING.run_lagrange),
         Method("lp", "bound", bound_by_duals(bounds.relaxation), solvers=("highs",)),
     )
 }

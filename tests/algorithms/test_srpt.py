@@ -367,5 +367,5 @@ def test_exact_values_are_exact():
 @pytest.mark.parametrize("size", [-1.0, float("nan"), float("inf")])
 def test_sizes_that_are_none_are_refused(size):
     """ValueError for what is not finite and >= 0."""
-    with pytest.raises(ValueError, match="sizes must be finite and >= 0"):
+    with pytest.raises(ValueError, match="a size is no number >= 0"):
         srpt_value([0.0], [size])
