@@ -39,6 +39,7 @@ autodoc_default_options = {
     "exclude-members": "model_config, model_post_init, family, __init__, __new__",
 }
 python_maximum_signature_line_length = 100
+python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 
 html_math_renderer = "mathml"

@@ -25,7 +25,6 @@ ALSO = {
     "dlsched.elastic_stream": {"dlsched.elastic_stream.policies": None},
     "dlsched.ring_allocation": {"dlsched.ring_allocation.checker": ["job_cost"]},
     "dlsched.matching_placement": {"dlsched.matching_placement.checker": ["job_time"]},
-    "dlsched.srpt_mapping": {"dlsched.srpt_mapping.dispatch": ["dispatch"]},
     "dlsched.ring_embedding": {"dlsched.ring_embedding.rings.placing": ["embedding"]},
     "dlsched.cluster": {
         "dlsched.cluster.job_graph": ["JobGraph"],

@@ -23,7 +23,7 @@ _LARGEST_EXACT = 2**53
 
 
 def left_after(left: float, ran_s: float, time_s: float) -> float:
-    """Epochs left of ``left`` after so many seconds, fewer than it takes: always some."""
+    """Epochs left of ``left`` after ``ran_s`` seconds, fewer than it takes: always some."""
     return max(left - ran_s / time_s, left * _LEAST)
 
 
@@ -45,7 +45,7 @@ def slots_for(needed_s: float, hair_s: float, tick_s: float) -> int:
 
 
 def end_in_slots(slot: int, slots: int, needed_s: float, tick_s: float) -> float:
-    """Time at which a job ends that needs so many seconds of these slots."""
+    """Time at which a job ends that needs ``needed_s`` seconds of these slots."""
     return min(end_after(slot * tick_s, needed_s), (slot + slots) * tick_s)
 
 
@@ -59,3 +59,9 @@ def first_tick(time_s: float, tick_s: float) -> int:
     """Return the number of the first tick at or after a time, rounding left out."""
     nearest = round(time_s / tick_s)
     return nearest if time_s <= nearest * tick_s + rounding(time_s) else nearest + 1
+
+
+def ticks_between(start_s: float, end_s: float, tick_s: float) -> int | None:
+    """Return the number of ticks from one time to another, None where one of them is between ticks."""
+    first, end = tick_at(start_s, tick_s), tick_at(end_s, tick_s)
+    return None if first is None or end is None else end - first

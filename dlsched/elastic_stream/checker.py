@@ -22,7 +22,8 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 
 from dlsched.core.errors import UsageError
-from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at
+from dlsched.core.sweep import first_excess
+from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at, ticks_between
 from dlsched.core.tolerance import FEASIBLE, rounding, tolerance
 from dlsched.core.violation import Violation
 from dlsched.elastic_stream.instance import Instance
@@ -159,9 +160,9 @@ def _check_job(instance: Instance, index: int, periods: Sequence[Period], follow
         ends = len(periods) if found else ran.number
         for number, period in enumerate(periods):
             if tick_at(period.start_s, tick_s) is None:
-                broken("tick", f"a period begins at {period.start_s!r} s, no multiple of {tick_s!r} s")
+                broken("tick", f"a period begins at {period.start_s!r} s, not a multiple of {tick_s!r} s")
             if number != ends and tick_at(period.end_s, tick_s) is None:
-                broken("tick", f"a period ends at {period.end_s!r} s, no multiple of {tick_s!r} s")
+                broken("tick", f"a period ends at {period.end_s!r} s, not a multiple of {tick_s!r} s")
     return found
 
 
@@ -170,8 +171,8 @@ def _excess_s(instance: Instance, index: int, ran: Finished, period: Period) -> 
     excess_s = period.end_s - period.start_s - ran.needed_s
     if excess_s <= FEASIBLE * ran.needed_s or excess_s <= tolerance(ran.needed_s) + rounding(period.start_s):
         return 0.0
-    tick_s, slots = instance.tick_s, _slots(period, instance.tick_s)
-    if tick_s is None or slots is None:
+    tick_s = instance.tick_s
+    if tick_s is None or (slots := ticks_between(period.start_s, period.end_s, tick_s)) is None:
         return excess_s
     job = instance.jobs[index]
     hair_s = HAIR * ((job.restart_s if ran.number else 0.0) + job.work * job.speed.epoch_time_s(period.units))
@@ -180,16 +181,8 @@ def _excess_s(instance: Instance, index: int, ran: Finished, period: Period) -> 
 
 def _lasts_s(period: Period, tick_s: float) -> float:
     """Seconds of a period that begins at a tick: whole ticks if it ends at a later one."""
-    slots = _slots(period, tick_s)
-    return period.end_s - period.start_s if slots is None or slots <= 0 else slots * tick_s
-
-
-def _slots(period: Period, tick_s: float | None) -> int | None:
-    """Ticks from the start of a period to its end; None where one of them is no tick."""
-    if tick_s is None:
-        return None
-    first, end = tick_at(period.start_s, tick_s), tick_at(period.end_s, tick_s)
-    return None if first is None or end is None else end - first
+    slots = ticks_between(period.start_s, period.end_s, tick_s) or 0
+    return slots * tick_s if slots > 0 else period.end_s - period.start_s
 
 
 def _slack_s(period: Period) -> float:
@@ -202,7 +195,7 @@ def _check_capacity(instance: Instance, stream: Stream) -> list[Violation]:
     """Sweep over the moments at which units change; an excess too short to be more than rounding is passed over."""
     excess = None
     for exactly in (True, False):
-        excess = _most_held(instance, _changes(instance, stream, exactly=exactly))
+        excess = first_excess(_changes(instance, stream, exactly=exactly), instance.units)
         if excess is None:
             return []
     assert excess is not None
@@ -226,16 +219,3 @@ def _changes(instance: Instance, stream: Stream, *, exactly: bool) -> list[tuple
             start_s, end_s = start * tick_s, end * tick_s
         changes += ((start, units, start_s), (end, -units, end_s))
     return sorted(changes)
-
-
-def _most_held(instance: Instance, changes: Sequence[tuple[float, int, float]]) -> tuple[int, float, float] | None:
-    """Units, start and end of the first time in which more are held than there are."""
-    held, most, since_s = 0, 0, 0.0
-    for _, change, time_s in changes:
-        before, held = held, held + change
-        if before <= instance.units < held:
-            since_s = time_s
-        most = max(most, held)
-        if held <= instance.units < before:
-            return most, since_s, time_s
-    return None

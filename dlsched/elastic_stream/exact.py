@@ -29,7 +29,6 @@ _FAST_FIRST = sorted(POLICIES, key=_effort)
 
 def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """With ticks our search over slots; without, or where that is too large, the best policy's stream and the bound."""
-    _begin(instance, search)
     status = _best_policy(instance, search)
     if status is TerminationStatus.OPTIMAL or instance.tick_s is None:
         return status
@@ -45,7 +44,6 @@ def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """The time-indexed program by HiGHS, CBC or SCIP, within the horizon that the best policy's stream allows."""
-    _begin(instance, search)
     reason = milp.refusal(instance)
     if reason is not None:
         raise UsageError(f"method milp: {reason}")
@@ -62,15 +60,14 @@ def offer_quick(instance: Instance, search: Search[Stream]) -> None:
     search.offer(in_turn(instance), source="in turn")
 
 
-def _begin(instance: Instance, search: Search[Stream]) -> None:
-    """Hold a quick answer, and prove the bound."""
+def _best_policy(instance: Instance, search: Search[Stream]) -> TerminationStatus:
+    """Offer a quick answer, prove the bound, and offer the stream of every policy, the fast ones first.
+
+    The message says how many have none.
+    """
     offer_quick(instance, search)
     certificate = bound(instance, tick=search.tick)
     search.prove(certificate.value, source="certificate", certificate=certificate)
-
-
-def _best_policy(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """Offer the stream of every policy, the fast ones first; the message says how many have none."""
     skipped = 0
     for name in _FAST_FIRST:
         search.tick()
@@ -78,9 +75,8 @@ def _best_policy(instance: Instance, search: Search[Stream]) -> TerminationStatu
             found = POLICIES[name](instance, step=search.report, tick=search.tick)
         except (PolicyError, UsageError):  # its own method says which
             skipped += 1
-            search.message = (
-                f"policies skipped, which restart jobs for ever or have too many counts to weigh: {skipped}"
-            )
+            reason = "which restart jobs for ever or have too many counts to weigh"
+            search.message = f"policies skipped, {reason}: {skipped}"
             continue
         search.offer(found, source=name)
         assert search.objective is not None and search.bound is not None

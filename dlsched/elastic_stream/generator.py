@@ -13,7 +13,7 @@ import numpy as np
 
 from dlsched.cluster.arrivals import Times, burst_arrivals, daynight_arrivals, poisson_arrivals
 from dlsched.cluster.published import published_speeds
-from dlsched.core.arguments import require_arguments
+from dlsched.core.arguments import require_arguments, require_positive
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
 
@@ -50,14 +50,10 @@ def generate(
 
     Parameters
     ----------
-    preset
-        One of ``PRESETS``.
-    jobs
-        Number of jobs, >= 1.
-    gpus
-        Units of the cluster; None: 64, and 3 for the preset ``slots``.
-    seed
-        Of ``numpy.random.default_rng``.
+    preset, seed
+        One of ``PRESETS``, and the seed of ``numpy.random.default_rng``.
+    jobs, gpus
+        Number of jobs, >= 1, and units of the cluster; None: 64, and 3 for the preset ``slots``.
     max_gpus
         Largest count that a job may be given, >= 1.
     load
@@ -71,9 +67,7 @@ def generate(
         An unknown preset or a number out of range.
     """
     require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus, max_gpus=max_gpus)
-    for name, number in (("load", load), ("tick", 1.0 if tick is None else tick)):
-        if not 0 < number < math.inf:
-            raise UsageError(f"{name}: found {number}, allowed: a number > 0")
+    require_positive(load=load, tick=tick)
     recipe = _RECIPES[preset]
     units = gpus or recipe.units
     tick_s = recipe.tick_s if tick is None else tick
@@ -89,19 +83,14 @@ def generate(
     arrivals = recipe.arrive(generator, jobs, span_s)
     for index, (job, arrival_s) in enumerate(zip(drawn, arrivals.tolist(), strict=True)):
         job |= {"id": f"j{index}", "arrival_s": float(f"{arrival_s:.9g}")}
-    head = f"dlsched generate elastic_stream --preset {preset} --jobs {jobs} --gpus {units} --seed {seed}"
+    command = f"dlsched generate elastic_stream --preset {preset} --jobs {jobs} --gpus {units} --seed {seed}"
     further = [
         f"--{name} {value:g}"
         for name, value, usual in (("max-gpus", max_gpus, 16), ("load", load, 0.8), ("tick", tick, None))
         if value is not None and value != usual
     ]
-    return Instance(
-        name=f"{preset}-{jobs}x{units}-seed{seed}",
-        source=" ".join([head, *further]),
-        units=units,
-        tick_s=tick_s,
-        jobs=drawn,
-    )
+    name, source = f"{preset}-{jobs}x{units}-seed{seed}", " ".join([command, *further])
+    return Instance(name=name, source=source, units=units, tick_s=tick_s, jobs=drawn)
 
 
 def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:

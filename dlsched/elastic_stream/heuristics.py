@@ -18,7 +18,7 @@ from dlsched.core.ticks import HAIR, end_after, end_in_slots, slots_for
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.simulation.simulator import Step, simulate
+from dlsched.elastic_stream.simulation.simulator import Step, no_step, simulate
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.elastic_stream.solution import Stream
 
@@ -34,26 +34,24 @@ SIZINGS: dict[str, Callable[[str], Policy]] = {
 """Sizing to a policy of any order: 8 units, all useful units, efficiency of at least one half, C / n each, marginal gain."""
 
 
-def doubling(instance: Instance, *, step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
+def doubling(instance: Instance, *, step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
     """Redistribute all units by the doubling heuristic at every event: ``policies.Doubling``."""
     return _play(instance, policies.Doubling(), step, tick)
 
 
-def marginal(
-    instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick = no_tick
-) -> Stream | None:
+def marginal(instance: Instance, *, order: str = "fifo", step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
     """Redistribute all units by marginal gain at every event: ``policies.Marginal``."""
     return _play(instance, policies.Marginal(order), step, tick)
 
 
 def fixed(
-    instance: Instance, *, units_per_job: int = 8, order: str = "fifo", step: Step | None = None, tick: Tick = no_tick
+    instance: Instance, *, units_per_job: int = 8, order: str = "fifo", step: Step = no_step, tick: Tick = no_tick
 ) -> Stream | None:
     """Give every job that runs its largest count of at most ``units_per_job`` (>= 1), else its smallest: ``policies.Queue``."""
     return _play(instance, policies.Queue(order, policies.Fixed(units_per_job)), step, tick)
 
 
-def equal(instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
+def equal(instance: Instance, *, order: str = "fifo", step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
     """Give every job present its largest allowed count of at most C / n: ``policies.EqualShare``."""
     return _play(instance, policies.EqualShare(order), step, tick)
 
@@ -63,20 +61,20 @@ def exploratory(
     *,
     counts: tuple[int, ...] = (1, 2, 4, 8),
     step_s: float = 150.0,
-    step: Step | None = None,
+    step: Step = no_step,
     tick: Tick = no_tick,
 ) -> Stream | None:
     """Measure every job on a few counts for 2.5 minutes each, then double: ``policies.Exploratory``."""
     return _play(instance, policies.Exploratory(counts, step_s), step, tick)
 
 
-def myopic(instance: Instance, *, step: Step | None = None, tick: Tick = no_tick) -> Stream | None:
+def myopic(instance: Instance, *, step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
     """Take the optimal allocation of the moment at every event: ``policies.Myopic``."""
     return _play(instance, policies.Myopic(), step, tick)
 
 
 def ordered(
-    instance: Instance, order: str, sizing: str, *, step: Step | None = None, tick: Tick = no_tick
+    instance: Instance, order: str, sizing: str, *, step: Step = no_step, tick: Tick = no_tick
 ) -> Stream | None:
     """Serve jobs in an order of ``policies.orders``, each at the units that a key of ``SIZINGS`` gives it: the grid of Lin et al.
 
@@ -90,7 +88,7 @@ def ordered(
     return _play(instance, SIZINGS[sizing](order), step, tick)
 
 
-def _play(instance: Instance, policy: Policy, step: Step | None, tick: Tick) -> Stream | None:
+def _play(instance: Instance, policy: Policy, step: Step, tick: Tick) -> Stream | None:
     return None if infeasible(instance) is not None else simulate(instance, policy, step=step, tick=tick)
 
 

@@ -48,18 +48,9 @@ class EarlyStop(BaseModel):
 class Job(TrainingJob):
     """A malleable training job that arrives some time; its speeds are given by ``epoch_time_s`` or ``speed_law``.
 
-    Parameters
-    ----------
-    id, epochs, epoch_time_s, speed_law, max_gpus
-        As in ``cluster.training_job.TrainingJob``: name, epochs, and speeds on the allowed counts of units.
-    arrival_s
-        Seconds after the start of the stream at which it arrives, >= 0.
-    restart_s
-        Seconds without progress, units held, at the start of every period but the first, >= 0.
-    stops_at
-        Fraction of its epochs at which it really ends, in (0, 1]; hidden from policies.
-    early_stop
-        Distribution of that fraction as far as policies may know it; the rest of the probability runs to the end.
+    To the fields of a ``TrainingJob`` it adds ``arrival_s`` and ``restart_s``, seconds >= 0; ``stops_at``, in (0, 1] and
+    hidden from policies; and ``early_stop``, the distribution of it as far as policies may know it, of which the rest of
+    the probability runs to the end.
     """
 
     arrival_s: NonNegative

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dlsched.srpt_mapping.bounds import bound
 from dlsched.srpt_mapping.checker import check, objective
-from dlsched.srpt_mapping.dispatch import dispatch
+from dlsched.srpt_mapping.dispatching.dispatch import dispatch
 from dlsched.srpt_mapping.guarantees import STRICT, factor
 from dlsched.srpt_mapping.heuristics import a_srpt
 from dlsched.srpt_mapping.instance import Instance

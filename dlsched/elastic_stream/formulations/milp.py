@@ -1,7 +1,8 @@
 """elastic_stream with ticks as a time-indexed mixed-integer linear program in PuLP.
 
 Slot t lasts from t D to (t + 1) D. Times are counted in slots, progress in parts of the job's work: a slot on w units is
-worth g = D / (work_j tau_j(w)) of it, a restart costs h = restart_j / (work_j tau_j(w)) of it.
+worth g = D / (work_j tau_j(w)) of it, a restart costs h = restart_j / (work_j tau_j(w)) of it. Ends count from the job's own
+first slot, so that numbers stay small however late it is.
 
 =========================  ===========================================================================================
 name                       mathematics
@@ -27,16 +28,12 @@ objective                  minimise sum_j (D end_j + v_j) / J, v_j the seconds f
 ``capacity_<t>``           sum_jn n x_jtn <= C
 =========================  ===========================================================================================
 
-Rows with ``y``, ``first`` and ``started`` are left out for jobs without a restart.
+Rows with ``y``, ``first`` and ``started`` are left out for jobs without a restart. *work* is an equation: of more than the
+whole work the used part of the last slot can be cut.
 
-*work* is an equation: of more than the whole work the used part of the last slot can be cut.
-
-Ends count from the job's own first slot, so that numbers stay small however late it is.
-
-*progress.* P_jt is the progress by the end of slot t, R >= g the most that a slot can do.
-If j ends in slot f using part u of it, 1 - P_j,f-k <= R (u + k - 1) for k >= 1 and <= 1, so
-end_j = f - s_j + u >= sum_t (1 - P_jt) + u + sum_k max(0, 1 - R (u + k - 1)); G_j is the least of the last two terms
-over u in 0 .. 1. It binds what a mixture of slots would get for nothing, and makes the relaxation strong.
+*progress.* P_jt is the progress by the end of slot t, R >= g the most that a slot can do. If j ends in slot f using part
+u of it, 1 - P_j,f-k <= R (u + k - 1) for k >= 1 and <= 1, so end_j = f - s_j + u >= sum_t (1 - P_jt) + u +
+sum_k max(0, 1 - R (u + k - 1)); G_j is the least of the last two terms over u in 0 .. 1. It makes the relaxation strong.
 
 *Horizon.* Some stream is known whose flow times add up to U: jobs one by one, or better. In an optimal one job j has flow
 time at most U less the least flow times of all others; later slots have no variables.
@@ -45,8 +42,7 @@ time at most U less the least flow times of all others; later slots have no vari
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
@@ -70,18 +66,12 @@ _ROUNDING = 1e-9
 _MOST_GAIN = 1e6  # of a slot over a job's work, for solvers' tolerances
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Slots in which a job may run, its useful counts, and its seconds per epoch on them."""
 
     first: int
     last: int
     time_s: Mapping[int, float]
-
-    @property
-    def columns(self) -> int:
-        """Pairs of a slot and a count."""
-        return (self.last - self.first + 1) * len(self.time_s)
 
 
 def refusal(instance: Instance) -> str | None:
@@ -97,14 +87,9 @@ def refusal(instance: Instance) -> str | None:
 
 
 def windows(instance: Instance, total_flow_s: float | None = None) -> list[Window]:
-    """Slots and counts of every job with work, in the order of the file, empty for jobs without.
+    """Slots and counts of every job of a feasible instance with ``tick_s``; no counts for jobs without work.
 
-    Parameters
-    ----------
-    instance
-        A feasible one with ``tick_s``.
-    total_flow_s
-        Sum of the flow times of a known stream with decisions at ticks; None: jobs one by one.
+    ``total_flow_s``: sum of the flow times of a known stream with decisions at ticks; None: of jobs one by one.
     """
     tick_s = instance.tick_s
     assert tick_s is not None
@@ -135,14 +120,7 @@ def _one_by_one_s(tick_s: float, first: list[int], wait_s: list[float], fastest_
 def build_milp(
     instance: Instance, *, total_flow_s: float | None = None, tick: Tick = no_tick
 ) -> "Formulation[pulp.LpProblem, Stream]":
-    """Build the model of a feasible instance with ``tick_s`` and shorter restarts.
-
-    Parameters
-    ----------
-    instance, total_flow_s
-        As in ``windows``.
-    tick
-        Called before every slot of every job; it may raise to stop.
+    """Build the model of a feasible instance with ``tick_s`` and shorter restarts; ``total_flow_s`` as in ``windows``.
 
     Raises
     ------
@@ -155,7 +133,7 @@ def build_milp(
     if reason is not None:
         raise UsageError(reason)
     spans = windows(instance, total_flow_s)
-    columns = sum(span.columns for span in spans)
+    columns = sum((span.last - span.first + 1) * len(span.time_s) for span in spans)
     if columns > LARGEST_COLUMNS:
         raise UsageError(
             f"the program would have {columns} binary variables, allowed: {LARGEST_COLUMNS} (a longer tick_s)"
@@ -239,8 +217,8 @@ class _Program:
                 progress += [(variable, value * (span.last - slot + 1)) for variable, value in done]
             add(f"one_{label}_{slot}", [(each, 1.0) for each in x.values()], LpConstraintLE, 1.0)
             late = [(each, -float(slot - span.first)) for each in x.values()]
-            used = [(each, -1.0) for each in u.values()]
-            add(f"last_{label}_{slot}", [(end, 1.0), *late, *used], LpConstraintGE, 0.0)
+            late += [(each, -1.0) for each in u.values()]
+            add(f"last_{label}_{slot}", [(end, 1.0), *late], LpConstraintGE, 0.0)
             if job.restart_s > 0:
                 now = LpVariable(f"started_{label}_{slot}", 0, 1)
                 holds = [(now, 1.0), *((each, -1.0) for each in x.values())]

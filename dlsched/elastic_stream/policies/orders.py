@@ -14,7 +14,7 @@ Between two events the order of two waiting jobs stays as it is, in all of them.
 except by ``las``; and by ``srpt`` running jobs only move forward, past waiting ones.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.simulation.view import View
@@ -62,3 +62,15 @@ def order_named(name: str) -> Order:
     if name not in ORDERS:
         raise UsageError(f"order: found {name!r}, allowed: {', '.join(ORDERS)}")
     return ORDERS[name]
+
+
+def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
+    """Jobs whose sizes fit together, in order; one that does not fit is passed over."""
+    jobs, left = [], view.units
+    for job in sorted(sizes, key=lambda job: (order(view, job, sizes[job]), job)):
+        if sizes[job] <= left:
+            left -= sizes[job]
+            jobs.append(job)
+            if not left:
+                break
+    return jobs

@@ -2,10 +2,9 @@
 
 At an event (an arrival, an end, a tick, a time the policy asked for) the policy is asked once, after everything that
 happens at that moment. Every answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is
-present, and units of a job that ends in between are free at the next one. See ``core.ticks`` for how time is counted.
-
-What happens within a few units in the last place of the clock happens at the latest of these times: rounding makes no
-job restart, and gives none anything for free.
+present, and units of a job that ends in between are free at the next one. ``core.ticks`` says how time is counted. What
+happens within a few units in the last place of the clock happens at the latest of these times: rounding makes no job
+restart, and gives none anything for free.
 
 Cost: O(log n) for each event and each change of units, n the jobs present, besides the policy's own. Memory: O(n), and
 the order of arrivals, a list of all positions that grows shorter.
@@ -16,9 +15,10 @@ from collections.abc import Callable, Mapping
 from heapq import heapify, heappop, heappush
 from operator import index
 
+from dlsched.core.arguments import require_positive
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import PolicyError, UsageError
-from dlsched.core.ticks import HAIR, end_after, end_in_slots, slots_for
+from dlsched.core.ticks import HAIR, end_after, end_in_slots, first_tick, slots_for
 from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
@@ -28,7 +28,7 @@ from dlsched.elastic_stream.solution import Stream
 Keep = Callable[[int, float, float, int], None]
 """Takes a period as it ends: position of the job, start and end in seconds, units."""
 Step = Callable[[str], None]
-"""Called now and then with how far the simulation has come; it may raise to stop it."""
+"""Called now and then with how far the simulation has come."""
 
 _ROUNDING = 1e-9  # of ``every_s``, by which the time may miss a multiple of it
 _BETWEEN_STEPS = 256  # events
@@ -37,8 +37,12 @@ _IDLE = 1e-6  # of a period: it ended in its pause if no more of it came after t
 _BARREN = 10_000  # periods, and waits of all, without progress in a row, after which a policy is taken never to finish
 
 
+def no_step(progress: str) -> None:
+    """Say nothing."""
+
+
 def simulate(
-    instance: Instance, policy: Policy, *, every_s: float | None = None, step: Step | None = None, tick: Tick = no_tick
+    instance: Instance, policy: Policy, *, every_s: float | None = None, step: Step = no_step, tick: Tick = no_tick
 ) -> Stream:
     """Run a policy on a stream and return the periods of all jobs.
 
@@ -48,15 +52,14 @@ def simulate(
         The stream, and a fresh policy.
     every_s
         Ask the policy at multiples of this many seconds too; not with ``tick_s``, which asks at ticks alone.
-    step
-        Called now and then with how far the simulation has come; it may raise to stop it.
-    tick
-        Called before every decision, and by policies that take long; it may raise too.
+    step, tick
+        Called now and then with how far the simulation has come, and before every decision (``tick`` also by policies that
+        take long); both may raise to stop it.
 
     Raises
     ------
     PolicyError
-        The policy returned what is no allowed count, exceeds the units, or lets jobs wait or restart for ever; says when
+        The policy returned a count that is not allowed, exceeds the units, or lets jobs wait or restart for ever; says when
         and which.
     UsageError
         The instance is infeasible, or ``every_s`` is not a number > 0.
@@ -78,7 +81,7 @@ def run(
     keep: Keep,
     *,
     every_s: float | None = None,
-    step: Step | None = None,
+    step: Step = no_step,
     tick: Tick = no_tick,
 ) -> int:
     """Run a policy and hand every period to ``keep`` as it ends; return the number of arrivals and ends.
@@ -89,12 +92,10 @@ def run(
     reason = infeasible(instance)
     if reason is not None:
         raise UsageError(f"no stream: {reason}")
-    if every_s is not None:
-        last_s = max(job.arrival_s for job in instance.jobs)
-        if not (0 < every_s < math.inf):
-            raise UsageError(f"every_s: found {every_s}, allowed: a number > 0")
-        if every_s < 1e-9 * last_s:
-            raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
+    require_positive(every_s=every_s)
+    last_s = max(job.arrival_s for job in instance.jobs)
+    if every_s is not None and every_s < 1e-9 * last_s:
+        raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
     simulation = _Simulation(instance, policy, keep, every_s, tick)
     try:
         simulation.play(step)
@@ -125,7 +126,7 @@ class _Simulation:
         days = self.view.passed_s / 86400
         return f"{days:,.3g} days simulated, {done:,} of {len(self.instance.jobs):,} jobs ended, {len(self.present):,} present"
 
-    def play(self, step: Step | None) -> None:
+    def play(self, step: Step) -> None:
         """Go from event to event until all jobs have ended."""
         view, present, arrivals, ends, decide = self.view, self.present, self.arrivals, self.ends, self.policy.decide
         asked, tick = self.every_tick or self.every_s is not None, view.tick
@@ -150,18 +151,15 @@ class _Simulation:
             until_step -= 1
             if not until_step:
                 until_step = _BETWEEN_STEPS
-                if step is not None:
-                    step(self.progress())
+                step(self.progress())
             if present or view.ended:
                 if view.wake_s is not None and view.wake_s <= view.now_s:
                     view.wake_s = None
                 answer = decide(view)
                 if answer:
                     self._apply(answer, now)
-                if view.arrived:
-                    view.arrived.clear()
-                if view.ended:
-                    view.ended.clear()
+                view.arrived.clear()
+                view.ended.clear()
 
     def _due(self, job: int) -> float:
         """When a job is due, by the clock."""
@@ -172,7 +170,7 @@ class _Simulation:
         wake_s = self.view.wake_s if self.present else None
         starving = now == math.inf
         if wake_s is not None:
-            now = min(now, wake_s if self.tick_s is None else self._tick_from(wake_s))
+            now = min(now, wake_s if self.tick_s is None else max(int(self.now) + 1, first_tick(wake_s, self.tick_s)))
         if self.present and self.every_tick:
             now = min(now, self.now + 1)
         elif self.present and self.every_s is not None:
@@ -183,11 +181,6 @@ class _Simulation:
             raise self._wrong(f"{len(self.present)} jobs that wait for ever, {first!r} first", "an end for every job")
         return now
 
-    def _tick_from(self, time_s: float) -> int:
-        """First tick after this one that is at or after a time."""
-        number = round(time_s / self.scale_s)
-        return max(int(self.now) + 1, number + (time_s > number * self.scale_s * (1 + ROUNDING)))
-
     def _end_jobs(self, latest: float) -> float:
         """Let every job end whose work is done by then; return when the last of them is done."""
         ends, scale_s = self.ends, self.scale_s
@@ -197,12 +190,10 @@ class _Simulation:
             if run.stamp != stamp:
                 self.stale -= 1
                 continue
-            end = due
-            if self.tick_s is None:
-                self.keep(run.job, run.since, end, run.held)
-            else:
-                done_s = end_in_slots(int(run.since), int(due - run.since), run.needed_s, scale_s)
-                self.keep(run.job, run.since * scale_s, done_s, run.held)
+            end = end_s = due
+            if self.tick_s is not None:
+                end_s = end_in_slots(int(run.since), int(due - run.since), run.needed_s, scale_s)
+            self.keep(run.job, run.since * scale_s, end_s, run.held)
             self.used -= run.held
             self.events += 1
             self.barren = 0
@@ -215,36 +206,32 @@ class _Simulation:
         arrivals = self.arrivals
         arrival = -math.inf
         while arrivals and (due := self._due(arrivals[-1])) <= latest:
-            place = arrivals.pop()
-            arrival = due
-            job = self.instance.jobs[place]
+            number, arrival = arrivals.pop(), due
+            job = self.instance.jobs[number]
             work = job.work
-            self.events += 1
-            if work == 0.0:
-                self.events += 1
-                continue
-            table = job.epoch_time_s
-            times = {} if table is None else dict(zip(table.counts, table.times_s))  # noqa: B905  equal by construction
-            self.present[place] = Run(place, work, job.epochs - work, times, job.restart_s)
-            self.view.arrived.append(place)
+            self.events += 1 if work else 2
+            if work:
+                table = job.epoch_time_s
+                times = {} if table is None else dict(zip(table.counts, table.times_s))  # noqa: B905  as many of both
+                self.present[number] = Run(number, work, job.epochs - work, times, job.restart_s)
+                self.view.arrived.append(number)
         return arrival
 
     def _apply(self, answer: Mapping[int, int], now: float) -> None:
         """Check an answer and give every job its units."""
-        present, ends, scale_s = self.present, self.ends, self.scale_s
+        runs, ends = self.present, self.ends
         for job, units in answer.items():
-            run = present.get(job)
+            run = runs.get(job)
             if run is None:
                 raise self._wrong(f"{units!r} units", "jobs that are present", job)
             if type(units) is not int:
                 units = self._whole(job, units)
-            held = run.held
-            if units == held:
+            if units == run.held:
                 continue
             if units and units not in run.times:
                 run.times[units] = self._time_s(job, units)
-            self.used += units - held
-            if held:
+            self.used += units - run.held
+            if run.held:
                 self._stop(run, now)
             run.held, run.since = units, now
             self.stamps = run.stamp = self.stamps + 1
@@ -256,13 +243,13 @@ class _Simulation:
             self.stale = 0
         if self.barren > _BARREN:
             if not any(
-                run.held and (now - run.since) * scale_s * (1 - _IDLE) > run.pause_s for run in present.values()
+                run.held and (now - run.since) * self.scale_s * (1 - _IDLE) > run.pause_s for run in runs.values()
             ):
                 found = f"{self.barren} periods in a row that ended in their pause"
                 raise self._wrong(found, "periods in which jobs come on")
             self.barren = 0  # another job comes on
         if self.used > self.instance.units:
-            most = max(present.values(), key=lambda run: run.held)
+            most = max(runs.values(), key=lambda run: run.held)
             found = f"{self.used} units in all, {most.held} of them for job {self.instance.jobs[most.job].id!r}"
             raise self._wrong(found, str(self.instance.units))
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
-from dlsched.core.ticks import left_after
+from dlsched.core.ticks import first_tick, left_after
 from dlsched.elastic_stream.instance import EarlyStop, Instance
 
 
@@ -50,7 +50,7 @@ class Run:
     started: bool = False
 
     def left_after(self, elapsed_s: float) -> float:
-        """Epochs to its real end, so many seconds into its period."""
+        """Epochs to its real end, that many seconds into its period."""
         if not self.held or elapsed_s <= self.pause_s:
             return self.left
         return left_after(self.left, elapsed_s - self.pause_s, self.time_s)
@@ -63,7 +63,7 @@ class Run:
         self.started = True
 
     def stop(self, elapsed_s: float) -> None:
-        """End the period, so many seconds into it, before its work is done."""
+        """End the period, that many seconds into it, before its work is done."""
         self.left = self.left_after(elapsed_s)
         self.attained += self.held * elapsed_s
 
@@ -73,24 +73,22 @@ class View:
 
     Attributes
     ----------
-    now_s, units
-        The time, and the units of the cluster.
+    now_s, passed_s, units
+        The time; seconds since the first arrival, with more digits where only differences of times matter; the units of
+        the cluster.
     arrived, ended
         Positions of the jobs that came and went since the policy was last asked.
     wake_s
         When the policy asked to be asked again, None when it did not; set by ``wake_at``.
-    passed_s
-        Seconds since the first arrival: where only differences of times matter, these have more digits than ``now_s``.
     tick
         To be called in loops that may take long; it raises when a limit is reached.
     """
 
     def __init__(self, instance: Instance, present: dict[int, Run], clairvoyant: bool, tick: Tick) -> None:
         self._instance, self._present, self._clairvoyant = instance, present, clairvoyant
-        first = min(range(len(instance.jobs)), key=[job.arrival_s for job in instance.jobs].__getitem__)
+        first_s = min(job.arrival_s for job in instance.jobs)
         self._scale_s = instance.tick_s or 1.0
-        self._zero: float = instance.jobs[first].arrival_s if instance.tick_s is None else instance.first_slot(first)
-        self._clock: float = self._zero
+        self._zero = self._clock = first_s if instance.tick_s is None else float(first_tick(first_s, instance.tick_s))
         self.units, self.tick = instance.units, tick
         self.now_s = self.passed_s = 0.0
         self.arrived: list[int] = []

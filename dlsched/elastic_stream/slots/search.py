@@ -1,7 +1,18 @@
 """Exact search over slots: for streams with ticks, all states that a stream can be in at a tick, as far as they matter.
 
-States are those of ``layers``. From slot to slot, every state is followed by every division of the units among its
-present jobs. What makes it end:
+From slot to slot, every state is followed by every division of the units among its present jobs. A layer holds the states
+at one tick:
+
+====================  ===============================================================================================
+code                  mathematics
+====================  ===============================================================================================
+``left[i, j]``        epochs that job j has left in state i; 0: it has ended
+``held[i, j]``        units it held in the last slot
+``started[i, j]``     whether it has ever held units
+``cost[i]``           flow times so far: of ended jobs all, of present ones from arrival to the tick
+====================  ===============================================================================================
+
+What makes it end:
 
 *Bound.* A state's flow times add up to at least cost + max(sum of the present jobs' shortest times left, sum of SPT
 completions of their areas left on one machine of the cluster's speed) + the shortest flow times of jobs to come: present
@@ -17,16 +28,20 @@ Numbers are double precision: an improvement within rounding is not looked for.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from dlsched.algorithms.cost_table import FloatArray, IntArray
 from dlsched.algorithms.grouping import alike, divisions
+from dlsched.algorithms.trail import Trail
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Budget
 from dlsched.core.ticks import HAIR
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.slots.layers import BoolArray, Layer, Trail, joined
 from dlsched.elastic_stream.slots.plan import Plan, useful_times_s
+
+BoolArray = npt.NDArray[np.bool_]
 
 LARGEST_LAYER = 30_000
 """States kept at one tick, and divisions of the units, beyond which the search gives up."""
@@ -38,30 +53,54 @@ _CHUNK = 400_000  # states times jobs that are made at a time
 _EXACT = 1e-12
 
 
+@dataclass(slots=True, eq=False)
+class Layer:
+    """States at one tick; ``parent`` and ``given`` say where each came from."""
+
+    left: FloatArray
+    held: IntArray
+    started: BoolArray
+    cost: FloatArray
+    parent: IntArray
+    given: IntArray
+
+    def take(self, rows: IntArray | BoolArray) -> "Layer":
+        """Return some of the states."""
+        return Layer(*(getattr(self, name)[rows] for name in self.__slots__))
+
+
+def joined(pieces: list[Layer]) -> Layer:
+    """Put pieces of a layer together."""
+    return Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in Layer.__slots__))
+
+
+def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
+    """Trace a state that follows the last layer back to the first slot."""
+    plan: Plan = [{} for _ in range(child.left.shape[1])]
+    given = child.given[row]
+    for slot, before in trail.back(int(child.parent[row])):
+        for job in np.flatnonzero(given).tolist():
+            plan[job][slot] = int(given[job])
+        given = before
+    return plan
+
+
 class TooLarge(Exception):  # noqa: N818  a signal, not an error
     """The search would need more states than it allows itself; the message says how many, and where."""
 
 
 def search_slots(
-    instance: Instance,
-    best_s: float,
-    *,
-    found: Callable[[Plan], object],
-    proven: Callable[[float], None],
-    budget: Budget,
+    instance: Instance, best_s: float, *, found: Callable[[Plan], bool], proven: Callable[[float], None], budget: Budget
 ) -> None:
     """Find the stream of least total flow time, and prove it.
 
     Parameters
     ----------
-    instance
-        A feasible one with ticks and shorter restarts.
-    best_s
-        Total flow time of a known stream.
-    found
-        Called with units by slot of every job, of each better stream.
-    proven
-        Called with a growing lower bound on the total flow time; at the end it is that of the best stream.
+    instance, best_s
+        A feasible one with ticks and shorter restarts, and the total flow time of a known stream.
+    found, proven
+        Called with units by slot of every job, of each better stream, and with a growing lower bound on the total flow
+        time; at the end it is that of the best stream.
     budget
         Its nodes are the states that are followed.
 
@@ -69,8 +108,6 @@ def search_slots(
     ------
     TooLarge
         Too many states, or too many divisions of the units.
-    Stopped
-        A limit was reached.
     """
     search = _Slots(instance, budget)
     slot = search.next_slot(0, search.work > 0)
@@ -78,7 +115,7 @@ def search_slots(
     while True:
         search.arrive(layer, slot)
         budget.tick(len(layer.cost))
-        trail.add(layer, slot)
+        trail.add(slot, layer.parent, layer.given)
         if trail.size > _LARGEST_TRAIL:
             raise TooLarge(f"what is kept of {len(trail.steps)} slots takes more than {_LARGEST_TRAIL} bytes")
         pieces, bounds, states = [], [], 0
@@ -87,7 +124,7 @@ def search_slots(
             row = int(np.argmin(np.where(over, child.cost, np.inf)))
             if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
                 best_s = float(child.cost[row])
-                found(trail.plan(child, row))
+                found(plan_of(trail, child, row))
             bound = search.bound(child, slot + 1)
             keep = (bound < best_s * (1 - _EXACT)) & ~over
             pieces.append(child.take(keep))
