@@ -119,8 +119,8 @@ class Aside:
                 failed.add(graph)
 
     def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
-        found_s = self.servers.iteration_s(self.instance.jobs[index].graph, placed)
-        return found_s <= waiting.quality * self.least_s[index]
+        iteration_s = self.servers.iteration_s(self.instance.jobs[index].graph, placed)
+        return iteration_s <= waiting.quality * self.least_s[index]
 
     def _leave(self, index: int) -> None:
         del self._until[index]
