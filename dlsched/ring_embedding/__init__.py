@@ -1,5 +1,6 @@
 """ring_embedding: rings of all-reduce jobs in a network, slot by slot (GADGET, Yu et al., INFOCOM 2022)."""
 
+from dlsched.cluster.network import Link, Node, Path
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate, generator
@@ -14,13 +15,14 @@ from dlsched.ring_embedding.heuristics.plan import plan
 from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
 from dlsched.ring_embedding.horizon.columns import columns
 from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon
-from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Log, Node, Path, Sigmoid, Sqrt
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.solution import Embedding, Ring, read_solution
+from dlsched.ring_embedding.utilities import Capped, Log, Sigmoid, Sqrt
 
 __all__ = [
     "Capped",
@@ -73,7 +75,10 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
-    formulations={"arc": lambda instance: build_arc(instance)[0], "span": lambda instance: build_span(instance)[0]},
+    formulations={
+        "arc": lambda instance: build_arc(instance).model,
+        "span": lambda instance: build_span(instance).model,
+    },
     verify=certificate.verify,
     presets=generator.PRESETS,
     generate=generate,

@@ -11,7 +11,7 @@ from dlsched.ring_embedding.horizon.columns import Columns, slot_certificate, sl
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated, relax
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rows import epochs
+from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.version import VERSION
@@ -27,7 +27,7 @@ BOUNDED = 20_000
 def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The bound of column generation over mappings, from the prices of the relaxation on."""
     relaxed = prove_horizon(instance, search)
-    network = network_of(instance, search)
+    network = Network(instance, search.budget)
     if instance.one_slot:
         prove_slot(network, MappingProgram(network).solve(slot_gains(network), {}), search)
     else:
@@ -38,27 +38,17 @@ def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationSta
 def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """``columns`` where it is not too long a search, else ``horizon``."""
     size = len(instance.jobs) * len(instance.servers) * len({job.arrival_slot for job in instance.jobs})
-    if size <= BOUNDED or limited(search):
+    if size <= BOUNDED or search.budget.limited:
         return run_columns(instance, search)
     prove_horizon(instance, search)
     return TerminationStatus.FEASIBLE
 
 
-def limited(search: Search[Embedding]) -> bool:
-    """Whether time or nodes are limited."""
-    return search.budget.limits.time_s is not None or search.budget.limits.nodes is not None
-
-
-def network_of(instance: Instance, search: Search[Embedding]) -> Network:
-    """The network, which a search's limits stop."""
-    return Network(instance, search.tick, lambda: search.left)
-
-
 def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
     """The relaxation without rings; its certificate is handed over, and before it that of all slots as one pool."""
     if search.bound is None:
-        _certify(aggregated(instance, tick=search.tick), search)
-    relaxed = relax(instance, tick=search.tick, limits=lambda: search.left)
+        _certify(aggregated(instance, search.budget), search)
+    relaxed = relax(instance, search.budget)
     _certify(relaxed.certificate, search)
     return relaxed
 

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from dlsched.cluster.network import Link, Node
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, worth
-from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Node
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.slot.g_vne import g_vne, kept
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
+from dlsched.ring_embedding.utilities import Capped
 from tests.ring_embedding.small_networks import best_slot, racks, switches
 
 NETWORKS = [(made, seed) for made in (racks, switches) for seed in range(6)]

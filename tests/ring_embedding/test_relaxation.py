@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from dlsched.algorithms.utility_table import UtilityTable, hull
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax
 from dlsched.ring_embedding.horizon.totals import build_totals, stretches, tangents
-from dlsched.ring_embedding.utilities import Worth, hull
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.strategies_ring import ring_embedding_instances
 
+from .small_networks import Asked
 from .test_brute_force import job, made, profile
 
 LOOSE = 1e-8  # relative: capacities count with a little more than the checker's tolerance
@@ -33,7 +34,7 @@ def by_totals(instance):
     program = relax(instance).program
     outcome = solve_milp(build_totals(program), solver="scip", isolated=False)
     assert outcome.status is TerminationStatus.OPTIMAL
-    return sum(float(worth.values[0]) for worth in program.worths) + outcome.bound * program.unit
+    return sum(float(worth.values[0]) for worth in program.tables) + outcome.bound * program.unit
 
 
 def test_two_jobs_by_hand():
@@ -176,7 +177,7 @@ def test_lines_above_a_stretch(seed):
     rng = np.random.default_rng(seed)
     steps = np.sort(rng.choice([0.0, 0.0, 1.0, rng.random(), 50.0], size=40))
     values = np.cumsum(np.concatenate((steps[::2], steps[1::2][::-1])))  # ever faster, then ever slower
-    worth = Worth(values, 0.0, False)
+    worth = UtilityTable(values, 0.0, False)
     gains = values - values[0]
     unit = float(gains[-1])
     found = stretches(worth, unit)
@@ -209,4 +210,4 @@ def test_ticks_may_stop_a_bound():
 
     for bound in (aggregated, horizon):
         with pytest.raises(StopError):
-            bound(instance, tick=stop)
+            bound(instance, Asked(stop))

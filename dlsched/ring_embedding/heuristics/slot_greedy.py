@@ -1,19 +1,23 @@
 """Slot by slot: what a job has gained so far, and the greedy that takes the best of every slot."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.core.limits import Limits
+from dlsched.algorithms.utility_table import Floats
+from dlsched.core.budget import Budget
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.solution import Embedding
 
-Floats = npt.NDArray[np.float64]
-Gains = Mapping[int, Floats]
 SolveSlot = Callable[[Network, Sequence[int], Gains], Slot]
+Keep = Callable[[Embedding], None]
+"""Hears of the slots filled so far, a feasible embedding, when anything raises."""
+
+
+def forget(embedding: Embedding) -> None:
+    """Keep nothing: the ``keep`` of callers that need no answer when they stop."""
 
 
 class Progress:
@@ -25,8 +29,8 @@ class Progress:
     def __init__(self, network: Network) -> None:
         self.network = network
         jobs = network.instance.jobs
-        self.worths = network.worths
-        self.enough = np.array([int(np.argmax(worth.values)) for worth in self.worths])
+        self.tables = network.tables
+        self.enough = np.array([int(np.argmax(table.values)) for table in self.tables])
         self.count = np.zeros(len(jobs), dtype=np.int64)
 
     def available(self, number: int) -> list[int]:
@@ -40,7 +44,7 @@ class Progress:
 
     def gains(self, job: int) -> Floats:
         """mu(zeta (z + n)) - mu(zeta z) for n = 0 .. ``most(job)``."""
-        return self.worths[job].gains(int(self.count[job]), self.most(job))
+        return self.tables[job].gains(int(self.count[job]), self.most(job))
 
     def add(self, slot: Slot) -> None:
         """Count the workers of a slot."""
@@ -48,12 +52,31 @@ class Progress:
             self.count[job] += slot.count(job)
 
 
+def slot_by_slot(network: Network, begin: "Callable[[Progress], Callable[[int, Slot], Slot]]", keep: Keep) -> Embedding:
+    """Fill slot after slot, until every job is finished.
+
+    ``begin`` returns what fills a slot, given its number and the slot before.
+    """
+    slots: dict[int, Slot] = {}
+    rings, last = 0, max(job.arrival_slot for job in network.instance.jobs)
+    try:
+        progress, before = Progress(network), Slot(network)
+        fill_slot = begin(progress)
+        for number in network.slots:
+            network.tick(rings)
+            if number > last and not progress.available(number):
+                break
+            slots[number] = before = fill_slot(number, before)
+            progress.add(before)
+            rings += len(before.rings)
+    except BaseException:
+        keep(embedding(network, slots))
+        raise
+    return embedding(network, slots)
+
+
 def slot_greedy(
-    instance: Instance,
-    solve_slot: SolveSlot,
-    tick: Callable[[], None] | None = None,
-    stopped: Callable[[Embedding], None] | None = None,
-    limits: Callable[[], Limits] = Limits,
+    instance: Instance, solve_slot: SolveSlot, budget: Budget | None = None, keep: Keep = forget
 ) -> Embedding:
     """Take in every slot the rings that increase total utility the most.
 
@@ -63,13 +86,11 @@ def slot_greedy(
         Any.
     solve_slot
         Given the network, the jobs that gain something in the slot, and gains[job][n] for n = 0 .. the most workers of use,
-        returns a slot of largest total gain. Gains need not be concave.
-    tick
-        Called before every slot, and in all that takes long on the network; it may raise to stop.
-    stopped
+        returns a slot of largest total gain. Gains need not be concave. What is left, it can ask of the network's budget.
+    budget
+        Asked before every slot, and in all that takes long on the network.
+    keep
         Hears of the slots filled so far, a feasible embedding, when anything raises.
-    limits
-        What is left, which ``solve_slot`` can ask of the network.
 
     Guarantee: at least 1/2 of the optimum when every mu is concave and non-decreasing with mu(0) >= 0, and a slot's rings
     stay feasible when workers are taken away: in a forest they do. Proof: where the optimum's z*_i passes the greedy's
@@ -83,21 +104,14 @@ def slot_greedy(
 
     Cost: T times that of ``solve_slot``.
     """
-    network = Network(instance, tick, limits)
-    slots: dict[int, Slot] = {}
-    rings = 0
-    try:
-        progress = Progress(network)
-        for number in network.slots:
-            network.tick(rings)
+    network = Network(instance, budget)
+
+    def begin(progress: Progress) -> Callable[[int, Slot], Slot]:
+        def fill_slot(number: int, before: Slot) -> Slot:
             gains = {job: progress.gains(job) for job in progress.available(number)}
             gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
-            if gains:
-                slots[number] = solve_slot(network, list(gains), gains)
-                progress.add(slots[number])
-                rings += len(slots[number].rings)
-    except BaseException:
-        if stopped is not None:
-            stopped(embedding(network, slots))
-        raise
-    return embedding(network, slots)
+            return solve_slot(network, list(gains), gains) if gains else Slot(network)
+
+        return fill_slot
+
+    return slot_by_slot(network, begin, keep)

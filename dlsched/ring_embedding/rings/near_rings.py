@@ -8,12 +8,10 @@ above that are dropped, node by node; what is left at the end is every ring with
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Workers
+from dlsched.algorithms.utility_table import Floats
+from dlsched.ring_embedding.rings.network import Network, Workers
 
-Floats = npt.NDArray[np.float64]
 Part = tuple[float, tuple[tuple[int, int], ...]]
 """A price, and servers with their workers."""
 
@@ -23,7 +21,7 @@ class TooMany(Exception):  # noqa: N818  a signal, not an error
 
 
 def near_rings(
-    network: Network, job: int, server: Floats, link: Floats, most: Sequence[float], limit: int
+    network: Network, job: int, server: Floats, link: Floats, least: Floats, most: Sequence[float], limit: int
 ) -> list[tuple[float, Workers]]:
     """Return prices and workers of all rings of n workers that cost at most ``most[n]``, for every n >= 1.
 
@@ -31,6 +29,8 @@ def near_rings(
     ----------
     server, link
         Price of a worker on every server, shape (S,), and of 1 B/s on every directed link, shape (D,).
+    least
+        The least price by number of workers, as ``ForestPrices`` finds it.
     most
         By number of workers; -inf for sizes that are not wanted; ``most[0]`` is not used.
     limit
@@ -43,41 +43,37 @@ def near_rings(
     """
     found: list[tuple[float, Workers]] = []
     for size in range(1, len(most)):
-        if np.isfinite(most[size]):
-            found += [
-                (price, dict(part)) for price, part in _of_size(network, job, server, link, size, most[size], limit)
-            ]
+        if np.isfinite(most[size]) and float(least[size]) <= most[size]:
+            slack = most[size] - float(least[size])
+            rings = _of_size(network, job, server, link, size, slack, limit)
+            found += [(price, dict(part)) for price, part in rings if price <= most[size]]
             if len(found) > limit:
                 raise TooMany
     return found
 
 
 def _of_size(
-    network: Network, job: int, server: Floats, link: Floats, size: int, most: float, limit: int
+    network: Network, job: int, server: Floats, link: Floats, size: int, slack: float, limit: int
 ) -> list[Part]:
-    count = len(network.above)
-    below: list[list[list[Part]] | None] = [None] * count
-    least = _least(network, job, server, link, size)
-    slack = most - min(values[size] for values in least)
-    if not slack >= 0:
-        return []
+    """Every ring of this size within the slack, and some beyond it."""
+    below: list[list[list[Part]] | None] = [None] * len(network.above)
     rings: list[Part] = []
-    for node in range(count - 1, -1, -1):
+    for node in range(len(below) - 1, -1, -1):
         network.tick()
-        held: list[list[Part]] | None = below[node]
-        if node in network.hosted:
-            place = network.hosted[node]
-            room = min(int(network.fits[job, place]), size)
+        held = below[node]
+        host = network.hosted.get(node)
+        if host is not None:
+            room = min(int(network.fits[job, host]), size)
             own: list[list[Part]] = [[(0.0, ())]]
             for k in range(1, size + 1):
-                own.append([(k * float(server[place]), ((place, k),))] if k <= room else [])
+                own.append([(k * float(server[host]), ((host, k),))] if k <= room else [])
             held = own if held is None else _joined(network, held, own, slack, limit)
         below[node] = None
         if held is None:
             continue
-        rings += [part for part in held[size] if part[0] <= most]
+        rings += held[size]
         above, upward = network.above[node], network.upward[node]
-        if above < 0 or not _wide(network, job, upward):
+        if above < 0 or network.load[job] > min(network.bandwidth[upward], network.bandwidth[upward ^ 1]):
             continue
         crossing = network.load[job] * float(link[upward] + link[upward ^ 1])
         given = [[(price + (crossing if k else 0.0), part) for price, part in held[k]] for k in range(size)] + [[]]
@@ -112,26 +108,3 @@ def _joined(
                 raise TooMany
         together.append(sorted(kept))
     return together
-
-
-def _least(network: Network, job: int, server: Floats, link: Floats, size: int) -> list[list[float]]:
-    """f_v(k) without the link above v, for every node."""
-    infinite = float("inf")
-    least = [[0.0] + [infinite] * size for _ in network.above]
-    for node in range(len(least) - 1, -1, -1):
-        network.tick()
-        if node in network.hosted:
-            place = network.hosted[node]
-            room = min(int(network.fits[job, place]), size)
-            own = [k * float(server[place]) if k <= room else infinite for k in range(size + 1)]
-            least[node] = [min(least[node][k - a] + own[a] for a in range(k + 1)) for k in range(size + 1)]
-        above, upward = network.above[node], network.upward[node]
-        if above >= 0 and _wide(network, job, upward):
-            crossing = network.load[job] * float(link[upward] + link[upward ^ 1])
-            given = [least[node][0]] + [value + crossing for value in least[node][1:size]] + [infinite]
-            least[above] = [min(least[above][k - a] + given[a] for a in range(k + 1)) for k in range(size + 1)]
-    return least
-
-
-def _wide(network: Network, job: int, upward: int) -> bool:
-    return network.load[job] <= min(float(network.bandwidth[upward]), float(network.bandwidth[upward ^ 1]))

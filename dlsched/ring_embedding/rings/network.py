@@ -14,83 +14,90 @@
 ``part``          shape (S,): number of the connected part; with listed paths all servers are in part 0
 ================  ==================================================================================================
 
-``tick`` is called in all that can take long on the network, and may raise to stop it; ``limits`` is asked for what is left.
-
 Capacities, budgets and bandwidths are as large as the checker tolerates, less a thousandth of its tolerance.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise, permutations
 
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.budget import Stopped
+from dlsched.algorithms.utility_table import Floats, Integers, UtilityTable
+from dlsched.cluster.forest import forest
+from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import UsageError
-from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.utilities import Worth, worth_tables
+from dlsched.ring_embedding.rings.tables import utility_tables
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+Gains = Mapping[int, Floats]
+"""By job: what 0, 1, 2 ... of its workers gain in a slot."""
+Workers = dict[int, int]
+Placed = tuple[Workers, tuple[int, ...], list[int]]
+"""Workers by server, the order of the ring, and the directed links that it crosses."""
 
-WITHIN = 0.999 * FEASIBLE
-"""The part of a capacity by which it is exceeded here: a little less than the checker tolerates, for what floats round."""
-BEYOND = 1.001 * FEASIBLE
-"""A little more: whether what lies between passes, rounding decides; what proves a bound lets it pass."""
+_WITHIN = 0.999 * FEASIBLE  # a little less than the checker tolerates, for what floats round
 _TRIED = 6  # servers of which all orders are tried
 _NUMBERS = 2**25  # 256 MB of capacities and bandwidths left in all slots
 _OBJECT = 64  # numbers in the room that a slot takes besides
 _RING_S = 2e-5  # measured, to name and check a ring
-_LARGEST = 2**40
-"""Workers beyond which nothing is counted: tables end far below (``worths``)."""
+_LARGEST = 2**40  # workers beyond which nothing is counted: tables end far below
 
 
 def relaxed(value: float) -> float:
     """A capacity with its tolerance."""
-    return value * (1 + WITHIN)
-
-
-def beyond(value: float) -> float:
-    """A capacity with certainly all that the checker tolerates."""
-    return value * (1 + BEYOND)
+    return value * (1 + _WITHIN)
 
 
 class Network:
-    """Arrays of an instance, and routes; see the module."""
+    """Arrays of an instance, and routes; see the module. All that can take long on it heeds its ``budget``."""
 
-    def __init__(
-        self, instance: Instance, tick: Callable[[], None] | None = None, limits: Callable[[], Limits] = Limits
-    ) -> None:
-        self.instance, self._tick, self.limits = instance, tick, limits
+    def __init__(self, instance: Instance, budget: Budget | None = None) -> None:
+        self.instance, self.budget = instance, budget or Budget()
         self.forest = instance.paths is None
         jobs, servers, resources = instance.jobs, instance.servers, instance.resources
-        self.capacity: Floats = np.array(
-            [[relaxed((server.capacity or {}).get(name, 0.0)) for name in resources] for server in servers]
-        )
+        self.capacity: Floats = np.array([[relaxed(server.holds(name)) for name in resources] for server in servers])
         self.demand: Floats = np.array([[job.demand.get(name, 0.0) for name in resources] for job in jobs])
         self.load: list[float] = [job.bandwidth_bytes_per_s for job in jobs]
         self.bandwidth: Floats = np.repeat([relaxed(link.bandwidth_bytes_per_s) for link in instance.links], 2)
-        self._direct = {link.ends: 2 * place for place, link in enumerate(instance.links)}
-        self._direct |= {link.ends[::-1]: 2 * place + 1 for place, link in enumerate(instance.links)}
         self._known: dict[tuple[int, int], tuple[int, ...] | None] = {}
-        if instance.paths is not None:
-            index = instance.server_index
-            for path in instance.paths:
-                first, second = (index[end] for end in path.ends)
-                self._known[first, second] = self._hops(path.nodes)
-                self._known[second, first] = self._hops(path.nodes[::-1])
-        self._walk()
+        self.position: Integers = np.arange(len(servers))
+        self.part: Integers = np.zeros(len(servers), dtype=np.int64)
+        self.above: Sequence[int] = ()
+        self.upward: list[int] = []
+        self.hosted: dict[int, int] = {}
+        self._walk() if instance.paths is None else self._read_paths()
         self.fits: Integers = np.array([self.free(job, self.capacity) for job in range(len(jobs))])
         together = np.zeros((int(self.part.max()) + 1, len(jobs)), dtype=np.int64)
         np.add.at(together, self.part, self.fits.T)
         self.most: Integers = np.minimum([min(job.max_workers, _LARGEST) for job in jobs], together.max(axis=0))
         self.total: Integers = np.array([self._total(job) for job in range(len(jobs))])
         self.most = np.minimum(self.most, self.total)
+
+    def _read_paths(self) -> None:
+        instance, index = self.instance, self.instance.server_index
+        direct = {link.ends: 2 * e for e, link in enumerate(instance.links)}
+        direct |= {link.ends[::-1]: 2 * e + 1 for e, link in enumerate(instance.links)}
+        for path in instance.paths or ():
+            first, second = (index[end] for end in path.ends)
+            self._known[first, second] = tuple(direct[hop] for hop in pairwise(path.nodes))
+            self._known[second, first] = tuple(direct[hop] for hop in pairwise(path.nodes[::-1]))
+
+    def _walk(self) -> None:
+        """Walk a forest depth-first, each tree from its middle."""
+        names, links = [node.id for node in self.instance.nodes], self.instance.links
+        walked = forest(names, (link.ends for link in links))
+        place = {names[node]: number for number, node in enumerate(walked.nodes)}
+        self.above = walked.above
+        for node, link in zip(walked.nodes, walked.upward, strict=True):
+            self.upward.append(-1 if link < 0 else 2 * link + (names[node] != links[link].ends[0]))
+        self.position = np.array([place[server.id] for server in self.instance.servers])
+        self.part = np.array(walked.tree)[self.position]
+        self.hosted = {int(position): server for server, position in enumerate(self.position)}
 
     @cached_property
     def slots(self) -> range:
@@ -105,20 +112,19 @@ class Network:
         return range(first, self.instance.slots + 1)
 
     @cached_property
-    def worths(self) -> list[Worth]:
+    def tables(self) -> list[UtilityTable]:
         """Utilities of the most worker-slots of every job; UsageError: they are too many for tables."""
-        return worth_tables(self.instance.jobs, self.total.tolist())
+        return utility_tables(self.instance.jobs, self.total.tolist())
 
     def tick(self, rings: int = 0) -> None:
-        """Stop at a limit, and so much before it that an answer of so many rings can be made and checked."""
-        if self._tick is not None:
-            self._tick()
-            left = self.limits().time_s if rings else None
-            if left is not None and left <= rings * _RING_S:
-                raise Stopped(TerminationStatus.TIME_LIMIT)
+        """Stop at a limit, and so much before it that an answer of ``rings`` rings can be made and checked."""
+        self.budget.tick()
+        left = self.budget.left.time_s if rings else None
+        if left is not None and left <= rings * _RING_S:
+            raise Stopped(TerminationStatus.TIME_LIMIT)
 
     def free(self, job: int, capacity: Floats) -> Integers:
-        """Workers of a job that each server holds with so much capacity left, shape (S,), at most N_i."""
+        """Workers of a job that each server holds with this capacity left, shape (S,), at most N_i."""
         demand = self.demand[job]
         used = demand > 0
         most = np.min(capacity[:, used] / demand[used], axis=1)
@@ -146,6 +152,13 @@ class Network:
             links += path
         return links
 
+    def placed(self, workers: Workers, order: tuple[int, ...] | None = None) -> Placed:
+        """A ring with the links that it crosses, by default in the first order worth trying; its servers have routes."""
+        order = next(iter(self.orders(workers))) if order is None else order
+        links = self.crossed(order)
+        assert links is not None
+        return workers, order, links
+
     def orders(self, servers: Iterable[int]) -> Iterable[tuple[int, ...]]:
         """Orders of a ring worth trying: depth-first in a forest, where none does with less; else all, or for many a few."""
         held = sorted(servers, key=lambda server: int(self.position[server]))
@@ -164,9 +177,6 @@ class Network:
             left.remove(order[-1])
         return tuple(order)
 
-    def _hops(self, nodes: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._direct[hop] for hop in pairwise(nodes))
-
     def beneath(self, node: int, usable: npt.NDArray[np.bool_]) -> list[int]:
         """Servers of the subtree of a node, given by its place in preorder, over usable links."""
         reached = {node}
@@ -176,33 +186,6 @@ class Network:
             if self.above[below] in reached and usable[self.upward[below] // 2]:
                 reached.add(below)
         return [self.hosted[place] for place in sorted(reached) if place in self.hosted]
-
-    def _walk(self) -> None:
-        """Walk a forest depth-first, each tree from its middle."""
-        count = len(self.instance.servers)
-        self.position: Integers = np.arange(count)
-        self.part: Integers = np.zeros(count, dtype=np.int64)
-        self.above: list[int] = []
-        self.upward: list[int] = []
-        if not self.forest:
-            return
-        neighbours: dict[str, list[str]] = {node.id: [] for node in self.instance.nodes}
-        for link in self.instance.links:
-            neighbours[link.ends[0]].append(link.ends[1])
-            neighbours[link.ends[1]].append(link.ends[0])
-        place: dict[str, int] = {}
-        parts: dict[str, int] = {}
-        for number, top in enumerate(_from_the_middle(neighbours)):
-            waiting: list[tuple[str, str | None]] = [(top, None)] if top not in place else []
-            while waiting:
-                here, above = waiting.pop()
-                place[here], parts[here] = len(place), number
-                self.above.append(-1 if above is None else place[above])
-                self.upward.append(-1 if above is None else self._direct[here, above])
-                waiting += [(there, here) for there in reversed(neighbours[here]) if there != above]
-        self.position = np.array([place[server.id] for server in self.instance.servers])
-        self.part = np.array([parts[server.id] for server in self.instance.servers])
-        self.hosted = {int(position): server for server, position in enumerate(self.position)}
 
     def _climb(self, here: int, there: int) -> tuple[int, ...]:
         """The path of a tree: nodes come after those above them in preorder."""
@@ -225,22 +208,3 @@ class Network:
             if amount > 0 and name in record.budget:
                 most = min(most, math.floor(min(relaxed(record.budget[name]) / amount, _LARGEST)))
         return min(most, _LARGEST)
-
-
-def _from_the_middle(neighbours: Mapping[str, Sequence[str]]) -> list[str]:
-    """Nodes of a forest, those first that are left longest when leaves are taken away layer by layer."""
-    degree = {node: len(linked) for node, linked in neighbours.items()}
-    order: list[str] = []
-    leaves = [node for node, count in degree.items() if count <= 1]
-    gone: set[str] = set()
-    while leaves:
-        order += leaves
-        gone |= set(leaves)
-        later: list[str] = []
-        for node in leaves:
-            for there in neighbours[node]:
-                degree[there] -= 1
-                if degree[there] == 1 and there not in gone:
-                    later.append(there)
-        leaves = later
-    return order[::-1]

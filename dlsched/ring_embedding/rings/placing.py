@@ -5,21 +5,16 @@ few servers as hold it: those of the lowest subtree of a forest, or by listed pa
 bandwidth to spare.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.algorithms.utility_table import Floats, Integers
+from dlsched.ring_embedding.rings.network import Network, Placed, Workers
 from dlsched.ring_embedding.solution import Embedding
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 _TRIES = 300  # steps of a search for one tour
-
-Workers = dict[int, int]
-Placed = tuple[Workers, tuple[int, ...], list[int]]
-"""Workers by server, the order of the ring, and the directed links that it crosses."""
 
 
 class Slot:
@@ -107,11 +102,7 @@ class Slot:
             return None
         servers = network.beneath(best[1], usable)
         near = sorted(servers, key=lambda server: (-int(room[server]), int(network.position[server])))
-        workers = _filled(near, room, count)
-        (order,) = network.orders(workers)
-        links = network.crossed(order)
-        assert links is not None
-        return workers, order, links
+        return network.placed(_filled(near, room, count))
 
     def _by_paths(self, job: int, count: int, room: Integers) -> Placed | None:
         """Servers around each server, in the orders worth trying, or one after the other; the ring that crosses least."""
@@ -119,7 +110,7 @@ class Slot:
         seen = set()
         for start in np.flatnonzero(room).tolist():
             self.network.tick()
-            workers = _filled(self._nearest(job, start, room), room, count)
+            workers = _filled([start, *self._reached(job, start, room, back=True)], room, count)
             if sum(workers.values()) < count or frozenset(workers) in seen:
                 continue
             seen.add(frozenset(workers))
@@ -155,33 +146,22 @@ class Slot:
 
         return beyond([start], count - int(room[start]))
 
-    def _reached(self, job: int, here: int, room: Integers) -> list[int]:
-        """Servers with room to which the route has bandwidth to spare, nearest first, then roomiest."""
+    def _reached(self, job: int, here: int, room: Integers, *, back: bool = False) -> list[int]:
+        """Other servers with room to which the route has bandwidth to spare, nearest first, then roomiest.
+
+        ``back``: the route there and back.
+        """
         found = []
         for server in np.flatnonzero(room).tolist():
-            path = self.network.path(here, server) if server != here else None
-            if path is not None and self._crosses(job, path):
-                found.append((len(path), -int(room[server]), server))
-        return [server for _, _, server in sorted(found)]
-
-    def _nearest(self, job: int, start: int, room: Integers) -> list[int]:
-        """Servers with room that the start reaches over links with bandwidth to spare, nearest first, then roomiest."""
-        found = [(0, 0, start)]
-        for server in np.flatnonzero(room).tolist():
-            if server != start:
-                there, back = self.network.path(start, server), self.network.path(server, start)
-                if there is not None and back is not None and self._crosses(job, (*there, *back)):
-                    found.append((len(there), -int(room[server]), server))
+            there = self.network.path(here, server) if server != here else None
+            again = self.network.path(server, here) if back and there is not None else ()
+            if there is not None and again is not None and self._crosses(job, (*there, *again)):
+                found.append((len(there), -int(room[server]), server))
         return [server for _, _, server in sorted(found)]
 
     def _crosses(self, job: int, links: Sequence[int]) -> bool:
         load = self.network.load[job]
-        if not load:
-            return True
-        times: dict[int, int] = {}
-        for link in links:
-            times[link] = times.get(link, 0) + 1
-        return all(self.spare[link] >= many * load for link, many in times.items())
+        return not load or all(self.spare[link] >= times * load for link, times in Counter(links).items())
 
 
 def tightest(room: Integers, count: int) -> int | None:
@@ -204,15 +184,14 @@ def _filled(near: Sequence[int], room: Integers, count: int) -> Workers:
 def embedding(network: Network, slots: Mapping[int, Slot]) -> Embedding:
     """Name what stands in slots, by their numbers."""
     jobs, servers = network.instance.jobs, [server.id for server in network.instance.servers]
+
+    def named(placed: Placed) -> tuple[dict[str, int], list[str]]:
+        workers, order, _ = placed
+        return {servers[server]: count for server, count in workers.items()}, [servers[server] for server in order]
+
     return Embedding(
         {
-            number: {
-                jobs[job].id: (
-                    {servers[server]: count for server, count in workers.items()},
-                    [servers[server] for server in order],
-                )
-                for job, (workers, order, _) in sorted(slot.rings.items())
-            }
+            number: {jobs[job].id: named(placed) for job, placed in sorted(slot.rings.items())}
             for number, slot in sorted(slots.items())
         }
     )

@@ -1,7 +1,7 @@
 """Cheapest rings at prices: what a worker costs on a server, and what a byte per second costs on a directed link.
 
 A ring here is a *mapping* of a job and a size k: a closed walk over servers, on which k workers are left. It leaves at
-most so many workers at a stop as the empty server holds, and crosses no link that is too narrow for the job alone.
+most as many workers at a stop as the empty server holds, and crosses no link that is too narrow for the job alone.
 
 *Forest.* A walk in depth-first order crosses each link that separates its servers once in each direction, and no walk
 over the same servers does with less. So the cheapest mapping is found by a dynamic program over subtrees: f_v(n), the
@@ -19,12 +19,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.algorithms.utility_table import Floats, Integers
 from dlsched.core.budget import Stopped
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed, Workers
+from dlsched.ring_embedding.rings.network import Network, Placed, Workers
 
-Floats = npt.NDArray[np.float64]
 LARGEST = 2**26
 """Prices that are held at a time: 512 MB."""
 _STEPS = 2**27  # additions between two ticks, a quarter of a second
@@ -59,8 +58,8 @@ class ForestPrices:
         for node in range(len(network.above) - 1, -1, -1):
             network.tick()
             if node in network.hosted:
-                place = network.hosted[node]
-                own = np.where(sizes <= fits[:, place, None], sizes * server[:, place, None], np.inf)
+                host = network.hosted[node]
+                own = np.where(sizes <= fits[:, host, None], sizes * server[:, host, None], np.inf)
                 self._steps[node].append(_joined(self._steps[node], own, -1))
             if not self._steps[node]:
                 continue
@@ -92,14 +91,11 @@ class ForestPrices:
                 elif part:
                     waiting.append((child, part))
                 left -= part
-        (order,) = network.orders(workers)
-        links = network.crossed(order)
-        assert links is not None
-        return workers, order, links
+        return network.placed(workers)
 
 
 def require_memory(numbers: int, steps: int) -> None:
-    """Stop where so many prices would have to be held, or so many added up between two ticks."""
+    """Stop where that many prices would have to be held, or that many added up between two ticks."""
     if numbers > LARGEST or steps > _STEPS:
         raise Stopped(TerminationStatus.MEMORY_LIMIT)
 
@@ -190,23 +186,21 @@ class WalkPrices:
         workers: Workers = {}
         for server, count in stops:
             workers[server] = workers.get(server, 0) + count
-        order = tuple(server for server, _ in stops)
-        links = self._network.crossed(order)
-        assert links is not None
+        placed = self._network.placed(workers, tuple(server for server, _ in stops))
         fits = self._network.fits[self._jobs[row]]
-        if len(workers) < len(order) and all(count <= fits[server] for server, count in workers.items()):
-            crossed = Counter(links)
+        if len(workers) < len(stops) and all(count <= fits[server] for server, count in workers.items()):
+            crossed = Counter(placed[2])
             for other in self._network.orders(workers):
                 found = self._network.crossed(other)
                 if found is not None and Counter(found) <= crossed:
                     return workers, other, found
-        return workers, order, links
+        return placed
 
 
 class _Walks:
     """Closed walks of one job; servers without room for it are left out."""
 
-    def __init__(self, network: Network, fits: npt.NDArray[np.int64], most: int, server: Floats, hop: Floats) -> None:
+    def __init__(self, network: Network, fits: Integers, most: int, server: Floats, hop: Floats) -> None:
         self._servers = np.flatnonzero(fits)
         self._fits, self._price = fits[self._servers], server[self._servers]
         self._hop = hop[np.ix_(self._servers, self._servers)]
@@ -220,20 +214,22 @@ class _Walks:
             network.tick()
             left = np.full((count, count), np.inf)
             for stay in range(1, size + 1):
-                allowed = np.where(stay <= self._fits, stay * self._price, np.inf)
-                np.minimum(left, self._ready[size - stay] + allowed, out=left)
+                np.minimum(left, self._ready[size - stay] + self._alone(stay), out=left)
             ready = np.full((count, count), np.inf)
             for here in range(count):
                 np.minimum(ready, left[:, here, None] + self._hop[here], out=ready)
             self._left.append(left)
             self._ready.append(ready)
             if count:
-                alone = np.where(size <= self._fits, size * self._price, np.inf)
-                self.least[size] = min(alone.min(), ready.diagonal().min())
+                self.least[size] = min(self._alone(size).min(), ready.diagonal().min())
+
+    def _alone(self, count: int) -> Floats:
+        """Price of this many workers on every server."""
+        return np.where(count <= self._fits, count * self._price, np.inf)
 
     def stops(self, size: int) -> list[tuple[int, int]]:
         """Servers and workers of the cheapest closed walk, in its order."""
-        alone = np.where(size <= self._fits, size * self._price, np.inf)
+        alone = self._alone(size)
         if alone.min() <= self.least[size]:
             return [(int(self._servers[np.argmin(alone)]), size)]
         first = int(np.argmin(self._ready[size].diagonal()))

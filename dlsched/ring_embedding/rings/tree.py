@@ -9,41 +9,28 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 
+from dlsched.cluster.forest import forest
 from dlsched.ring_embedding.instance import Instance
 
 
 class Tree:
-    """A forest as nodes in breadth-first order, with the link above each and the server at it."""
+    """A forest in depth-first order, with the link above each node and the server at it."""
 
     def __init__(self, instance: Instance) -> None:
-        place = {node.id: number for number, node in enumerate(instance.nodes)}
-        neighbours: list[list[tuple[int, int]]] = [[] for _ in instance.nodes]
-        for number, link in enumerate(instance.links):
-            first, second = (place[end] for end in link.ends)
-            neighbours[first].append((second, number))
-            neighbours[second].append((first, number))
-        self.order: list[int] = []
-        self.above: dict[int, tuple[int, int] | None] = {}  # the node above, and the link to it
-        for top in range(len(neighbours)):
-            waiting = [] if top in self.above else [top]
-            self.above.setdefault(top, None)
-            for here in waiting:
-                self.order.append(here)
-                for there, over in neighbours[here]:
-                    if there not in self.above:
-                        self.above[there] = here, over
-                        waiting.append(there)
-        self.server = {place[server.id]: number for number, server in enumerate(instance.servers)}
+        names = [node.id for node in instance.nodes]
+        self._walked = forest(names, (link.ends for link in instance.links))
+        index = {server.id: number for number, server in enumerate(instance.servers)}
+        self._server = [index.get(names[node]) for node in self._walked.nodes]
 
     def parts(self, closed: Set[int] = frozenset()) -> list[list[int]]:
         """Servers of every tree, when these links are taken away."""
-        top: dict[int, int] = {}
+        top: list[int] = []
         found: dict[int, list[int]] = {}
-        for node in self.order:
-            above = self.above[node]
-            top[node] = node if above is None or above[1] in closed else top[above[0]]
-            if node in self.server:
-                found.setdefault(top[node], []).append(self.server[node])
+        for node, (above, link) in enumerate(zip(self._walked.above, self._walked.upward, strict=True)):
+            top.append(node if above < 0 or link in closed else top[above])
+            server = self._server[node]
+            if server is not None:
+                found.setdefault(top[node], []).append(server)
         return list(found.values())
 
     def cheapest(
@@ -54,7 +41,7 @@ class Tree:
         prices: Mapping[int, Fraction],
         closed: Set[int] = frozenset(),
     ) -> list[Fraction | None]:
-        """Return the least prices of rings of 0 .. ``most`` workers, None where no tree holds so many.
+        """Return the least prices of rings of 0 .. ``most`` workers, None where no tree holds that many.
 
         Parameters
         ----------
@@ -68,20 +55,20 @@ class Tree:
         unit = math.lcm(*(price.denominator for price in (*paid, *prices.values())))
         least: list[int | None] = [0] + [None] * most
         below: dict[int, list[int]] = {}
-        for node in reversed(self.order):
+        for node in range(len(self._server) - 1, -1, -1):
             held = below.pop(node, [0])
-            server = self.server.get(node)
+            server = self._server[node]
             if server is not None:
                 each = int(paid[server] * unit)
                 held = _together(held, [k * each for k in range(min(room[server], most) + 1)], most)
             for k, price in enumerate(held):
                 known = least[k]
                 least[k] = price if known is None else min(price, known)
-            above = self.above[node]
-            if above is not None and above[1] not in closed and len(held) > 1:
-                crossing = int(prices.get(above[1], Fraction(0)) * unit)
+            above, link = self._walked.above[node], self._walked.upward[node]
+            if above >= 0 and link not in closed and len(held) > 1:
+                crossing = int(prices.get(link, Fraction(0)) * unit)
                 given = [0, *(price + crossing for price in held[1:])]
-                below[above[0]] = _together(below[above[0]], given, most) if above[0] in below else given
+                below[above] = _together(below[above], given, most) if above in below else given
         return [None if price is None else Fraction(price, unit) for price in least]
 
 

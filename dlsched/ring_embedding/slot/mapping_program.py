@@ -17,14 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed
+from dlsched.algorithms.utility_table import Floats
+from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.ring_prices import ForestPrices, Routes, WalkPrices
 from dlsched.ring_embedding.slot.mapping_rows import Column, Rows, pooled
-
-Floats = npt.NDArray[np.float64]
 
 CLOSE = 1e-9
 """Relative difference of the program's value and its bound at which it counts as solved."""
@@ -71,13 +68,7 @@ class MappingProgram:
         self._routes = None if network.forest else Routes(network)
         self._held: dict[tuple[object, ...], Column] = {}
 
-    def solve(
-        self,
-        gains: Mapping[int, Floats],
-        start: Mapping[int, Placed],
-        *,
-        close: float = CLOSE,
-    ) -> Relaxation:
+    def solve(self, gains: Gains, start: Mapping[int, Placed], *, close: float = CLOSE) -> Relaxation:
         """Solve the program of one slot.
 
         Parameters
@@ -100,7 +91,7 @@ class MappingProgram:
         for job, placed in start.items():
             self._hold(job, placed)
         for column in list(self._held.values()):
-            if column.job in rows.place and column.size < len(gains[column.job]):
+            if column.job in rows.index and column.size < len(gains[column.job]):
                 rows.add(column)
         center, bound, parts = pooled(rows), np.inf, [1.0]
         while True:

@@ -1,20 +1,19 @@
 """Rows and columns of the linear program over the mappings of one slot; its mathematics stand in ``mapping_program``."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.core.status import Sense
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed
-from dlsched.ring_embedding.utilities import power_of_two
+from dlsched.algorithms.utility_table import Floats, power_of_two
+from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.lp import linear_program
+from dlsched.solvers.rows import maximisation
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 _TIGHT = 1e-10
 """HiGHS' tolerances: prices are asked for to the last digit."""
@@ -35,9 +34,9 @@ class Column:
 class Rows:
     """The program's rows, each divided by its right-hand side, and the columns held of it."""
 
-    def __init__(self, network: Network, jobs: Sequence[int], gains: Mapping[int, Floats]) -> None:
+    def __init__(self, network: Network, jobs: Sequence[int], gains: Gains) -> None:
         self.network, self.jobs = network, list(jobs)
-        self.place = {job: row for row, job in enumerate(jobs)}
+        self.index = {job: row for row, job in enumerate(jobs)}
         self.most = [len(gains[job]) - 1 for job in jobs]
         self.gain: Floats = np.full((len(jobs), max(self.most) + 1), -np.inf)
         for row, job in enumerate(jobs):
@@ -60,7 +59,7 @@ class Rows:
         self._known.add(column.key)
         self.columns.append(column)
         rows, values = self._entries(column)
-        self._rows += [self.place[column.job], *(len(self.jobs) + row for row in rows)]
+        self._rows += [self.index[column.job], *(len(self.jobs) + row for row in rows)]
         self._values += [1.0, *values]
         self._ends.append(len(self._rows))
         return True
@@ -83,8 +82,8 @@ class Rows:
     def surplus(self, column: Column, choice: Floats, prices: Floats) -> float:
         """What a column gains over its prices."""
         rows, values = self._entries(column)
-        place = self.place[column.job]
-        return float(self.gain[place, column.size] - choice[place] - prices[rows] @ np.array(values))
+        row = self.index[column.job]
+        return float(self.gain[row, column.size] - choice[row] - prices[rows] @ np.array(values))
 
     def prices(self, server: Floats, link: Floats) -> Floats:
         """Prices of rows from those of units: the inverse of ``units``."""
@@ -106,35 +105,20 @@ class Rows:
         jobs = len(self.jobs)
         if not self.columns:
             return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(self.count)
-        value, weights, prices = _most(self._worth(), self._matrix(), self.network.limits().time_s)
+        value, weights, prices = _most(self._costs(), self._matrix(), self.network.budget.left.time_s)
         return value * self.unit, weights, prices[:jobs] * self.unit, prices[jobs:] * self.unit
 
     def whole(self) -> LinearModel:
-        """The program of the columns held, in whole numbers: ``x<place>`` chooses a column; its value is in ``unit``."""
-        matrix, count = self._matrix().tocsr(), len(self.columns)
-        kept = np.flatnonzero(np.asarray(matrix.sum(axis=1)).ravel() > 1)
-        matrix = matrix[kept]
-        return LinearModel(
-            sense=Sense.MAXIMIZE,
-            names=[f"x{place}" for place in range(count)],
-            costs=self._worth(),
-            constant=0.0,
-            lower=np.zeros(count),
-            upper=np.ones(count),
-            integer=np.ones(count, dtype=bool),
-            row_names=[f"r{row}" for row in kept.tolist()],
-            row_starts=matrix.indptr.astype(np.int64),
-            columns=matrix.indices.astype(np.int64),
-            coefficients=matrix.data,
-            row_lower=np.full(len(kept), -np.inf),
-            row_upper=np.ones(len(kept)),
-        )
+        """The program of the columns held, in whole numbers: ``x<index>`` chooses a column; its value is in ``unit``."""
+        matrix, ones = self._matrix().tocsr(), np.ones(len(self.columns))
+        matrix = matrix[np.flatnonzero(np.asarray(matrix.sum(axis=1)).ravel() > 1)]
+        return maximisation(self._costs(), matrix, np.ones(matrix.shape[0]), upper=ones, integer=ones)
 
-    def _worth(self) -> Floats:
+    def _costs(self) -> Floats:
         """What the columns held gain, in ``unit``."""
-        return np.array([self.gain[self.place[column.job], column.size] for column in self.columns]) / self.unit
+        return np.array([self.gain[self.index[column.job], column.size] for column in self.columns]) / self.unit
 
-    def _matrix(self) -> Any:
+    def _matrix(self) -> "csc_array":
         """Rows of jobs, then those of servers and links, by columns held."""
         from scipy.sparse import csc_array
 
@@ -142,7 +126,7 @@ class Rows:
         return csc_array((self._values, self._rows, self._ends), shape=shape)
 
 
-def _most(gains: Floats, matrix: Any, time_s: float | None) -> tuple[float, Floats, Floats]:
+def _most(gains: Floats, matrix: "csc_array", time_s: float | None) -> tuple[float, Floats, Floats]:
     """Maximise gains under rows of at most 1: value, weights and prices."""
     answer = linear_program(-gains, a_ub=matrix, b_ub=np.ones(matrix.shape[0]), tolerance=_TIGHT, time_s=time_s)
     return -answer.objective, answer.x, np.maximum(0.0, -answer.upper)
@@ -158,7 +142,7 @@ def pooled(rows: Rows) -> Floats:
     pool[pool == 0] = 1.0
     used = (network.demand[rows.jobs] / pool)[job] * size[:, None]
     one = csc_array((np.ones(len(job)), (job, np.arange(len(job)))), shape=(len(rows.jobs), len(job)))
-    _, _, prices = _most(rows.gain[job, size] / rows.unit, vstack([one, csc_array(used.T)]), network.limits().time_s)
+    _, _, prices = _most(rows.gain[job, size] / rows.unit, vstack([one, csc_array(used.T)]), network.budget.left.time_s)
     server = prices[len(rows.jobs) :] * rows.unit * network.capacity / pool
     return np.concatenate([server.ravel(), np.zeros(rows.count - server.size)])
 

@@ -1,0 +1,70 @@
+"""A forest walked depth-first, each tree from its middle."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Nodes in depth-first order, so that each comes after the one above it.
+
+    Parameters
+    ----------
+    nodes
+        By their indices in the list they were given in.
+    above
+        Of the node at every place of the order the place of the one above it, -1 of a tree's top.
+    upward
+        The index of the link to it, -1 of a tree's top.
+    tree
+        Number of the tree that it is in; numbers ascend in the order, with gaps.
+    """
+
+    nodes: tuple[int, ...]
+    above: tuple[int, ...]
+    upward: tuple[int, ...]
+    tree: tuple[int, ...]
+
+
+def forest(nodes: Sequence[str], links: Iterable[tuple[str, str]]) -> Forest:
+    """Walk the forest of these nodes and links.
+
+    >>> walked = forest(["a", "b", "c"], [("a", "b"), ("b", "c")])
+    >>> walked.nodes, walked.above, walked.upward
+    ((1, 0, 2), (-1, 0, 0), (-1, 0, 1))
+    """
+    index = {name: place for place, name in enumerate(nodes)}
+    neighbours: list[list[tuple[int, int]]] = [[] for _ in nodes]
+    for number, ends in enumerate(links):
+        first, second = (index[end] for end in ends)
+        neighbours[first].append((second, number))
+        neighbours[second].append((first, number))
+    place: dict[int, int] = {}
+    found: list[tuple[int, int, int, int]] = []
+    for tree, top in enumerate(_from_the_middle(neighbours)):
+        waiting = [] if top in place else [(top, -1, -1)]
+        while waiting:
+            here, above, over = waiting.pop()
+            found.append((here, place.get(above, -1), over, tree))
+            place[here] = len(place)
+            waiting += [(there, here, link) for there, link in reversed(neighbours[here]) if there != above]
+    return Forest(*map(tuple, zip(*found, strict=True)))
+
+
+def _from_the_middle(neighbours: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+    """Nodes of a forest, those first that are left longest when leaves are taken away layer by layer."""
+    degree = [len(linked) for linked in neighbours]
+    leaves = [node for node, count in enumerate(degree) if count <= 1]
+    order: list[int] = []
+    gone: set[int] = set()
+    while leaves:
+        order += leaves
+        gone |= set(leaves)
+        later: list[int] = []
+        for node in leaves:
+            for there, _ in neighbours[node]:
+                degree[there] -= 1
+                if degree[there] == 1 and there not in gone:
+                    later.append(there)
+        leaves = later
+    return order[::-1]
