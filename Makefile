@@ -15,6 +15,7 @@ help:
 	@echo "make test      the whole test suite, in its own environment"
 	@echo "make coverage  the same, and the lines it reaches: at least 95 %"
 	@echo "make test-all  the same with Python 3.11, 3.12 and 3.13"
+	@echo "make test-lowest  the same with the oldest dependencies that are allowed"
 	@echo "make verify    the long agreement campaigns, and every shipped optimum proven again"
 	@echo "make lint      ruff and mypy --strict"
 	@echo "make docs      the documentation, warnings as errors"
@@ -84,4 +85,4 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/shipped.py
 
 clean:
-	rm -rf .venv .venv-3.11 .venv-3.12 .venv-3.13 demo docs/_build .coverage* .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv .venv-3.11 .venv-3.12 .venv-3.13 demo docs/_api docs/_build docs/_figures docs/_results .coverage* .hypothesis .mypy_cache .ruff_cache

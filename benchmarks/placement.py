@@ -26,6 +26,7 @@ from typing import Any
 from table import machine, markdown
 
 from dlsched import matching_placement
+from dlsched.columns.slack import TooMany
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import gap
 from dlsched.core.limits import Limits
@@ -33,10 +34,9 @@ from dlsched.core.result import Result
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import Instance
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.configurations import count_configurations
+from dlsched.matching_placement.configurations.listing import count_configurations
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.formulations.assignment import build_assignment
-from dlsched.matching_placement.pricing import TooMany
 
 OTHERS = (("assignment", "highs"), ("milp", "highs"), ("milp", "cpsat"))
 NAMES = {"highs": "HiGHS", "cpsat": "CP-SAT"}
@@ -137,7 +137,7 @@ def even_text(types: int, each: int, jobs: int, seeds: int, compared: int, bar: 
 def assignment_size(instance: Instance) -> str:
     """How large the plain model of an instance is."""
     begin = time.perf_counter()
-    problem, _ = build_assignment(instance)
+    problem = build_assignment(instance).model
     taken = time.perf_counter() - begin
     terms = sum(len(row) for row in problem.constraints.values())
     return (

@@ -23,10 +23,10 @@ import numpy as np
 from table import machine, markdown
 
 from dlsched import matching_placement
+from dlsched.columns.slack import TooMany
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import Instance
-from dlsched.matching_placement.pricing import TooMany
 
 RESULTS = Path(__file__).parent / "results"
 LIMIT_S = 60.0

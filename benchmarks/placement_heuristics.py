@@ -33,10 +33,10 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import Instance
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.categories import count_categories
 from dlsched.matching_placement.generator import PRESETS
-from dlsched.matching_placement.markets import MOST_CATEGORIES
-from dlsched.matching_placement.sampling import DRAWS
+from dlsched.matching_placement.markets.categories import count_categories
+from dlsched.matching_placement.markets.placing import MOST_CATEGORIES
+from dlsched.matching_placement.markets.sampling import DRAWS
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = ROOT / "instances" / "matching_placement"

@@ -18,8 +18,8 @@ from dlsched.core.result import Result
 from dlsched.core.violation import Violation
 
 if TYPE_CHECKING:
-    from dlsched.core.result_file import Claim
-    from dlsched.core.verification import Verification
+    from dlsched.results.reading import Claim
+    from dlsched.results.verification import Verification
 
 _PLAIN = {str, int, float, bool}
 
@@ -187,8 +187,8 @@ def verify(instance: InstanceFile, result: "Result[Any] | Claim") -> "Verificati
     InputError
         It is a result of another instance.
     """
-    from dlsched.core.result_file import Claim
-    from dlsched.core.verification import require_same_instance, verify_claim
+    from dlsched.results.reading import Claim
+    from dlsched.results.verification import require_same_instance, verify_claim
 
     family = family_of(instance)
     if isinstance(result, Result):
@@ -215,8 +215,8 @@ def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = No
         The file cannot be read, is no complete result, contradicts itself, or is a result of another instance. What it says
         is not checked; ``verify`` does that.
     """
-    from dlsched.core.result_file import claim_from
-    from dlsched.core.verification import read_solution, require_same_instance
+    from dlsched.results.reading import claim_from
+    from dlsched.results.verification import read_solution, require_same_instance
 
     name = os.fspath(path)
     claim = claim_from(read_json(path), name)

@@ -1,9 +1,13 @@
-"""How Sphinx builds these pages: ``sphinx-build -W -b html docs docs/_build/html``."""
+"""How Sphinx builds these pages: ``sphinx-build -W -b html docs docs/_build/html``.
+
+When it begins, ``public_names`` writes the API reference, ``results_pages`` copies the results of the benchmarks, and
+``figures`` draws the figures, each into a folder of its own that git ignores.
+"""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # where mathml.py is
+sys.path.insert(0, str(Path(__file__).parent))  # where the extensions are
 
 import dlsched
 
@@ -15,8 +19,11 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "mathml",
     "sphinx.ext.viewcode",
+    "mathml",
+    "figures",
+    "public_names",
+    "results_pages",
 ]
 exclude_patterns = ["_build"]
 
@@ -27,6 +34,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_default_options = {
     "exclude-members": "model_config, model_post_init, family, __init__, __new__",
 }

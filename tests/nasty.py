@@ -9,11 +9,11 @@ import numpy as np
 
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
-from dlsched.core.result_file import claim_from
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import rounding
-from dlsched.core.verification import verify_claim
 from dlsched.families import family_of
+from dlsched.results.reading import claim_from
+from dlsched.results.verification import verify_claim
 
 OWN, OTHERS = 1e-9, 1e-6
 """Relative errors allowed of objectives and bounds: of our own algorithms, and where another's solver answers."""

@@ -18,9 +18,9 @@ import dlsched
 from dlsched.cli.check import _lines
 from dlsched.core.errors import InputError
 from dlsched.core.limits import Limits
-from dlsched.core.result_file import claim_from
-from dlsched.core.verification import require_same_instance, verify_claim
 from dlsched.families import family_of
+from dlsched.results.reading import claim_from
+from dlsched.results.verification import require_same_instance, verify_claim
 
 INSTANCES = Path(__file__).parents[1] / "instances"
 FILES = (

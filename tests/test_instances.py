@@ -13,7 +13,7 @@ from dlsched import FAMILIES
 from dlsched.async_sgd.costs import cost_table as node_table
 from dlsched.core.tolerance import MEETING
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.configurations import count_configurations
+from dlsched.matching_placement.configurations.listing import count_configurations
 from dlsched.ring_allocation.costs import cost_table
 from dlsched.testing import brute_force_async
 

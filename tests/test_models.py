@@ -165,7 +165,7 @@ def test_every_row_of_the_placement_programs_is_documented_and_the_other_way_rou
 def test_every_row_of_the_placement_minlp_is_documented_and_the_other_way_round():
     """Constraints, objective and variables of the Pyomo model of the example are those of the README."""
     pyo = pytest.importorskip("pyomo.environ")
-    model, _, _ = build_placement_minlp(matching_placement.example())
+    model = build_placement_minlp(matching_placement.example()).model
     rows = [row.name for row in model.component_objects((pyo.Constraint, pyo.Objective))]
     assert_named(rows, documented("minlp", "Rows", PLACEMENTS))
     variables = [variable.name for variable in model.component_data_objects(pyo.Var)]

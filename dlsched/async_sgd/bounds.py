@@ -24,7 +24,7 @@ from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.network import Network
 from dlsched.async_sgd.throughput import require_customers
-from dlsched.core.certificate import DualsCertificate, PriceCertificate, rounded_down
+from dlsched.certificates import DualsCertificate, PriceCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.solvers.lp import linear_program

@@ -23,16 +23,9 @@ from dlsched.async_sgd.exact_times import ExactTimes, Ratio, least_time
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.network import network_of
 from dlsched.async_sgd.throughput import iterate
-from dlsched.core.certificate import (
-    Certificate,
-    DualsCertificate,
-    PriceCertificate,
-    Row,
-    exact_multipliers,
-    exact_sum,
-    price_value,
-)
+from dlsched.certificates import DualsCertificate, ExactRow, PriceCertificate, exact_multipliers, exact_sum, price_value
 from dlsched.core.labels import plain_labels
+from dlsched.core.result import Certificate
 
 VAST = 1e280
 """Multipliers beyond prove nothing that has a float: no job takes as many seconds."""
@@ -84,7 +77,7 @@ def duals_bound(instance: Instance, certificate: DualsCertificate) -> Fraction:
     if certificate.formulation != "milp":
         raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
     labels = [f"choice_{label}" for label in plain_labels([job.id for job in instance.jobs], "j")]
-    rows = {"capacity": Row("<=", instance.nodes)} | dict.fromkeys(labels, Row("=", 1))
+    rows = {"capacity": ExactRow("<=", instance.nodes)} | dict.fromkeys(labels, ExactRow("=", 1))
     exact = exact_multipliers(certificate.rows, rows)
     for name, multiplier in exact.items():
         if abs(multiplier) > VAST:

@@ -10,7 +10,7 @@ from dlsched.async_sgd import bounds, heuristics
 from dlsched.async_sgd.costs import allocation, cost_table
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
-from dlsched.core.certificate import PriceCertificate
+from dlsched.certificates import PriceCertificate
 from dlsched.core.family import Guarantee, Method, Run
 from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.search import Search

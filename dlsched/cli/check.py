@@ -11,9 +11,9 @@ from dlsched.core.errors import InputError
 from dlsched.core.family import AnyFamily
 from dlsched.core.files import read_json
 from dlsched.core.messages import printable
-from dlsched.core.result_file import Claim, claim_from
-from dlsched.core.verification import Verification, require_same_instance, verify_claim
 from dlsched.families import family_of, read
+from dlsched.results.reading import Claim, claim_from
+from dlsched.results.verification import Verification, require_same_instance, verify_claim
 
 NAME = "check"
 

@@ -18,9 +18,9 @@ from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import read_json
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
-from dlsched.core.result_file import Claim, claim_from
 from dlsched.families import family_of, instance_from
 from dlsched.own_methods import method_named
+from dlsched.results.reading import Claim, claim_from
 
 NAME = "compare"
 DEFAULT_TIME_S = 10.0

@@ -11,11 +11,11 @@ from dlsched.core.errors import DlschedError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.gap import gap, meets, ratio
 from dlsched.core.limits import Limits
-from dlsched.core.result_file import Claim
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
-from dlsched.core.verification import read_solution, verify_claim
 from dlsched.families import family_of, solve
+from dlsched.results.reading import Claim
+from dlsched.results.verification import read_solution, verify_claim
 
 _FAILED = 7  # exit code of what is wrong
 

@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError, UsageError, not_installed
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
-from dlsched.core.result import Result, SolutionT
+from dlsched.core.result import Certificate, Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation

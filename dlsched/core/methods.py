@@ -5,9 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import Certificate
 from dlsched.core.family import InstanceT, Run
-from dlsched.core.result import SolutionT
+from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from dlsched.core.certificate import Certificate
 from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
@@ -17,6 +16,19 @@ class Solution(Protocol):
 
     def as_data(self) -> dict[str, Any]:
         """Return the solution as result files hold it."""
+        ...
+
+
+class Certificate(Protocol):
+    """Data that prove a bound, ``value``, on their own."""
+
+    @property
+    def value(self) -> float:
+        """The bound."""
+        ...
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the certificate as result files hold it, its ``kind`` first."""
         ...
 
 

@@ -5,11 +5,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic
 
 from dlsched.core.budget import Budget
-from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits, Progress, ProgressCallback
-from dlsched.core.result import SolutionT
+from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.status import Sense
 from dlsched.core.violation import Violation
 

@@ -6,7 +6,7 @@ integers at every moment. The larger of the two is a bound; a mix, job by job, i
 
 from collections.abc import Callable
 
-from dlsched.core.certificate import LengthsCertificate, SrptCertificate, rounded_down
+from dlsched.certificates import LengthsCertificate, SrptCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.certificate import area_value, exact_length_s, exact_size_s, length_value
 from dlsched.elastic_stream.checker import infeasible

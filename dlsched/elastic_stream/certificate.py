@@ -17,7 +17,8 @@ from fractions import Fraction
 from functools import partial
 from operator import mul
 
-from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
+from dlsched.certificates import LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
+from dlsched.core.result import Certificate
 from dlsched.elastic_stream.instance import Instance
 
 _ERROR = 1e-12  # of a product of floats, generously: products that are least but for it are compared exactly

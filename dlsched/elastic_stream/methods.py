@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from dlsched.certificates import LengthsCertificate, SrptCertificate
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import LengthsCertificate, SrptCertificate
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.family import Method, Run
 from dlsched.core.methods import bound_by

@@ -9,11 +9,14 @@ from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.formulations.assignment import build_assignment
 from dlsched.matching_placement.formulations.milp import build_milp
 from dlsched.matching_placement.generator import example, generate
-from dlsched.matching_placement.heuristics import beam, equal, fastest_first, local_search, marginal
+from dlsched.matching_placement.heuristics.beam import beam
+from dlsched.matching_placement.heuristics.fastest_first import equal, fastest_first
+from dlsched.matching_placement.heuristics.local_search import local_search
+from dlsched.matching_placement.heuristics.marginal import marginal
 from dlsched.matching_placement.instance import Instance, Job, Worker
-from dlsched.matching_placement.markets import market
+from dlsched.matching_placement.markets.placing import market
+from dlsched.matching_placement.markets.sampling import sampled_market
 from dlsched.matching_placement.methods import METHODS
-from dlsched.matching_placement.sampling import sampled_market
 from dlsched.matching_placement.solution import Placement, read_solution
 
 __all__ = [
@@ -53,8 +56,8 @@ FAMILY = Family(
     cross_check="milp",
     best_bound="configuration-lp",
     formulations={
-        "milp": lambda instance: build_milp(instance)[0],
-        "assignment": lambda instance: build_assignment(instance)[0],
+        "milp": lambda instance: build_milp(instance).model,
+        "assignment": lambda instance: build_assignment(instance).model,
     },
     verify=certificate.verify,
     presets=generator.PRESETS,

@@ -104,6 +104,12 @@ def arrays(instance: Instance) -> Arrays:
     )
 
 
+def kind_of_workers(instance: Instance) -> list[int]:
+    """Return the type of every worker, as its position among the types."""
+    index = {kind: at for at, kind in enumerate(instance.types)}
+    return [index[worker.type] for worker in instance.workers]
+
+
 def placement(instance: Instance, counts: Counts | Sequence[Sequence[int]]) -> Placement:
     """Give out the workers of every type in order of the file; ``counts`` has shape (S, G)."""
     left = {kind: iter(held) for kind, held in instance.types.items()}
@@ -119,9 +125,9 @@ def placement(instance: Instance, counts: Counts | Sequence[Sequence[int]]) -> P
 
 def counts_of(instance: Instance, held: Placement) -> Counts:
     """Return how many workers of each type each job has in a feasible placement, shape (S, G)."""
-    column = {kind: place for place, kind in enumerate(instance.types)}
-    counts = np.zeros((len(instance.jobs), len(column)), dtype=np.int64)
+    kinds = kind_of_workers(instance)
+    counts = np.zeros((len(instance.jobs), len(instance.types)), dtype=np.int64)
     for name, workers in held.workers.items():
         for worker in workers:
-            counts[instance.index[name], column[instance.workers[instance.worker_index[worker]].type]] += 1
+            counts[instance.index[name], kinds[instance.worker_index[worker]]] += 1
     return counts

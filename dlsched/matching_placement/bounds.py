@@ -1,7 +1,7 @@
 """Bounds of matching_placement, both with the multipliers that prove them; the mean over the jobs, in seconds.
 
-``configuration_lp``. The linear program over configurations (``columns``): its value is the best Lagrangian bound for
-prices of the types, since each job is solved exactly at the prices.
+``configuration_lp``. The linear program over configurations (``configurations.generation``): its value is the best bound of
+Lagrange for prices of the types, since each job is solved exactly at the prices.
 
 ``relaxation``. Counts real, communication on the fastest type that can serve the job, and on its chord between the
 smallest and the largest size: with m_i and M_i for these sizes, 1 - 1/n >= 1 - 1/m_i - 1/M_i + n / (m_i M_i) for
@@ -16,41 +16,39 @@ are taken; the multiplier lambda_i of a job's rate row is then the best at these
 of the minimiser, which is 0 between two bisected ends.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.core.certificate import DualsCertificate, rounded_down
+from dlsched.certificates import DualsCertificate, rounded_down
+from dlsched.core.budget import Budget, Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.columns import Prices, generate_columns
-from dlsched.matching_placement.feasibility import infeasible
-from dlsched.matching_placement.heuristics import best_local
+from dlsched.matching_placement.configurations.generation import Prices, generate_columns
+from dlsched.matching_placement.feasibility import require_feasible
+from dlsched.matching_placement.heuristics.local_search import best_local
 from dlsched.matching_placement.instance import Instance
 from dlsched.solvers.lp import linear_program
 
-Tick = Callable[[], None]
-Left = Callable[[], float | None]
+if TYPE_CHECKING:
+    from scipy.sparse import dia_array
 
 _ROUNDS = 100
 _CLOSE = 1e-5  # relative difference of w / R and its tangents at which rounds end
 _FIRST = np.geomspace(0.1, 10, 13)  # of the rates of a good placement: where the first tangents touch
-_FURTHEST = (
-    2.0**20
-)  # times the rate of a good placement, or a part of it: beyond, tangents matter to no digit of its total
+_FURTHEST = 2.0**20  # times the rate of a good placement, or a part: tangents beyond matter to no digit of its total
 _LEAST = 2.0**-40  # of that rate: what a worker adds that is left out of the linear program
 _HALVINGS = 100  # of the range of a rate's multiplier, which may span hundreds of decimal orders
 _ROUNDING = 1e-11  # relative error of a bound computed in floats, with room
 
 
-def configuration_lp(instance: Instance, *, tick: Tick | None = None, left: Left | None = None) -> DualsCertificate:
+def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget | None = None) -> DualsCertificate:
     """Bound of the linear program over configurations; its prices per type are the certificate.
 
-    ``tick`` is called often, and may raise to stop; ``left`` says how many seconds a linear program may take (``Stopped``
-    is raised when it takes more). Cost: tens of rounds with few types, hundreds with many; a round is a linear program over
+    ``tick`` is called often, and may raise to stop; ``budget`` says what linear programs may use (``Stopped`` is raised when
+    one takes more). Cost: tens of rounds with few types, hundreds with many; a round is a linear program over
     the columns held and some milliseconds a job of pricing, more with many workers.
 
     Raises
@@ -58,9 +56,9 @@ def configuration_lp(instance: Instance, *, tick: Tick | None = None, left: Left
     UsageError
         The instance is infeasible, or has too many types for the pricing.
     """
-    _require_feasible(instance)
+    require_feasible(instance)
     data = arrays(instance)
-    prices = generate_columns(data, best_local(data, tick=tick), tick=tick, left=left)
+    prices = generate_columns(data, best_local(data, tick), tick=tick, budget=budget)
     if not prices.exact:
         raise UsageError("the pricing of configuration-lp had too many labels; use relaxation")
     return price_certificate(instance, data, prices)
@@ -72,30 +70,29 @@ def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> Duals
     return DualsCertificate("milp", _stock_rows(instance, prices.prices), (prices.bound - room) / data.jobs)
 
 
-def relaxation(instance: Instance, *, tick: Tick | None = None, left: Left | None = None) -> DualsCertificate:
+def relaxation(instance: Instance, *, tick: Tick = no_tick, budget: Budget | None = None) -> DualsCertificate:
     """Bound of the convex relaxation, computed in exact arithmetic from its multipliers and rounded down.
 
-    ``tick`` and ``left`` as in ``configuration_lp``. Cost: some tens of linear programs with S (G + 2) variables.
+    ``tick`` and ``budget`` as in ``configuration_lp``. Cost: some tens of linear programs with S (G + 2) variables.
 
     Raises
     ------
     UsageError
         The instance is infeasible.
     """
-    _require_feasible(instance)
+    require_feasible(instance)
     data = arrays(instance)
-    prices = _tangents(data, best_local(data, tick=tick), tick, left)
+    prices = _tangents(data, best_local(data, tick), tick, budget or Budget())
     labels = plain_labels([job.id for job in instance.jobs], "j")
     slopes = (_best_slopes(data, prices, tick) / data.jobs).tolist()
     rows = _stock_rows(instance, prices) | {
         f"rate_{label}": -slope for label, slope in zip(labels, slopes, strict=True) if slope > 0
     }
-    return DualsCertificate(
-        "relaxation", rows, rounded_down(verify(instance, DualsCertificate("relaxation", rows, 0.0)))
-    )
+    value = rounded_down(verify(instance, DualsCertificate("relaxation", rows, 0.0)))
+    return DualsCertificate("relaxation", rows, value)
 
 
-def _tangents(data: Arrays, start: Counts, tick: Tick | None, left: Left | None) -> Floats:
+def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats:
     """Multipliers of the stock rows, shape (G,), >= 0.
 
     Variables: c_ig, then every job's rate and time in parts of those it has in ``start``.
@@ -116,10 +113,8 @@ def _tangents(data: Arrays, start: Counts, tick: Tick | None, left: Left | None)
     )
     of_rate, of_time = len(job) + np.arange(jobs), len(job) + jobs + np.arange(jobs)
     rates += csr_array((np.ones(jobs), (np.arange(jobs), of_rate)), shape=rates.shape)
-    rows, right = (
-        [vstack([stock, sizes, -sizes, rates], format="csr")],
-        [data.stock, data.most, -data.least, np.zeros(jobs)],
-    )
+    rows = [vstack([stock, sizes, -sizes, rates], format="csr")]
+    right = [data.stock, data.most, -data.least, np.zeros(jobs)]
     cost = data.work / held / unit
     costs = np.concatenate((chord[job], np.zeros(jobs), np.where(cost < _LEAST, 0.0, cost)))
     # rates and times are never so large; where they had no bound, HiGHS has called this unbounded
@@ -130,14 +125,13 @@ def _tangents(data: Arrays, start: Counts, tick: Tick | None, left: Left | None)
             tangent = hstack((csr_array((jobs, len(job))), _diagonal(-1 / points), _diagonal(-points)), format="csr")
             rows.append(tangent)
             right.append(np.full(jobs, -2.0))
-        if tick is not None:
-            tick()
+        tick()
         answer = linear_program(
             costs,
             a_ub=vstack(rows, format="csr"),
             b_ub=np.concatenate(right),
             bounds=np.column_stack((np.zeros(len(upper)), upper)),
-            time_s=None if left is None else left(),
+            time_s=budget.left.time_s,
         )
         reached, times = np.clip(answer.x[of_rate], 1 / _FURTHEST, _FURTHEST), answer.x[of_time]
         if np.all((1 - (1 + _CLOSE) * reached * times) * costs[of_time] <= _CLOSE * reached * answer.objective):
@@ -147,7 +141,7 @@ def _tangents(data: Arrays, start: Counts, tick: Tick | None, left: Left | None)
     return prices
 
 
-def _diagonal(values: Floats) -> Any:
+def _diagonal(values: Floats) -> "dia_array":
     from scipy.sparse import dia_array
 
     return dia_array((values[None], [0]), shape=(len(values), len(values)))
@@ -160,7 +154,7 @@ def _chords(data: Arrays) -> Floats:
     return chords
 
 
-def _best_slopes(data: Arrays, prices: Floats, tick: Tick | None) -> Floats:
+def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
     """Multipliers of the rate rows that prove most at these prices, shape (S,), > 0."""
     able, every = data.rates > 0, np.arange(data.jobs)[:, None]
     paid = np.where(able, prices + _chords(data)[:, None], np.inf)
@@ -170,8 +164,7 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick | None) -> Floats:
     low = np.log(data.work) - 2 * np.log(data.rates @ data.stock)
     high = np.log(data.work) - 2 * np.log(slowest)
     for _ in range(_HALVINGS):
-        if tick is not None:
-            tick()
+        tick()
         middle = (low + high) / 2
         slopes = np.exp(middle)
         linear = paid - slopes[:, None] * data.rates
@@ -193,9 +186,3 @@ def _stock_rows(instance: Instance, prices: Floats) -> dict[str, float]:
     """Multipliers of the mean completion time from prices for the sum."""
     labels, mean = plain_labels(list(instance.types), "g"), (prices / len(instance.jobs)).tolist()
     return {f"stock_{label}": -price for label, price in zip(labels, mean, strict=True) if price > 0}
-
-
-def _require_feasible(instance: Instance) -> None:
-    reason = infeasible(instance)
-    if reason is not None:
-        raise UsageError(f"the instance is infeasible: {reason}; every bound holds")

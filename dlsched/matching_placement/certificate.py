@@ -8,7 +8,7 @@ R', P' workers, rate and price of a vector so far, whatever it becomes costs at 
 min_x (w / (R' + x) + the least price of rate x from the types to come, fractions allowed); vectors above the best known
 are dropped, and of those with equal n' and slowest type those with no more R' and no less P' than another. All terms are
 >= 0, so each float is off by at most ``_ERROR`` of itself, which is taken off the minimum. This is another algorithm than
-the one in ``pricing``, which finds the prices.
+the one in ``configurations.pricing``, which finds the prices.
 
 *Duals of* ``relaxation``, *the convex program* (stated in ``bounds``). Multipliers -p_g / S of ``stock_<type>`` and
 -lambda_i / S of ``rate_<job>``: every placement costs at least
@@ -19,14 +19,16 @@ with a_i + b_i n the chord of the communication; the minimum takes cheapest type
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.certificate import Certificate, DualsCertificate, exact_sum
+from dlsched.certificates import DualsCertificate, ExactRow, exact_multipliers, exact_sum
+from dlsched.certificates.exact import root_below
 from dlsched.core.labels import plain_labels
+from dlsched.core.result import Certificate
 from dlsched.matching_placement.instance import Instance, Job
 
 Floats = npt.NDArray[np.float64]
@@ -52,11 +54,11 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     size = len(instance.jobs)  # the objective is the mean, what is said above of sums
     prices = {kind: -certificate.rows.get(row, 0.0) * size for kind, row in stock.items()}
     if certificate.formulation == "milp":
-        _require_rows(certificate.rows, set(stock.values()))
+        _require_rows(certificate.rows, stock.values())
         jobs = [_rational(least_value(instance, job, prices) * (1 - _ERROR)) for job in instance.jobs]
     elif certificate.formulation == "relaxation":
         rates = [f"rate_{label}" for label in labels]
-        _require_rows(certificate.rows, {*stock.values(), *rates})
+        _require_rows(certificate.rows, [*stock.values(), *rates])
         jobs = [
             relaxed_value(instance, job, prices, -certificate.rows.get(row, 0.0) * size)
             for job, row in zip(instance.jobs, rates, strict=True)
@@ -67,12 +69,9 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     return (exact_sum(jobs) - paid) / len(instance.jobs)
 
 
-def _require_rows(rows: Mapping[str, float], allowed: set[str]) -> None:
+def _require_rows(rows: Mapping[str, float], allowed: Iterable[str]) -> None:
+    exact_multipliers(rows, dict.fromkeys(allowed, ExactRow("<=", 0)))
     for name, multiplier in rows.items():
-        if name not in allowed:
-            raise ValueError(f"there is no row {name!r}")
-        if not (math.isfinite(multiplier) and multiplier <= 0):
-            raise ValueError(f"multiplier {multiplier} of row {name!r} (<=) has the wrong sign or is not finite")
         if multiplier < -_VAST:
             raise ValueError(f"multiplier {multiplier} of row {name!r} is below {-_VAST:g}")
 
@@ -181,10 +180,4 @@ def relaxed_value(instance: Instance, job: Job, prices: Mapping[str, float], slo
         count = min(stock, (most if linear < 0 else max(least, taken)) - taken)
         total += count * linear
         taken += count
-    return total + 2 * _root_below(work * Fraction(slope))
-
-
-def _root_below(square: Fraction) -> Fraction:
-    """Return a rational number whose square is at most ``square``, and close to it."""
-    shift = max(0, 64 - square.numerator.bit_length() + square.denominator.bit_length()) // 2 * 2
-    return Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))
+    return total + 2 * root_below(work * Fraction(slope))

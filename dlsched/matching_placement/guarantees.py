@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from dlsched.algorithms.count_vectors import all_vectors
 from dlsched.core.family import Guarantee
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays
+from dlsched.matching_placement.heuristics.initial import initial
 from dlsched.matching_placement.instance import Instance
-from dlsched.matching_placement.seeds import seeds
 
 _LARGEST = 200_000  # completions that are tried
 
@@ -17,10 +18,10 @@ def applies(instance: Instance) -> bool:
 
 
 def half_of_best_completion(instance: Instance, optimum: float) -> float:
-    """Mean of the seeds' objective and the least that a completion of the same seeds can have, found by trying all."""
+    """Mean of the initial workers' objective and the least that a completion of them can have, found by trying all."""
     del optimum
     data = arrays(instance)
-    start = seeds(data)
+    start = initial(data)
     return (data.total(start) + _least_completion(data, start, 0)) / 2 / data.jobs
 
 
@@ -28,27 +29,18 @@ def _least_completion(data: Arrays, counts: Counts, kind: int) -> float:
     """Try every way to give the idle workers of types ``kind`` .. to jobs."""
     if kind == data.types:
         return data.total(counts)
-    able = [job for job in range(data.jobs) if data.rates[job, kind] > 0]
-    idle = int(data.stock[kind] - counts[:, kind].sum())
+    able = np.flatnonzero(data.rates[:, kind])
+    idle = int(data.stock[kind] - counts[:, kind].sum()) if len(able) else 0
     best = float("inf")
-    for shares in _shares(len(able), idle):
+    for shares in all_vectors(np.full(len(able), idle), idle, idle):  # with no communication none is better idle
         trial = counts.copy()
-        trial[able, kind] += np.array(shares, dtype=np.int64)
+        trial[able, kind] += shares
         best = min(best, _least_completion(data, trial, kind + 1))
     return best
 
 
-def _shares(jobs: int, workers: int) -> list[list[int]]:
-    """Every way to give all of some workers to jobs; with no communication none is better idle."""
-    if jobs == 0:
-        return [[]]
-    if jobs == 1:
-        return [[workers]]
-    return [[first, *rest] for first in range(workers + 1) for rest in _shares(jobs - 1, workers - first)]
-
-
 MARGINAL = Guarantee[Instance](
-    "without communication, minimum and maximum sizes: at least half of what any completion of the same seeds saves",
+    "without communication, minimum and maximum sizes: at least half of what any completion of the same initial workers saves",
     applies,
     half_of_best_completion,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from dlsched.algorithms.dominance import hull
 from dlsched.algorithms.lagrange import best_price
-from dlsched.core.certificate import DualsCertificate, PriceCertificate, rounded_down
+from dlsched.certificates import DualsCertificate, PriceCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.ring_allocation.certificate import duals_bound, price_bound

@@ -14,18 +14,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
-from dlsched.core.certificate import (
-    Certificate,
-    Column,
+from dlsched.certificates import (
     DualsCertificate,
+    ExactColumn,
+    ExactRow,
     PriceCertificate,
-    Row,
     duals_value,
     exact_multipliers,
     price_value,
 )
+from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
 from dlsched.core.labels import plain_labels
+from dlsched.core.result import Certificate
 from dlsched.ring_allocation.instance import Instance, Job
 
 _ERROR = 16 * np.finfo(np.float64).eps  # at most nine roundings
@@ -79,7 +79,7 @@ def duals_bound(
     if certificate.formulation != "milp":
         raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
     labels = plain_labels([job.id for job in instance.jobs], "j")
-    rows = {"capacity": Row("<=", instance.gpus)} | {f"choice_{label}": Row("=", 1) for label in labels}
+    rows = {"capacity": ExactRow("<=", instance.gpus)} | {f"choice_{label}": ExactRow("=", 1) for label in labels}
     exact = exact_multipliers(certificate.rows, rows)
     columns = _columns(instance, labels, exact, tick or _nothing)
     return _in_range(duals_value(certificate.rows, rows, columns))
@@ -97,7 +97,7 @@ def _in_range(value: Fraction) -> Fraction:
 
 def _columns(
     instance: Instance, labels: Iterable[str], multipliers: dict[str, Fraction], tick: Callable[[], None]
-) -> Iterator[Column]:
+) -> Iterator[ExactColumn]:
     """Columns of ``milp`` that may have a negative reduced cost.
 
     The columns are the counts that fit beside the others' smallest; of a law none above its fastest but the current one.
@@ -117,7 +117,7 @@ def _columns(
             if seen > _MOST:
                 raise ValueError(f"over {_MOST} columns have a negative reduced cost: too many to add up")
         for gpus in counts:
-            yield Column(exact_cost(job, gpus), 0, 1, {f"choice_{label}": 1, "capacity": gpus})
+            yield ExactColumn(exact_cost(job, gpus), 0, 1, {f"choice_{label}": 1, "capacity": gpus})
 
 
 def _table_columns(job: Job, most: int, price: float, choice: float) -> list[int]:

@@ -7,8 +7,8 @@ from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.dynamic_program import solve_by_states
 from dlsched.algorithms.knapsack import solve_knapsack
 from dlsched.algorithms.lagrange import best_price
+from dlsched.certificates import PriceCertificate
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import PriceCertificate
 from dlsched.core.family import Guarantee, Method, Run
 from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.search import Search

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Stopped
-from dlsched.core.certificate import DualsCertificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import worth

@@ -43,9 +43,10 @@ from functools import cached_property
 
 import numpy as np
 
+from dlsched.certificates import DualsCertificate, exact_sum, rounded_up
 from dlsched.core.budget import Tick, no_tick
-from dlsched.core.certificate import Certificate, DualsCertificate, exact_sum, rounded_up
 from dlsched.core.labels import separable_labels
+from dlsched.core.result import Certificate
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.ceilings import Ceilings
 from dlsched.ring_embedding.rings.rows import epochs, loose

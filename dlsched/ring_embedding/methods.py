@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from dlsched.core.certificate import Certificate
 from dlsched.core.family import Method
 from dlsched.core.methods import bound_by
+from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.ring_embedding import guarantees
 from dlsched.ring_embedding.bounds import run_bound, run_columns

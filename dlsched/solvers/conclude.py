@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dlsched.core.certificate import Certificate
 from dlsched.core.errors import SolverError
 from dlsched.core.family import Run
 from dlsched.core.limits import Limits
-from dlsched.core.result import SolutionT
+from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING

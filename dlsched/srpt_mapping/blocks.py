@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dlsched.core.certificate import exact_sum, rounded_down
+from dlsched.certificates import exact_sum, rounded_down
 from dlsched.core.errors import SolverError
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.tolerance import FEASIBLE, MEETING, rounding

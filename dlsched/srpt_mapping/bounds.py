@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from dlsched.core.certificate import LengthsCertificate, SrptCertificate, rounded_down
+from dlsched.certificates import LengthsCertificate, SrptCertificate, rounded_down
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.certificate import Tick, exact_length_s, exact_size_s, length_value, machine_value, no_tick
 from dlsched.srpt_mapping.checker import infeasible

@@ -16,7 +16,7 @@ time: size at least n_i g_i alpha_i / G. Serving them one by one, in the order i
 SRPT's sum is a lower bound, with smaller sizes too.
 
 *Length.* No job ends before r_i + n_i alpha_i. *Both*: the k-th end of any schedule is no sooner than SRPT's k-th end,
-nor than the k-th smallest r_i + n_i alpha_i (``core.certificate.srpt_value``); so the later of the two is summed.
+nor than the k-th smallest r_i + n_i alpha_i (``certificates.srpt_value``); so the later of the two is summed.
 """
 
 from bisect import bisect_left
@@ -25,8 +25,9 @@ from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 
+from dlsched.certificates import LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.certificate import Certificate, LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
+from dlsched.core.result import Certificate
 from dlsched.srpt_mapping.instance import Instance
 
 Tick = Callable[[], None]

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from dlsched.core.certificate import Certificate
 from dlsched.core.family import Method
 from dlsched.core.methods import bound_by, heuristic
+from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude

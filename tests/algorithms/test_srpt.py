@@ -18,7 +18,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from dlsched.algorithms import srpt
 from dlsched.algorithms.release_order import sorted_stably
 from dlsched.algorithms.srpt import srpt_completions, srpt_schedule
-from dlsched.core.certificate import srpt_value
+from dlsched.certificates import srpt_value
 
 JOBS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4)), min_size=1, max_size=4)
 NUMBERS = st.one_of(st.integers(0, 6).map(float), st.floats(0, 10), st.floats(0, 1e-9), st.floats(0, 1e9))

@@ -12,7 +12,7 @@ from dlsched.async_sgd import Instance, Job, exact_times, example, generate, lag
 from dlsched.async_sgd import certificate as certificate_room
 from dlsched.async_sgd.certificate import price_bound, verify
 from dlsched.async_sgd.exact_times import ExactTimes
-from dlsched.core.certificate import DualsCertificate, LengthsCertificate, PriceCertificate
+from dlsched.certificates import DualsCertificate, LengthsCertificate, PriceCertificate
 from dlsched.core.errors import UsageError
 from dlsched.testing.brute_force_async import brute_force_async, exact_throughput
 from dlsched.testing.strategies_async import async_sgd_instances

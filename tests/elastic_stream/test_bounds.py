@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.core.certificate import LengthsCertificate, PriceCertificate, SrptCertificate
+from dlsched.certificates import LengthsCertificate, PriceCertificate, SrptCertificate
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, area, bound, length, objective, simulate
 from dlsched.elastic_stream.certificate import verify

@@ -7,10 +7,10 @@ import pytest
 from nasty import hold
 
 from dlsched.core.limits import Limits
-from dlsched.core.result_file import claim_from
 from dlsched.core.status import TerminationStatus
-from dlsched.core.verification import verify_claim
 from dlsched.elastic_stream import FAMILY, bound, infeasible, solve
+from dlsched.results.reading import claim_from
+from dlsched.results.verification import verify_claim
 from dlsched.testing import brute_force_stream
 
 from .nasty import nasty

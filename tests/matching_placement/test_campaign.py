@@ -85,16 +85,16 @@ def agree(seed, seen):
         assert float(proven) <= best[0] * (1 + CLOSE)
         seen["certificates"] += 1
     for build in (build_milp, build_assignment):
-        problem, decode = build(instance)
-        agreed(instance, solve_milp(problem, solver="highs", isolated=False), decode, best[0], 1.0)
+        built = build(instance)
+        agreed(instance, solve_milp(built.model, solver="highs", isolated=False), built.decode, best[0], built.unit)
     seen["programs"] += 1
     if len(instance.workers) <= MINLP_WORKERS:
-        model, decode, unit_s = build_minlp(instance)
-        outcome = forked(solve_minlp, model, isolated=False)
+        built = build_minlp(instance)
+        outcome = forked(solve_minlp, built.model, isolated=False)
         if outcome is None:
             seen["minlp without an end"] += 1
         else:
-            agreed(instance, outcome, decode, best[0], unit_s)
+            agreed(instance, outcome, built.decode, best[0], built.unit)
             seen["minlp"] += 1
 
 

@@ -5,14 +5,14 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dlsched.algorithms.compositions import composition_at
+from dlsched.algorithms.draws import draw_below
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays
-from dlsched.matching_placement.categories import (
+from dlsched.matching_placement.markets.categories import (
     categories,
-    category_at,
-    completions,
+    category_table,
     count_categories,
-    draw_below,
     draw_category,
     draw_guided,
 )
@@ -58,12 +58,12 @@ def test_categories_are_those_that_a_filter_keeps_and_as_many_as_counted():
 def test_ranks_are_places_in_the_order():
     """Ranks to categories is one to one, so a uniform rank is a uniform category."""
     for arrays in drawn_cases(100):
-        table = completions(arrays)
+        least, table = arrays.least.tolist(), category_table(arrays)
         listed = list(categories(arrays))
-        assert [category_at(arrays, rank, table=table) for rank in range(len(listed))] == listed
+        assert [composition_at(least, table, rank) for rank in range(len(listed))] == listed
         for rank in (-1, len(listed)):
             with pytest.raises(UsageError, match="allowed: an integer from 0"):
-                category_at(arrays, rank)
+                composition_at(least, table, rank)
 
 
 def test_counts_beyond_any_machine_integer():
@@ -72,10 +72,11 @@ def test_counts_beyond_any_machine_integer():
 
     arrays = build([400, 600], [1] * 100, [1000] * 100)
     assert count_categories(arrays) == comb(1000, 100)
-    sizes = draw_category(arrays, np.random.default_rng(0))
+    table = category_table(arrays)
+    sizes = draw_category(arrays, np.random.default_rng(0), table)
     assert min(sizes) >= 1
     assert sum(sizes) <= 1000
-    assert category_at(arrays, comb(1000, 100) - 1) == (901, *[1] * 99)
+    assert composition_at(arrays.least.tolist(), table, comb(1000, 100) - 1) == (901, *[1] * 99)
     assert next(categories(arrays)) == (1,) * 100
 
 
@@ -106,9 +107,10 @@ def test_a_drawn_rank_has_no_bias(count):
 
 def test_a_single_category_and_none():
     """One category needs no bit; none cannot be drawn."""
-    assert draw_category(build([2], [1, 1], [1, 1]), np.random.default_rng(0)) == (1, 1)
+    single, none = build([2], [1, 1], [1, 1]), build([2], [1, 2], [2, 2])
+    assert draw_category(single, np.random.default_rng(0), category_table(single)) == (1, 1)
     with pytest.raises(UsageError, match="no category"):
-        draw_category(build([2], [1, 2], [2, 2]), np.random.default_rng(0))
+        draw_category(none, np.random.default_rng(0), category_table(none))
 
 
 def test_guided_draws_are_categories():

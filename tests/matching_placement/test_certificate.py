@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import dlsched
-from dlsched.core.certificate import DualsCertificate, PriceCertificate
+from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.matching_placement import Instance, configuration_lp, relaxation
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.certificate import least_value, relaxed_value, verify
-from dlsched.matching_placement.states import solve_by_states
+from dlsched.matching_placement.configurations.states import solve_by_states
 
 from .draw import draw
 from .test_pricing import everything, prices_for
@@ -65,7 +65,7 @@ def test_any_prices_prove_a_bound(seed):
     rng = np.random.default_rng(seed)
     instance = draw(seed, types=3, each=3, jobs=3, exchange=seed % 2 > 0)
     data = arrays(instance)
-    optimum = data.total(solve_by_states(data, step=lambda: None)) / data.jobs
+    optimum = data.total(solve_by_states(data)) / data.jobs
     for certificate in (configuration_lp(instance), relaxation(instance)):
         proven = verify(instance, certificate)
         assert Fraction(certificate.value) <= proven

@@ -5,13 +5,13 @@ import pytest
 
 import dlsched
 from dlsched import Limits, TerminationStatus, matching_placement
-from dlsched.matching_placement import closing
+from dlsched.columns import slack as slack_search
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.closing import cheapest_within, close_gap, columns_within
-from dlsched.matching_placement.columns import generate_columns
-from dlsched.matching_placement.heuristics import best_local
-from dlsched.matching_placement.states import solve_by_states
+from dlsched.matching_placement.configurations.closing import cheapest, close_gap, columns_within
+from dlsched.matching_placement.configurations.generation import generate_columns
+from dlsched.matching_placement.configurations.states import solve_by_states
+from dlsched.matching_placement.heuristics.local_search import best_local
 
 from .draw import draw
 
@@ -54,7 +54,7 @@ def test_the_gap_is_closed_from_any_incumbent(seed):
     """From a bad incumbent the search finds the optimum, from the optimum it proves it, from beyond it finds nothing."""
     instance = draw(seed, types=3, each=4, jobs=4)
     data = arrays(instance)
-    optimum = data.total(solve_by_states(data, step=lambda: None))
+    optimum = data.total(solve_by_states(data))
     prices = generate_columns(data, best_local(data))
     assert prices.bound <= optimum * (1 + 1e-12)
     for upper in (1.5 * optimum, optimum * (1 + 1e-9)):
@@ -67,15 +67,15 @@ def test_the_gap_is_closed_from_any_incumbent(seed):
             assert data.total(closed.counts) == pytest.approx(optimum, rel=1e-9)
     slack = optimum * (1 - 1e-6) - prices.bound
     if slack > 0:
-        assert cheapest_within(data, prices, columns_within(data, prices, slack), slack) is None
+        assert cheapest(data, prices, columns_within(data, prices, slack), slack) is None
 
 
 def test_with_too_many_labels_a_program_goes_on(monkeypatch):
     """HiGHS proves the optimum over the configurations that can matter, and the result names both."""
     instance = draw(3, types=4, each=5, jobs=6)
     optimum = dlsched.solve(instance, method="columns")
-    monkeypatch.setattr(closing, "CELLS", 30)
-    monkeypatch.setattr("dlsched.matching_placement.methods.search_beam", lambda *args, **kwargs: None)
+    monkeypatch.setattr(slack_search, "CELLS", 30)
+    monkeypatch.setattr("dlsched.matching_placement.exact.search_beam", lambda *args, **kwargs: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(optimum.objective, rel=1e-9)
@@ -87,9 +87,9 @@ def test_with_too_many_configurations_the_gap_is_reported(monkeypatch):
     """No program either: the best placement is returned with the bound that is proven, and a sentence."""
     instance = draw(3, types=4, each=5, jobs=6)
     optimum = dlsched.solve(instance, method="columns").objective
-    monkeypatch.setattr(closing, "CELLS", 30)
+    monkeypatch.setattr(slack_search, "CELLS", 30)
     monkeypatch.setattr("dlsched.matching_placement.formulations.milp.LARGEST", 3)
-    monkeypatch.setattr("dlsched.matching_placement.methods.search_beam", lambda *args, **kwargs: None)
+    monkeypatch.setattr("dlsched.matching_placement.exact.search_beam", lambda *args, **kwargs: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.FEASIBLE
     assert "too many" in result.message
@@ -154,14 +154,6 @@ def test_relabelling_and_powers_of_two_change_nothing_else(seed):
     assert scaled.objective == pytest.approx(4 * before.objective, rel=1e-12)
 
 
-def test_slacks_end():
-    """They grow to the incumbent's, from bounds that prove nothing too; one below the bound by rounding has slack 0."""
-    assert list(closing.slacks(100.0, 100.005)) == pytest.approx([0.001, 0.005])
-    assert list(closing.slacks(0.0, 1e-6))[-1] == 1e-6
-    assert list(closing.slacks(-5.0, 1.0))[-1] == 6.0
-    assert list(closing.slacks(1.0, 1.0 - 1e-13)) == [0.0]
-
-
 @pytest.mark.parametrize("spread", [1e-60, 1e60])
 def test_vast_and_tiny_numbers(spread):
     """Rates and batches times a vast or tiny number: the same optimum, by all own methods, and certificates verify."""
@@ -206,16 +198,6 @@ def test_many_workers_of_one_type():
     data["jobs"][0]["samples_per_s"] = {worker["type"]: 0.1}
     result = dlsched.solve(matching_placement.Instance(**data), method="columns")
     assert result.status is TerminationStatus.OPTIMAL
-
-
-def test_labels_are_compared_in_as_many_words_as_they_need():
-    """A hundred types: count vectors do not fit into one machine word."""
-    stock = np.full(100, 3)
-    rng = np.random.default_rng(0)
-    taken = rng.integers(0, 4, (50, 100))
-    taken = np.vstack((taken, taken[:10]))
-    spent = np.arange(60.0)
-    assert sorted(closing._first_of_each(taken, spent, stock).tolist()) == list(range(50))
 
 
 def test_a_proven_optimum_stays_optimal_without_a_certificate(monkeypatch):

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import linprog
 
+from dlsched.algorithms.count_vectors import undominated
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.checker import check, objective
-from dlsched.matching_placement.configurations import configurations
+from dlsched.matching_placement.configurations.listing import configurations
 from dlsched.matching_placement.formulations.assignment import build_assignment
-from dlsched.matching_placement.formulations.milp import build_milp, undominated
+from dlsched.matching_placement.formulations.milp import build_milp
 from dlsched.matching_placement.formulations.minlp import build_minlp
 from dlsched.matching_placement.instance import Instance
 from dlsched.solvers.linear import from_pulp
@@ -48,22 +49,23 @@ TWO = made(
 )
 
 
-def agree(instance, decode, outcome, unit_s=1.0):
+def agree(instance, built, outcome):
     """The outcome is brute force's: infeasible, or a checked placement at the optimum with a bound no higher."""
     found = brute_force_placement(instance)
     if found is None:
         assert outcome.status is TerminationStatus.INFEASIBLE
         return
     assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
-    placement = decode(outcome.values)
+    placement = built.decode(outcome.values)
     assert check(instance, placement) == []
     assert objective(instance, placement) == pytest.approx(found[0], rel=1e-6)
-    assert outcome.bound * unit_s <= found[0] * (1 + 1e-6)
+    assert outcome.bound * built.unit <= found[0] * (1 + 1e-6)
 
 
 def test_milp_rows_and_columns_by_name():
     """Job a on v and t, at most two workers; job b on t only: five columns, a choice row each, a stock row a type."""
-    problem, decode = build_milp(TWO)
+    built = build_milp(TWO)
+    problem, decode = built.model, built.decode
     assert {row.name: (row.sense, -row.constant) for row in problem.constraints.values()} == {
         "choice_a": (pulp.LpConstraintEQ, 1),
         "choice_b": (pulp.LpConstraintEQ, 1),
@@ -82,7 +84,8 @@ def test_many_types_make_numbers_for_names():
     """Nine types of one worker: the counts are the digits of a number; all names differ."""
     types = "abcdefghi"
     instance = made({"id": "j", "samples_per_s": dict.fromkeys(types, 1.0)}, types=types)
-    problem, decode = build_milp(instance)
+    built = build_milp(instance)
+    problem, decode = built.model, built.decode
     assert {v.name for v in problem.variables()} == {f"x_j_{number}" for number in range(1, 2**9)}
     assert decode({"x_j_5": 1.0}).workers == {"j": ("w0", "w2")}
 
@@ -93,21 +96,22 @@ def test_too_many_columns_are_refused():
     with pytest.raises(UsageError, match=r"1771560 columns or more, .* allowed: up to 200000"):
         build_milp(instance)
     one = [np.array([[1, 0, 0, 0, 0, 0]])]
-    assert [v.name for v in build_milp(instance, columns=one)[0].variables()] == ["x_j_1_0_0_0_0_0"]
+    assert [v.name for v in build_milp(instance, columns=one).model.variables()] == ["x_j_1_0_0_0_0_0"]
 
 
 def test_ids_that_make_ambiguous_names_become_positions():
     """Worker a_b of job c, worker a of job b_c: positions of workers instead."""
     rates = {"samples_per_s": {"v": 4.0}}
     instance = made({"id": "c", **rates}, {"id": "b_c", **rates}, types="vv", ids=["a", "a_b"])
-    problem, decode = build_assignment(instance)
+    built = build_assignment(instance)
+    problem, decode = built.model, built.decode
     assert {v.name for v in problem.variables() if v.name[0] == "x"} == {"x_w0_c", "x_w0_b_c", "x_w1_c", "x_w1_b_c"}
     assert decode({"x_w0_b_c": 1.0, "x_w1_c": 1.0}).workers == {"c": ("a_b",), "b_c": ("a",)}
 
 
 def test_assignment_rows_by_name():
     """All rows of the module's table, each as often as it should be; every variable is bounded."""
-    problem, _ = build_assignment(TWO)
+    problem = build_assignment(TWO).model
     names = sorted(problem.constraints)
     singles = [f"{rule}_{job}" for rule in ("batch", "fastest", "served", "size") for job in "ab"]
     pairs = [
@@ -121,12 +125,13 @@ def test_assignment_rows_by_name():
 
 def test_minlp_components_by_name():
     """The rows that the module's table names exist, and an unknown bandwidth only for jobs that may exchange."""
-    model, _, unit_s = build_minlp(TWO)
+    built = build_minlp(TWO)
+    model = built.model
     sizes = {rule: len(model.component(rule)) for rule in ("one_job", "served", "batch", "rate", "order")}
     assert sizes == {"one_job": 3, "served": 2, "batch": 2, "rate": 2, "order": 1}
     assert {len(model.component(rule)) for rule in ("split", "slowest")} == {4}
     assert (len(model.bandwidth), set(model.e)) == (1, {0})  # one of three workers is slower than others
-    assert unit_s == (10 * 12 / 8 + 10 * 12 / 6) / 2
+    assert built.unit == (10 * 12 / 8 + 10 * 12 / 6) / 2
 
 
 @pytest.mark.parametrize(("solver", "examples"), [("highs", 60), ("cbc", 20), ("scip", 20), ("cpsat", 20)])
@@ -136,8 +141,8 @@ def test_milp_optimum_is_brute_forces(solver, examples):
     @profile(examples)
     @given(matching_placement_instances())
     def agrees(instance):
-        problem, decode = build_milp(instance)
-        agree(instance, decode, solve_milp(problem, solver=solver, isolated=False))
+        built = build_milp(instance)
+        agree(instance, built, solve_milp(built.model, solver=solver, isolated=False))
 
     agrees()
 
@@ -149,8 +154,8 @@ def test_assignment_optimum_is_brute_forces(solver, examples):
     @profile(examples)
     @given(matching_placement_instances(max_workers=5))
     def agrees(instance):
-        problem, decode = build_assignment(instance)
-        agree(instance, decode, solve_milp(problem, solver=solver, isolated=False))
+        built = build_assignment(instance)
+        agree(instance, built, solve_milp(built.model, solver=solver, isolated=False))
 
     agrees()
 
@@ -159,8 +164,8 @@ def test_assignment_optimum_is_brute_forces(solver, examples):
 @given(matching_placement_instances(max_workers=5))
 def test_minlp_optimum_is_brute_forces(instance):
     """SCIP proves the optimum of the program as the paper writes it."""
-    model, decode, unit_s = build_minlp(instance)
-    agree(instance, decode, solve_minlp(model, isolated=False), unit_s)
+    built = build_minlp(instance)
+    agree(instance, built, solve_minlp(built.model, isolated=False))
 
 
 @profile(30)
@@ -178,9 +183,9 @@ def test_dominated_configurations_can_be_left_out(instance):
             for p, q in itertools.permutations(range(len(times)), 2)
             if (counts[q] <= counts[p]).all() and times[q] <= times[p]
         }
-        assert undominated(counts, times).tolist() == [place for place in range(len(times)) if place not in beaten]
-    problem, decode = build_milp(instance, drop_dominated=True)
-    agree(instance, decode, solve_milp(problem, isolated=False))
+        assert undominated(counts, times).tolist() == [index for index in range(len(times)) if index not in beaten]
+    built = build_milp(instance, drop_dominated=True)
+    agree(instance, built, solve_milp(built.model, isolated=False))
 
 
 @profile(30)
@@ -188,7 +193,8 @@ def test_dominated_configurations_can_be_left_out(instance):
 def test_the_optimum_is_a_point_of_the_model_and_the_relaxation_a_bound(instance):
     """The brute-force answer fulfils every row at its mean time; the linear relaxation's value is no more."""
     value, placement = brute_force_placement(instance)
-    problem, decode = build_milp(instance)
+    built = build_milp(instance)
+    problem, decode = built.model, built.decode
     wanted = counts_of(instance, placement)
     start = {}
     for variable in problem.variables():
@@ -217,7 +223,8 @@ def test_the_optimum_is_a_point_of_the_model_and_the_relaxation_a_bound(instance
 def test_minlp_evaluates_to_the_checkers_objective(instance):
     """At the brute-force answer the Pyomo objective is the checker's, in units of ``unit_s``."""
     value, placement = brute_force_placement(instance)
-    model, _, unit_s = build_minlp(instance)
+    built = build_minlp(instance)
+    model = built.model
     held = arrays(instance)
     for i, job in enumerate(instance.jobs):
         workers = [instance.workers[instance.worker_index[name]] for name in placement.workers[job.id]]
@@ -228,7 +235,7 @@ def test_minlp_evaluates_to_the_checkers_objective(instance):
             able = [worker for worker in instance.workers if worker.type in job.samples_per_s]
             slowest, here = (min(worker.bandwidth_bytes_per_s for worker in each) for each in (able, workers))
             model.e[i] = slowest / here
-    assert pyo.value(model.mean_time) * unit_s == pytest.approx(value, rel=1e-9)
+    assert pyo.value(model.mean_time) * built.unit == pytest.approx(value, rel=1e-9)
 
 
 def test_models_of_a_job_that_nobody_can_serve_are_infeasible():
@@ -236,6 +243,6 @@ def test_models_of_a_job_that_nobody_can_serve_are_infeasible():
     instance = made({"id": "a", "samples_per_s": {"nowhere": 1.0}}, {"id": "b", "samples_per_s": {"v": 1.0}})
     for build in (build_milp, build_assignment):
         for solver in ("highs", "cbc", "scip"):
-            outcome = solve_milp(build(instance)[0], solver=solver, isolated=False)
+            outcome = solve_milp(build(instance).model, solver=solver, isolated=False)
             assert outcome.status is TerminationStatus.INFEASIBLE
-    assert solve_minlp(build_minlp(instance)[0], isolated=False).status is TerminationStatus.INFEASIBLE
+    assert solve_minlp(build_minlp(instance).model, isolated=False).status is TerminationStatus.INFEASIBLE

@@ -10,12 +10,12 @@ from dlsched.cluster.published_rates import published_rates
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.checker import check, completion_times, objective
-from dlsched.matching_placement.configurations import configurations
+from dlsched.matching_placement.configurations.listing import configurations
+from dlsched.matching_placement.configurations.states import solve_by_states
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.generator import PRESETS, example, generate
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
-from dlsched.matching_placement.states import solve_by_states
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 SEEDS = range(50)
@@ -121,9 +121,9 @@ def test_heavy_communication_leaves_workers_idle():
         instance = generate(preset="communication-heavy", jobs=4, gpus=12, seed=seed)
         assert {worker.bandwidth_bytes_per_s for worker in instance.workers} == {1.25e9, 1.25e10}
         shape = arrays(instance)
-        best = solve_by_states(shape, step=lambda: None)
+        best = solve_by_states(shape)
         idle += int(best.sum()) < min(12, int(shape.most.sum()))
-        blind = solve_by_states(dataclasses.replace(shape, bandwidth=np.full(shape.types, 1.25e10)), step=lambda: None)
+        blind = solve_by_states(dataclasses.replace(shape, bandwidth=np.full(shape.types, 1.25e10)))
         misled += shape.total(blind) > 1.1 * shape.total(best)
     assert idle > 15
     assert misled > 10

@@ -8,11 +8,11 @@ import pytest
 import dlsched
 from dlsched.matching_placement import Instance, beam, equal, fastest_first, local_search, marginal
 from dlsched.matching_placement.arrays import arrays
+from dlsched.matching_placement.configurations.states import solve_by_states
 from dlsched.matching_placement.guarantees import MARGINAL
-from dlsched.matching_placement.heuristics import greedy
-from dlsched.matching_placement.moves import improve
-from dlsched.matching_placement.seeds import seeds
-from dlsched.matching_placement.states import solve_by_states
+from dlsched.matching_placement.heuristics.initial import initial
+from dlsched.matching_placement.heuristics.local_search import improve
+from dlsched.matching_placement.heuristics.marginal import greedy
 
 from .draw import draw
 
@@ -82,7 +82,7 @@ def test_a_heuristic_may_find_nothing():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_seeds_are_the_cheapest_of_their_kind(seed):
+def test_initial_workers_are_the_cheapest_of_their_kind(seed):
     """Against every assignment of one worker a job, by trying all."""
     data = arrays(draw(seed, types=4, each=1, jobs=3))
     best = min(
@@ -90,17 +90,17 @@ def test_seeds_are_the_cheapest_of_their_kind(seed):
         for chosen in itertools.permutations(range(4), 3)
         if all(data.rates[job, kind] > 0 for job, kind in enumerate(chosen))
     )
-    found = seeds(data)
+    found = initial(data)
     assert (found.sum(axis=1) == 1).all()
     assert sum(data.work / (found * data.rates).sum(axis=1)) == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_greedy_saves_half_of_what_any_completion_saves(seed):
-    """Without communication: the saving against the best completion of the same seeds, found by trying every worker."""
+    """Without communication: the saving against the best completion of the same initial workers, found by trying every worker."""
     rng = np.random.default_rng(seed)
     data = arrays(draw(seed, types=int(rng.integers(3, 7)), each=1, jobs=int(rng.integers(2, 4)), exchange=False))
-    start = seeds(data)
+    start = initial(data)
     idle = np.flatnonzero(data.stock - start.sum(axis=0))
     best = data.total(start)
     for owners in itertools.product(range(-1, data.jobs), repeat=len(idle)):
@@ -128,7 +128,7 @@ def test_no_move_or_swap_improves_a_local_optimum(seed):
     """Every move and swap of single workers, tried one by one; the end is no worse than the start."""
     instance = draw(seed, types=3, each=3, jobs=3, most=4 if seed % 2 else None)
     data = arrays(instance)
-    start = greedy(data, seeds(data))
+    start = greedy(data, initial(data))
     found = improve(data, start)
     total = data.total(found)
     assert total <= data.total(start) * (1 + 1e-12)
@@ -155,7 +155,7 @@ def test_the_better_heuristics_are_no_worse(seed):
     """The beam <= local_search <= marginal, and none below the optimum."""
     instance = draw(seed, types=3, each=5, jobs=5)
     data = arrays(instance)
-    optimum = data.total(solve_by_states(data, step=lambda: None)) / data.jobs
+    optimum = data.total(solve_by_states(data)) / data.jobs
     values = [dlsched.matching_placement.objective(instance, each(instance)) for each in (beam, local_search, marginal)]
     assert values == sorted(values)
     assert values[0] >= optimum * (1 - 1e-12)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from dlsched.algorithms.ascending_market import ascending_market
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, arrays
-from dlsched.matching_placement.categories import categories
+from dlsched.matching_placement.configurations.states import solve_by_states
 from dlsched.matching_placement.instance import Instance, Job, Worker
-from dlsched.matching_placement.markets import ascending_market, linear_values, market, market_placement
-from dlsched.matching_placement.states import solve_by_states
+from dlsched.matching_placement.markets.categories import categories
+from dlsched.matching_placement.markets.placing import linear_values, market, market_placement
 
 
 def drawn_markets(number, jobs=5, kinds=4, most=4, seed=0):
@@ -229,7 +230,7 @@ def test_all_categories_of_identical_workers_hold_the_optimum():
     for gradient in (0.0, 0.5, 3.0):
         instance = build([[1.0] * 6, [2.0] * 6, [3.0] * 6], 1, None, types=["t"] * 6, gradient=gradient)
         data, found = arrays(instance), market(instance)
-        optimum = solve_by_states(data, step=lambda: None)
+        optimum = solve_by_states(data)
         counts = np.array([[len(held)] for held in found.workers.values()])
         assert data.total(counts) == pytest.approx(data.total(optimum))
 

@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from dlsched.matching_placement import pricing
+from dlsched.columns.slack import TooMany
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.pricing import Pricing, TooMany
+from dlsched.matching_placement.configurations import pricing
+from dlsched.matching_placement.configurations.pricing import Pricing
 
 from .draw import draw
 

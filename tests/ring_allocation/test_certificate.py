@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.core.certificate import DualsCertificate, PriceCertificate
+from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation import Instance, example, lagrange, relaxation
 from dlsched.ring_allocation.certificate import verify

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.core.certificate import DualsCertificate, PriceCertificate
+from dlsched.certificates import DualsCertificate, PriceCertificate
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import worth

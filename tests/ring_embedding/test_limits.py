@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dlsched.core.certificate import DualsCertificate
+from dlsched.certificates import DualsCertificate
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.core.certificate import LengthsCertificate, PriceCertificate, SrptCertificate, srpt_value
+from dlsched.certificates import LengthsCertificate, PriceCertificate, SrptCertificate, srpt_value
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.bounds import bound, length, machine
 from dlsched.srpt_mapping.certificate import exact_iteration_s, exact_length_s, exact_size_s, verify

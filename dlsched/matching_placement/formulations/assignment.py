@@ -32,22 +32,22 @@ R_inb, and l_i >= Pi_i / R_i (theorem A). A z_inb with fewer than n such workers
 trains less than ``USELESS`` of the batch in that time (without it the others take longer by no more than that part).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, kind_of_workers
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
+from dlsched.solvers.formulation import Formulation
 
 if TYPE_CHECKING:
     import pulp
-
-Decode = Callable[[Mapping[str, float]], Placement]
 
 LARGEST = 1_000_000
 """Coefficients; a model of so many takes PuLP some hundred megabytes."""
@@ -61,9 +61,9 @@ NOTHING = 2.0**-10
 
 
 def build_assignment(
-    instance: Instance, *, most_s: float = np.inf, tick: Callable[[], None] | None = None
-) -> tuple["pulp.LpProblem", Decode]:
-    """Build the model and the function that reads a placement from values of its variables.
+    instance: Instance, *, most_s: float = np.inf, tick: Tick = no_tick
+) -> "Formulation[pulp.LpProblem, Placement]":
+    """Build the model.
 
     Parameters
     ----------
@@ -84,8 +84,7 @@ def build_assignment(
     held = arrays(instance)
     if (size := _coefficients(held)) > LARGEST:
         raise UsageError(f"the model has about {size:.2g} coefficients, allowed: up to {LARGEST}; use exact")
-    column = {kind: place for place, kind in enumerate(instance.types)}
-    kinds = [column[worker.type] for worker in instance.workers]
+    kinds = kind_of_workers(instance)
     bandwidths, levels = np.unique(held.bandwidth[kinds], return_inverse=True)
     workers = _labels(instance)
     jobs = plain_labels([job.id for job in instance.jobs], "j")
@@ -98,19 +97,18 @@ def build_assignment(
     def add(name: str, terms: Sequence[tuple["pulp.LpVariable", float]], sense: int, right: float) -> None:
         problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
 
-    for place, job in enumerate(jobs):
-        rates = held.rates[place, kinds]
-        best = float(np.sort(rates)[::-1][: held.most[place]].sum()) or 1.0
-        unit, least, longest = units(float(held.work[place]), best, most_s)
-        if held.least[place] == 1:
+    for index, job in enumerate(jobs):
+        rates = held.rates[index, kinds]
+        best = float(np.sort(rates)[::-1][: held.most[index]].sum()) or 1.0
+        unit, least, longest = units(float(held.work[index]), best, most_s)
+        if held.least[index] == 1:
             rates = np.where(rates < USELESS * best * (least / longest), 0.0, rates)
         able = np.flatnonzero(rates).tolist()
-        longest = min(
-            longest, 2 * least * best / min((float(rates[k]) for k in able), default=best)
-        )  # 2: room for solvers
+        slow = least * best / min((float(rates[k]) for k in able), default=best)
+        longest = min(longest, 2 * slow)  # 2: room for solvers
         slowest = pulp.LpVariable(f"l_{job}", least if least > NOTHING else 0.0, longest)
-        rings = _rings(rates, levels, int(held.least[place]), int(held.most[place]), sends=held.traffic[place] > 0)
-        sent = {(n, level): float(held.traffic[place] * ((n - 1) / n) / bandwidths[level]) for n, level in rings}
+        rings = _rings(rates, levels, int(held.least[index]), int(held.most[index]), sends=held.traffic[index] > 0)
+        sent = {(n, level): float(held.traffic[index] * ((n - 1) / n) / bandwidths[level]) for n, level in rings}
         rings = {ring: r for ring, r in rings.items() if sent[ring] <= most_s and least * best / r <= 2 * longest}
         z = {ring: pulp.LpVariable(f"z_{job}_{ring[0]}_{ring[1]}", 0, 1, pulp.LpInteger) for ring in rings}
         x = {k: pulp.LpVariable(f"x_{workers[k]}_{job}", 0, 1, pulp.LpInteger) for k in able}
@@ -124,17 +122,16 @@ def build_assignment(
         fastest = [(z[ring], -least * best / rate) for ring, rate in rings.items() if least * best / rate > NOTHING]
         add(f"fastest_{job}", [(slowest, 1), *fastest], pulp.LpConstraintGE, 0)
         for k in able:
-            if tick is not None:
-                tick()
+            tick()
             pair = f"{workers[k]}_{job}"
             add(f"split_{pair}", [(pi[k], 1), (x[k], -1)], pulp.LpConstraintLE, 0)
             ratio = least * best / float(rates[k])
             part = 1.0 if ratio <= STEEPEST else 1 / ratio
             if ratio > NOTHING:
                 add(f"slowest_{pair}", [(pi[k], ratio * part), (slowest, -part)], pulp.LpConstraintLE, 0)
-            slow = [(chosen, -1) for (_, level), chosen in z.items() if level <= levels[k]]
-            add(f"bandwidth_{pair}", [(x[k], 1), *slow], pulp.LpConstraintLE, 0)
-            serves[x[k].name] = place, k
+            slower = [(chosen, -1) for (_, level), chosen in z.items() if level <= levels[k]]
+            add(f"bandwidth_{pair}", [(x[k], 1), *slower], pulp.LpConstraintLE, 0)
+            serves[x[k].name] = index, k
             one_job[k].append(x[k])
         for k in filter(following.__contains__, able):
             later = [(chosen, 1) for chosen in one_job[following[k]]]
@@ -147,12 +144,12 @@ def build_assignment(
 
     def decode(values: Mapping[str, float]) -> Placement:
         found: dict[str, list[str]] = {job.id: [] for job in instance.jobs}
-        for name, (place, k) in serves.items():
+        for name, (index, k) in serves.items():
             if values.get(name, 0.0) > 0.5:
-                found[instance.jobs[place].id].append(instance.workers[k].id)
+                found[instance.jobs[index].id].append(instance.workers[k].id)
         return Placement(found)
 
-    return problem, decode
+    return Formulation(problem, decode)
 
 
 def units(work: float, best: float, most_s: float) -> tuple[float, float, float]:
@@ -188,4 +185,4 @@ def _rings(rates: Floats, levels: Counts, least: int, most: int, *, sends: bool)
 def _labels(instance: Instance) -> list[str]:
     """Plain names of the workers; positions where an underscore would make ``x_<worker>_<job>`` ambiguous."""
     labels = plain_labels([worker.id for worker in instance.workers], "w")
-    return [f"w{place}" for place in range(len(labels))] if any("_" in label for label in labels) else labels
+    return [f"w{index}" for index in range(len(labels))] if any("_" in label for label in labels) else labels

@@ -15,17 +15,20 @@ With more than ``SPELT`` types one number stands for the counts, sum_g c_g (s_1 
 configuration has one column, ``x_<job>_none``, that is 0: the model is infeasible. A type that no column uses has no row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.algorithms.count_vectors import undominated
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, placement
-from dlsched.matching_placement.configurations import configurations, count_configurations
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
+from dlsched.matching_placement.configurations.listing import configurations, count_configurations
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
+from dlsched.solvers.formulation import Formulation
 
 if TYPE_CHECKING:
     import pulp
@@ -37,8 +40,6 @@ LARGEST_CELLS = 4_000_000
 SPELT = 8
 """Types up to which a column's name spells its counts."""
 
-Decode = Callable[[Mapping[str, float]], Placement]
-
 
 def build_milp(
     instance: Instance,
@@ -46,9 +47,9 @@ def build_milp(
     columns: Sequence[Counts] | None = None,
     drop_dominated: bool = False,
     most_s: float = np.inf,
-    tick: Callable[[], None] | None = None,
-) -> tuple["pulp.LpProblem", Decode]:
-    """Build the model and the function that reads a placement from values of its variables.
+    tick: Tick = no_tick,
+) -> "Formulation[pulp.LpProblem, Placement]":
+    """Build the model.
 
     Parameters
     ----------
@@ -75,8 +76,7 @@ def build_milp(
     sizes = [0] * held.jobs
     allowed = min(LARGEST, LARGEST_CELLS // held.types)
     for job in range(held.jobs):
-        if tick is not None:
-            tick()
+        tick()
         sizes[job] = count_configurations(held, job) if columns is None else len(columns[job])
         if sum(sizes) > allowed:
             raise UsageError(
@@ -89,8 +89,7 @@ def build_milp(
     for job, (label, size) in enumerate(zip(labels, sizes, strict=True)):
         choice = []
         for row, time in zip(*_timed(held, job, columns, size, drop_dominated, most_s), strict=True):
-            if tick is not None:
-                tick()
+            tick()
             variable = pulp.LpVariable(_name(held, label, row), 0, 1, pulp.LpInteger)
             chosen[variable.name] = job, row
             objective.append((variable, time / held.jobs))
@@ -117,32 +116,7 @@ def build_milp(
                 counts[job] = row
         return placement(instance, counts)
 
-    return problem, decode
-
-
-def undominated(counts: Counts, times: Floats) -> Counts:
-    """Positions of the configurations of one job that no other one beats, ascending.
-
-    c is beaten if some c' <= c in every type, c' != c, has J(c') <= J(c). ``counts`` (shape (N, G), no repetition) must
-    hold, with two configurations, those between them, as all configurations of a job do; otherwise some that are beaten
-    stay. With f(c) = min(J(c), min_g f(c - e_g)), the least time of any c' <= c, c is beaten if and only if some
-    f(c - e_g) <= J(c). Whatever is beaten is so by one that is not: go on to what beats that one, its size falls.
-    Cost: O(N G) look-ups.
-    """
-    radix = np.cumprod([1, *(counts.max(axis=0, initial=0) + 1).tolist()], dtype=object)[:-1]
-    keys = counts.astype(object) @ radix
-    least: dict[int, float] = {}
-    kept = []
-    for place in np.argsort(counts.sum(axis=1), kind="stable").tolist():
-        key, time = keys[place], float(times[place])
-        below = [
-            least[key - step] for step, count in zip(radix, counts[place], strict=True) if count and key - step in least
-        ]
-        best = min(below, default=np.inf)
-        least[key] = min(time, best)
-        if time < best:
-            kept.append(place)
-    return np.array(sorted(kept), dtype=np.int64)
+    return Formulation(problem, decode)
 
 
 def _timed(

@@ -32,19 +32,21 @@ job with min_i = 1 where it trains less than ``USELESS`` of the batch in that ti
 more than that part); and so are rows that say less than ``NOTHING``, and rings that take less than ``_NOTHING`` of ``most_s``.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.matching_placement.arrays import arrays
+from dlsched.matching_placement.arrays import arrays, kind_of_workers
 from dlsched.matching_placement.formulations.assignment import NOTHING, STEEPEST, USELESS, units
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
+from dlsched.solvers.formulation import Formulation
 
-Decode = Callable[[Mapping[str, float]], Placement]
-
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 _LARGEST = 2.0**10  # of the objective
 _NOTHING = 2.0**-30
@@ -53,13 +55,13 @@ LARGEST = 200_000
 
 
 def build_minlp(
-    instance: Instance, *, most_s: float = np.inf, tick: Callable[[], None] | None = None
-) -> tuple[Any, Decode, float]:
-    """Build the Pyomo model, its decoder, and the number of seconds that its objective counts as one.
+    instance: Instance, *, most_s: float = np.inf, tick: Tick = no_tick
+) -> "Formulation[pyo.ConcreteModel, Placement]":
+    """Build the Pyomo model.
 
-    ``unit_s`` is the mean time of jobs that each have the fastest workers to themselves and exchange nothing. ``most_s``:
-    seconds of all jobs of a placement that is known; only placements that take no longer need be points of the model.
-    ``tick`` is called for every worker of every job; it may raise to stop.
+    Its unit, ``unit_s``, is the mean time of jobs that each have the fastest workers to themselves and exchange nothing.
+    ``most_s``: seconds of all jobs of a placement that is known; only placements that take no longer need be points of the
+    model. ``tick`` is called for every worker of every job; it may raise to stop.
 
     Raises
     ------
@@ -72,8 +74,7 @@ def build_minlp(
     usable = (held.rates > 0) @ held.stock
     if (size := 8.0 * float(usable.sum()) + float(usable.max(initial=0)) * held.jobs**2) > LARGEST:
         raise UsageError(f"the model has about {size:.2g} terms, allowed: up to {LARGEST}; use exact")
-    column = {kind: place for place, kind in enumerate(instance.types)}
-    kinds = [column[worker.type] for worker in instance.workers]
+    kinds = kind_of_workers(instance)
     rates, bandwidth = held.rates[:, kinds], held.bandwidth[kinds]
     best = [float(np.sort(row)[::-1][:most].sum()) or 1.0 for row, most in zip(rates, held.most.tolist(), strict=True)]
     each_s, least, longest = np.array([units(*job, most_s) for job in zip(held.work, best, strict=True)]).T
@@ -101,9 +102,8 @@ def build_minlp(
     for i, served in enumerate(able):
         slow = least[i] * best[i] / min((float(rates[i, k]) for k in served), default=best[i])
         model.l[i].setlb(float(least[i]) if least[i] > NOTHING else 0.0)
-        model.l[i].setub(
-            2 * float(min(longest[i], slow))
-        )  # room: SCIP loses itself in bounds nearer than its tolerances
+        # room: SCIP loses itself in bounds nearer than its tolerances
+        model.l[i].setub(2 * float(min(longest[i], slow)))
         model.n[i].setlb(int(held.least[i]))
         model.n[i].setub(int(max(held.least[i], held.most[i])))
         model.served.add(model.n[i] == pyo.quicksum(model.x[i, k] for k in served))
@@ -113,8 +113,7 @@ def build_minlp(
             if least[i] > NOTHING:
                 model.rate.add(model.l[i] * rate >= float(least[i]))
         for k in served:
-            if tick is not None:
-                tick()
+            tick()
             model.split.add(model.pi[i, k] <= model.x[i, k])
             ratio = float(least[i]) * best[i] / float(rates[i, k])
             part = 1.0 if ratio <= STEEPEST else 1 / ratio
@@ -131,8 +130,7 @@ def build_minlp(
             sent = float(ring_s[i]) / held.jobs / unit_s
             terms.append(sent * (1 - 1 / model.n[i]) * (model.e[i] if min(parts) < 1 else 1.0))
     for k in range(len(kinds)):
-        if tick is not None:
-            tick()
+        tick()
         given = [model.x[i, k] for i in range(held.jobs) if (i, k) in model.x]
         if given:
             model.one_job.add(pyo.quicksum(given) <= 1)
@@ -153,4 +151,4 @@ def build_minlp(
             }
         )
 
-    return model, decode, unit_s
+    return Formulation(model, decode, unit_s)

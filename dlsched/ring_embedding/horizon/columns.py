@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, Integers, power_of_two
+from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Budget
-from dlsched.core.certificate import DualsCertificate
 from dlsched.core.labels import separable_labels
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, relax

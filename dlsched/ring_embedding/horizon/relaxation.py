@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, UtilityTable, power_of_two
+from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Budget, Stopped, Tick
-from dlsched.core.certificate import DualsCertificate
 from dlsched.core.labels import separable_labels
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import certified

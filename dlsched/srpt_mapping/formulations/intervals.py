@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dlsched.core.certificate import exact_sum, rounded_down
+from dlsched.certificates import exact_sum, rounded_down
 from dlsched.solvers.intervals import IntervalModel, Starts
 from dlsched.srpt_mapping.blocks import Block, picked_of
 from dlsched.srpt_mapping.instance import Instance

@@ -31,8 +31,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from dlsched.certificates import rounded_down
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.certificate import rounded_down
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus

@@ -1,0 +1,40 @@
+"""Certificates of bounds: data that anyone can verify in exact arithmetic, without a solver.
+
+==============================  ======================================================================================
+certificate                     what it proves
+==============================  ======================================================================================
+``PriceCertificate``            min sum_j cost_j(w_j), sum_j w_j <= C: for every price lambda >= 0 the optimum is at
+                                least sum_j min_w (cost_j(w) + lambda w) - lambda C
+``DualsCertificate``            min c x, rows A x {<=, =, >=} b, l <= x <= u: for every y with y <= 0 on <= rows and
+                                y >= 0 on >= rows the optimum is at least y b + sum_k min(d_k l_k, d_k u_k), d = c - y A
+``SrptCertificate``             min of a sum of completion times: SRPT of jobs with these sizes (seconds on one machine
+                                that serves one job at a time) from their releases ends no later in sum than any schedule
+``LengthsCertificate``          no job ends sooner after its release than these seconds
+==============================  ======================================================================================
+
+Proof of the first two: for a feasible x the terms with y (or lambda) add up to no more than 0, so subtracting them lowers c x;
+what is left is minimised column by column. Numbers are the exact values of the floats given; a sum is rounded down to a
+float once, at the end. ``value`` is what the certificate proves on its own.
+"""
+
+from dlsched.certificates.completion import claimed, srpt_value
+from dlsched.certificates.exact import exact_sum, rounded_down, rounded_up
+from dlsched.certificates.kinds import DualsCertificate, LengthsCertificate, PriceCertificate, SrptCertificate
+from dlsched.certificates.linear import ExactColumn, ExactRow, duals_value, exact_multipliers, price_value
+
+__all__ = [
+    "DualsCertificate",
+    "ExactColumn",
+    "ExactRow",
+    "LengthsCertificate",
+    "PriceCertificate",
+    "SrptCertificate",
+    "claimed",
+    "duals_value",
+    "exact_multipliers",
+    "exact_sum",
+    "price_value",
+    "rounded_down",
+    "rounded_up",
+    "srpt_value",
+]

@@ -1,0 +1,107 @@
+"""The kinds of certificates: as data, as result files hold them, and read from there."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
+
+from pydantic import ValidationError, create_model
+from pydantic_core import SchemaValidator
+
+from dlsched.core.errors import InputError
+from dlsched.core.instance import STRICT, Finite, Name, NonNegative
+from dlsched.core.messages import field_path, located, shown
+from dlsched.core.sparing import sparing
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What every kind has: its name in files, and its data."""
+
+    kind: ClassVar[str]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the certificate as result files hold it: kind first, value last, without what may be left out."""
+        data: dict[str, Any] = {"kind": self.kind}
+        for name, optional in _fields(type(self)).items():
+            said = getattr(self, name)
+            if said or not optional:
+                data[name] = dict(said) if isinstance(said, Mapping) else said
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class PriceCertificate(_Kind):
+    """A price per unit of the shared resource, and the bound it proves."""
+
+    kind = "price"
+    price: Finite
+    value: Finite
+
+
+@dataclass(frozen=True, slots=True)
+class DualsCertificate(_Kind):
+    """Multipliers of the rows of a named formulation's linear relaxation, and the bound they prove."""
+
+    kind = "duals"
+    formulation: Name
+    rows: Mapping[str, Finite] = field(hash=False)
+    value: Finite
+
+
+@dataclass(frozen=True, slots=True)
+class SrptCertificate(_Kind):
+    """Seconds that each job would need on one machine, maybe also at least by itself, and the bound that they prove."""
+
+    kind = "srpt"
+    sizes: Mapping[str, NonNegative] = field(hash=False)
+    value: Finite
+    lengths: Mapping[str, NonNegative] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LengthsCertificate(_Kind):
+    """Seconds that each job needs at least from its release to its end, and the bound they prove."""
+
+    kind = "lengths"
+    lengths: Mapping[str, NonNegative] = field(hash=False)
+    value: Finite
+
+
+AnyCertificate: TypeAlias = PriceCertificate | DualsCertificate | SrptCertificate | LengthsCertificate
+KINDS: dict[str, type[AnyCertificate]] = {each.kind: each for each in get_args(AnyCertificate)}
+
+
+def certificate_from(data: Mapping[str, Any]) -> AnyCertificate:
+    """Read a certificate.
+
+    Raises
+    ------
+    InputError
+        It is of no known kind, or a field is missing or wrong.
+    """
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InputError(f"certificate.kind: found {shown(kind)}, allowed: {', '.join(KINDS)}")
+    try:
+        read = _validator(kind).validate_python(data)
+    except ValidationError as error:
+        first = field_path(("certificate", *error.errors()[0]["loc"]))
+        raise InputError(f"{first}: {located(error).split(': ', 1)[1]}") from None
+    return KINDS[kind](**{name: getattr(read, name) for name in _fields(KINDS[kind])})
+
+
+def _fields(kind: type[_Kind]) -> dict[str, bool]:
+    """Fields in the order of files, and whether they may be left out."""
+    ordered = sorted(fields(kind), key=lambda each: each.name == "value")
+    return {each.name: each.default_factory is not MISSING for each in ordered}
+
+
+@cache
+def _validator(kind: str) -> SchemaValidator:
+    """Return a strict validator of the fields of a kind."""
+    types = get_type_hints(KINDS[kind], include_extras=True)
+    entries: dict[str, Any] = {"kind": (Literal[kind], ...)}
+    for name, optional in _fields(KINDS[kind]).items():
+        entries[name] = (types[name], {} if optional else ...)
+    return sparing(create_model(kind, __config__=STRICT, **entries))

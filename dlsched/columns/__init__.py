@@ -1,0 +1,31 @@
+"""Column generation on plain arrays, for programs with more columns than can be listed.
+
+A family has a linear program over columns, an algorithm that prices them, and perhaps a search for the integral optimum
+near the bound. What does not depend on the family's columns stands here:
+
+===============  =======================================================================================================
+``master``       ``Master``: the columns held and their linear program. ``add`` a column as a sparse row, under a key that
+                 says which it is; ``solve`` returns value, weights, prices of the rows at most and duals of the equalities
+``smoothing``    ``Smoothing``: the best prices known and what they prove; which prices to try next
+``slack``        ``slacks``, ``cheapest_within``, ``TooMany``: the search of all choices within a slack of the bound
+===============  =======================================================================================================
+
+One round of column generation, for a program that is minimised::
+
+    optimum = master.solve(time_s=left)
+    if optimum.value - smoothing.bound <= CLOSE * optimum.value:
+        break                                              # the bound is as good as the program's value
+    for trial in smoothing.trials(optimum.prices):
+        found, bound = price(trial)                        # the family's: columns and a Lagrangian bound
+        smoothing.keep(trial, bound)
+        joined = [master.add(each.key, each.cost, each.rows, each.values) for each in found if reduced(each) < 0]
+        if any(joined):
+            break                                          # else the next trial; the last is ``optimum.prices`` itself
+    else:
+        break                                              # no column improves the program: it is solved
+
+A program that is maximised is handed over with negative costs: then minus ``value`` is its value, ``prices`` are what they
+should be, and its upper bounds are kept with ``Sense.MAXIMIZE``. Costs are divided by ``unit``, a number of the magnitude of
+the value, since HiGHS' tolerances are absolute; whoever scales rows too does so before ``add``. Pricing is not here: the
+columns of no two families are alike.
+"""

@@ -1,0 +1,136 @@
+"""The search of all choices within a slack of a Lagrangian bound.
+
+Of every group i one column is chosen; column c costs J_i(c) and takes c_g of resource g, of which there are s_g. Let p >= 0,
+u_i = min_c (J_i(c) + p c) and L = sum_i u_i - sum_g p_g s_g. A choice c_1 .. c_S costs exactly
+
+    L + sum_i (J_i(c_i) + p c_i - u_i) + sum_g p_g (of g left over)
+
+and every term is >= 0. So one that costs at most L + slack uses only columns whose own term, their excess, is at most the
+slack. A dynamic program over the groups, with resources taken and slack spent as its label, finds the cheapest of them or
+proves that there is none: then L + slack is a bound.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dlsched.algorithms.count_vectors import Counts, Floats, run_lengths
+from dlsched.core.budget import Tick, no_tick
+
+CELLS = 60_000_000
+"""Numbers in the labels held at once, for each label one a resource and some more; about 500 MB."""
+FIRST = 1e-5
+"""Of the bound: the slack that is tried first; every next one is ``GROWTH`` times as large, up to the incumbent's."""
+GROWTH = 8
+_BRANCHES = 100  # columns that a label is extended by in a full beam
+
+
+class TooMany(Exception):  # noqa: N818  a signal, not an error
+    """The labels, or the columns, would be more than are allowed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Columns of a group by rising excess: what they take, shape (N, G), and the excess of each, shape (N,)."""
+
+    counts: Counts
+    excess: Floats
+
+
+def slacks(bound: float, upper: float) -> Iterator[float]:
+    """Slacks to try in turn; the last is that of an incumbent that costs ``upper``."""
+    gap = max(0.0, upper - bound)
+    slack = FIRST * max(bound, 1e-3 * upper)
+    while slack < gap:
+        yield slack
+        slack *= GROWTH
+    yield gap
+
+
+def cheapest_within(
+    groups: Sequence[Group],
+    stock: Counts,
+    prices: Floats,
+    slack: float,
+    *,
+    width: int | None = None,
+    tick: Tick = no_tick,
+) -> Counts | None:
+    """Return what each group takes in the cheapest choice that costs at most L + slack, shape (S, G), or None.
+
+    With a ``width`` only so many labels of least cost are kept at every group: a beam search, which may miss it.
+    ``tick`` is called at every group; it may raise to stop.
+
+    Raises
+    ------
+    TooMany
+        The labels of some group would have more than ``CELLS`` numbers.
+    """
+    order = sorted(range(len(groups)), key=lambda index: len(groups[index].excess))
+    if not len(groups[order[0]].excess):
+        return None
+    fewest = np.array([groups[index].counts.min(axis=0) for index in order])
+    most = np.array([groups[index].counts.max(axis=0) for index in order])
+    taken = np.zeros((1, len(stock)), dtype=np.int64)
+    spent = np.zeros(1)
+    trail: list[tuple[Counts, Counts]] = []
+    for after, index in enumerate(order, 1):
+        tick()
+        group = groups[index]
+        ways = np.searchsorted(group.excess, slack - spent, side="right")
+        if width is not None:
+            ways = np.minimum(ways, max(1, _BRANCHES * width // len(spent)))
+        elif int(ways.sum()) * (len(stock) + 10) > CELLS:
+            raise TooMany
+        parent = np.repeat(np.arange(len(spent)), ways)
+        column = run_lengths(ways)
+        spent = spent[parent] + group.excess[column]
+        taken = taken[parent] + group.counts[column]
+        left = stock - taken
+        fits = (left >= fewest[after:].sum(axis=0)).all(axis=1)
+        idle = np.maximum(left - most[after:].sum(axis=0), 0) @ prices
+        kept = np.flatnonzero(fits & (spent + idle <= slack))
+        kept = kept[_first_of_each(taken[kept], spent[kept], stock)]
+        if width is not None and len(kept) > width:
+            kept = kept[np.argpartition((spent + idle)[kept], width)[:width]]
+        taken, spent = taken[kept], spent[kept]
+        trail.append((parent[kept], column[kept]))
+        if not len(kept):
+            return None
+    label = int(np.argmin(spent + (stock - taken) @ prices))
+    chosen = np.zeros((len(groups), len(stock)), dtype=np.int64)
+    for index, (parents, columns) in zip(reversed(order), reversed(trail), strict=True):
+        chosen[index] = groups[index].counts[columns[label]]
+        label = int(parents[label])
+    return chosen
+
+
+def _first_of_each(taken: Counts, spent: Floats, stock: Counts) -> Counts:
+    """Positions of the labels that spent least among those that took the same."""
+    if not len(spent):
+        return np.zeros(0, dtype=np.int64)
+    words = _words(taken, stock)
+    order = np.lexsort((spent, *words))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.any([word[order][1:] != word[order][:-1] for word in words], axis=0)
+    first: Counts = order[new]
+    return first
+
+
+def _words(taken: Counts, stock: Counts) -> list[Counts]:
+    """Count vectors in mixed radix, in as many 62-bit words as they need."""
+    cuts, product = [0], 1
+    for kind, radix in enumerate((stock + 1).tolist()):
+        if product * radix > 2**62:
+            cuts.append(kind)
+            product = 1
+        product *= radix
+    words = []
+    for begin, end in pairwise([*cuts, len(stock)]):
+        word = np.zeros(len(taken), dtype=np.int64)
+        for kind in range(begin, end):
+            word = word * (int(stock[kind]) + 1) + taken[:, kind]
+        words.append(word)
+    return words

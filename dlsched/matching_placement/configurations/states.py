@@ -1,0 +1,44 @@
+"""The dynamic program over the workers taken of each type (``algorithms.stock_states``), over all configurations."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dlsched.algorithms.stock_states import cheapest_choice, number_of_states
+from dlsched.core.budget import Tick, no_tick
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats
+from dlsched.matching_placement.configurations.listing import configurations, count_configurations
+
+
+def state_bytes(arrays: Arrays) -> int:
+    """Bytes that ``solve_by_states`` keeps."""
+    return 8 * number_of_states(arrays.stock) * (arrays.jobs + 1)
+
+
+def additions(arrays: Arrays, *, most: int | None = None) -> int:
+    """Bound on the additions that ``solve_by_states`` makes; where it is above ``most``, maybe only a number above that."""
+    states, ways = number_of_states(arrays.stock), arrays.jobs  # every job that can be served has a configuration
+    if most is not None and states * ways > most:
+        return states * ways
+    ways = 0
+    for job in range(arrays.jobs):
+        ways += count_configurations(arrays, job)
+        if most is not None and states * ways > most:
+            break
+    return states * ways
+
+
+def solve_by_states(arrays: Arrays, *, step: Tick = no_tick, tick: Tick = no_tick) -> Counts | None:
+    """Return optimal counts, shape (S, G), or None when no placement exists.
+
+    ``step`` is called before every job, ``tick`` before every configuration; both may raise to stop.
+    """
+
+    def listed() -> Iterator[tuple[Counts, Floats]]:
+        for job in range(arrays.jobs):
+            step()
+            counts = configurations(arrays, job)
+            yield counts, arrays.times(job, counts)
+
+    chosen = cheapest_choice(arrays.stock, listed(), tick=tick)
+    return None if chosen is None else np.array(chosen)

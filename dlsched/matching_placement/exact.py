@@ -1,0 +1,205 @@
+"""The exact methods of matching_placement: dynamic programming, column generation with the closing of its gap, and models."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dlsched.columns.slack import GROWTH, TooMany
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.matching_placement import bounds
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
+from dlsched.matching_placement.configurations.closing import beyond_slack, close_gap, columns_within, search_beam
+from dlsched.matching_placement.configurations.generation import CLOSE, Prices, generate_columns
+from dlsched.matching_placement.configurations.states import additions, solve_by_states, state_bytes
+from dlsched.matching_placement.formulations import milp
+from dlsched.matching_placement.formulations.assignment import build_assignment
+from dlsched.matching_placement.formulations.minlp import build_minlp
+from dlsched.matching_placement.heuristics.fastest_first import soon
+from dlsched.matching_placement.heuristics.initial import initial
+from dlsched.matching_placement.heuristics.local_search import improve
+from dlsched.matching_placement.heuristics.marginal import greedy
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.solution import Placement
+from dlsched.solvers.conclude import conclude, solve_and_conclude
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.milp import solve_milp
+from dlsched.solvers.minlp import solve_minlp
+from dlsched.version import VERSION
+
+if TYPE_CHECKING:
+    import pulp
+
+COLUMNS = f"dlsched columns {VERSION}"
+DP = f"dlsched dp {VERSION}"
+FEW_ADDITIONS = 2_000_000
+"""Up to here ``exact`` takes the dynamic program, which needs some milliseconds."""
+MOST_ADDITIONS = 20_000_000_000
+MOST_BYTES = 2**29
+_FEASIBILITY = 1e-9  # of SCIP; shares of a batch and times stand in one row, and no unit suits both
+
+
+def warm(instance: Instance, search: Search[Placement]) -> None:
+    """Hold the local search's answer before anything longer starts; on the way, what is sooner found."""
+    hold_soon(instance, search)
+    data = arrays(instance)
+    counts = greedy(data, initial(data), search.tick)
+    search.offer(placement(instance, counts), source="marginal")
+    search.offer(placement(instance, improve(data, counts, search.tick)), source="local-search")
+
+
+def hold_soon(instance: Instance, search: Search[Placement]) -> None:
+    """Hold the answer that is soonest found."""
+    search.offer(soon(instance), source="fastest-first")
+
+
+def run_exact(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """The dynamic program where it is small, else column generation and the search that closes its gap."""
+    size = additions(arrays(instance), most=FEW_ADDITIONS)
+    if size > FEW_ADDITIONS:
+        search.say(f"columns, since dp could need {size:.3g} additions")
+        return run_columns(instance, search)
+    search.say(f"dp, which needs at most {size:.3g} additions here")
+    status = run_dp(instance, search)
+    try:  # the certificate of ``configuration_lp`` too, where its linear programs can be solved
+        certificate = bounds.configuration_lp(instance, tick=search.tick, budget=search.budget)
+    except (SolverError, UsageError) as error:
+        search.say(f"no certificate: {error}")
+    else:
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+    return status
+
+
+def run_dp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Dynamic programming over the workers left of each type; a node is a job."""
+    data = arrays(instance)
+    needed, sums = state_bytes(data), additions(data, most=MOST_ADDITIONS)
+    if needed > MOST_BYTES or sums > MOST_ADDITIONS:
+        raise UsageError(
+            f"method dp would need {needed / 2**30:.3g} GiB for its states and {sums:.3g} additions or more, "
+            f"allowed: {MOST_BYTES / 2**30:.1f} GiB and {MOST_ADDITIONS:.0e}; use exact"
+        )
+    warm(instance, search)
+    counts = solve_by_states(data, step=lambda: search.tick(1), tick=search.tick)
+    assert counts is not None
+    search.offer(placement(instance, counts), source=DP)
+    return _proven_optimal(search, DP)
+
+
+def _proven_optimal(search: Search[Placement], source: str) -> TerminationStatus:
+    """Take what is held for the optimum."""
+    assert search.objective is not None
+    search.prove(search.objective, source=source)
+    return TerminationStatus.OPTIMAL
+
+
+def _total(instance: Instance, search: Search[Placement]) -> float:
+    """Seconds of all jobs of the incumbent."""
+    assert search.objective is not None
+    return search.objective * len(instance.jobs)
+
+
+def run_columns(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended.
+
+    Where the search has too many labels, MILPs over the configurations that can matter, by HiGHS, go on.
+    """
+    data = arrays(instance)
+    warm(instance, search)
+
+    def node() -> None:
+        search.tick(1)
+
+    def proven(prices: Prices) -> None:
+        certificate = bounds.price_certificate(instance, data, prices)
+        if prices.exact:
+            search.prove(certificate.value, source="certificate", certificate=certificate)
+        else:
+            search.prove(certificate.value, source=COLUMNS)
+
+    def offer(counts: Counts | None, source: str) -> None:
+        if counts is not None:
+            search.offer(placement(instance, counts), source=source)
+
+    start = counts_of(instance, search.incumbent)
+    prices = generate_columns(data, start, tick=search.tick, step=node, budget=search.budget, proven=proven)
+    upper = _total(instance, search)
+    if upper - prices.bound <= CLOSE * upper:
+        return TerminationStatus.OPTIMAL
+    found = search_beam(data, prices, upper, tick=search.tick)
+    offer(None if found is None else improve(data, found, search.tick), "beam")
+    upper = _total(instance, search)
+    closed = close_gap(
+        data, prices, upper, tick=node, proven=lambda bound: search.prove(bound / data.jobs, source=COLUMNS)
+    )
+    offer(closed.counts, COLUMNS)
+    if closed.left is None:
+        return _proven_optimal(search, COLUMNS)
+    return _by_programs(instance, data, prices, closed.left, search)
+
+
+def _by_programs(
+    instance: Instance, data: Arrays, prices: Prices, slack: float, search: Search[Placement]
+) -> TerminationStatus:
+    """Solve MILPs over the configurations within a growing slack; what uses others costs more than the bound and the slack."""
+    while not search.proven:
+        try:
+            columns = [each.counts for each in columns_within(data, prices, slack, search.tick)]
+        except TooMany:
+            columns = []
+        total = sum(map(len, columns))
+        if not 0 < total <= milp.LARGEST:
+            search.say("too many labels for the search, and too many configurations for a program")
+            return TerminationStatus.FEASIBLE
+        search.report(f"HiGHS on {total} configurations")
+        formulation = milp.build_milp(instance, columns=columns, tick=search.tick)
+        outcome = solve_milp(formulation.model, solver="highs", limits=search.left)
+        search.budget.nodes += outcome.nodes or 0
+        search.solver_version = outcome.solver
+        if outcome.values is not None:
+            search.consider(formulation.decode(outcome.values), source=outcome.solver)
+        beyond = beyond_slack(data, prices, slack) / data.jobs
+        bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
+        if bound is not None:
+            search.prove(min(bound, beyond), source=f"{COLUMNS} and {outcome.solver}")
+        if search.proven:
+            break
+        if prices.bound + slack >= _total(instance, search):
+            search.say(f"{outcome.solver} had every configuration that can matter, and its bound proves less")
+            return TerminationStatus.FEASIBLE
+        if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE):
+            search.say(outcome.message)
+            return outcome.status
+        slack *= GROWTH
+    return TerminationStatus.OPTIMAL
+
+
+def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """The program over all configurations by HiGHS, CBC, SCIP or CP-SAT."""
+    return _by_solver(instance, search, partial(milp.build_milp, drop_dominated=True))
+
+
+def run_assignment(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """The plain assignment model, worker by worker, by HiGHS, CBC or SCIP."""
+    return _by_solver(instance, search, build_assignment)
+
+
+def _by_solver(
+    instance: Instance, search: Search[Placement], build: "Callable[..., Formulation[pulp.LpProblem, Placement]]"
+) -> TerminationStatus:
+    warm(instance, search)
+    return solve_and_conclude(search, build(instance, most_s=_roomy(instance, search), tick=search.tick))
+
+
+def run_minlp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """The non-linear integer program by SCIP."""
+    warm(instance, search)
+    formulation = build_minlp(instance, most_s=_roomy(instance, search), tick=search.tick)
+    outcome = solve_minlp(formulation.model, limits=search.left, terms=2 * len(instance.jobs), feasibility=_FEASIBILITY)
+    return conclude(search, outcome, formulation)
+
+
+def _roomy(instance: Instance, search: Search[Placement]) -> float:
+    """Twice the seconds of the incumbent: no better placement has a job that takes as long; solvers need room."""
+    return 2 * _total(instance, search)

@@ -1,0 +1,1 @@
+"""The matching market: its categories, its prices, and samples of it."""

@@ -1,0 +1,1 @@
+"""Result files: read, and held against what can be known without believing them."""

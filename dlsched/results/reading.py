@@ -1,0 +1,169 @@
+"""Reading result files: complete ones (``dlsched/result/1``), and bare ``{"solution": ...}`` from anyone's heuristic."""
+
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from dlsched.certificates.kinds import certificate_from
+from dlsched.core.errors import InputError
+from dlsched.core.instance import STRICT, Finite, Name, NonNegative
+from dlsched.core.limits import Limits
+from dlsched.core.messages import located
+from dlsched.core.result import InstanceId, Result
+from dlsched.core.sparing import sparing
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.tolerance import rounding, tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """A solution that is not yet read; only its family can."""
+
+    data: Any
+
+    def as_data(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+class _Instance(BaseModel):
+    model_config = STRICT
+    name: Name
+    sha256: Name
+
+
+class _Limits(BaseModel):
+    model_config = STRICT
+    time_s: NonNegative | None = None
+    nodes: int | None = None
+    threads: int = 1
+
+
+class _Complete(BaseModel):
+    model_config = STRICT
+    format: Literal["dlsched/result/1"]
+    family: Name
+    instance: _Instance
+    method: Name
+    status: Literal[tuple(map(str, TerminationStatus))]  # type: ignore[valid-type]
+    sense: Literal[tuple(map(str, Sense))]  # type: ignore[valid-type]
+    objective: Finite | None
+    constant: Finite = 0.0
+    bound: Finite | None
+    bound_source: str | None = None
+    gap: NonNegative | None
+    runtime_s: NonNegative
+    solver: str | None
+    seed: int | None
+    limits: _Limits
+    certificate: dict[str, Any] | None
+    solution: dict[str, Any] | None
+    figures: dict[str, Finite] = {}
+    message: str = ""
+
+
+class _Named(BaseModel):
+    model_config = STRICT
+    name: Name | None = None
+    sha256: Name | None = None
+
+
+class _Bare(BaseModel):
+    model_config = STRICT
+    solution: dict[str, Any]
+    instance: Name | _Named | None = None
+    method: Name | None = None
+    objective: Finite | None = None
+
+
+_BARE, _COMPLETE = sparing(_Bare), sparing(_Complete)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a result file says: its result when it is complete, and the solution and objective in any case.
+
+    ``instance`` is what a bare solution says of the instance it belongs to; a name or hash that is missing is empty.
+    """
+
+    solution: Any
+    objective: float | None
+    method: str | None
+    result: Result[Any] | None
+    instance: InstanceId | None = None
+
+    def of(self, instance: Any) -> bool | None:
+        """Whether it belongs to that instance; None where it does not say."""
+        if self.result is not None:
+            return bool(self.result.family == instance.family and self.result.instance.sha256 == instance.sha256)
+        if self.instance is None:
+            return None
+        return self.instance.name in ("", instance.name) and self.instance.sha256 in ("", instance.sha256)
+
+
+def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
+    """Validate the content of a result file; ``path`` is for messages.
+
+    Raises
+    ------
+    InputError
+        It is neither a complete result nor a bare solution, or it contradicts itself.
+    """
+    name = os.fspath(path)
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: the file: found no object, allowed: a result")
+    try:
+        if "format" not in data:
+            bare: _Bare = _BARE.validate_python(data)
+            return Claim(bare.solution, bare.objective, bare.method, None, _named(bare.instance))
+        complete: _Complete = _COMPLETE.validate_python(data)
+        result = _result(complete)
+        if complete.gap is not None and not _same_gap(complete.gap, result):
+            raise ValueError(f"gap {complete.gap!r}, which does not follow from objective and bound")
+    except ValidationError as error:
+        raise InputError(f"{name}: {located(error, () if 'format' in data else ('instance',))}") from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except ValueError as error:
+        raise InputError(
+            f"{name}: found a result that contradicts itself ({error}), allowed: one that does not"
+        ) from None
+    return Claim(complete.solution, complete.objective, complete.method, result)
+
+
+def _named(said: str | _Named | None) -> InstanceId | None:
+    if isinstance(said, _Named):
+        return InstanceId(said.name or "", said.sha256 or "") if said.name or said.sha256 else None
+    return None if said is None else InstanceId(said, "")
+
+
+def _same_gap(claimed: float, result: Result[Any]) -> bool:
+    """Whether a gap follows from objective and bound, up to the rounding of their difference."""
+    if result.gap is None or result.objective is None or result.bound is None:
+        return False
+    size = max(abs(result.objective - result.constant), abs(result.bound - result.constant))
+    off = rounding(result.objective, result.bound, result.constant) / size if size > 0 else 0.0
+    return abs(claimed - result.gap) <= tolerance(claimed, result.gap) + off
+
+
+def _result(file: _Complete) -> Result[Any]:
+    return Result(
+        family=file.family,
+        instance=InstanceId(file.instance.name, file.instance.sha256),
+        method=file.method,
+        status=TerminationStatus(file.status),
+        sense=Sense(file.sense),
+        objective=file.objective,
+        constant=file.constant,
+        bound=file.bound,
+        bound_source=file.bound_source if file.bound_source is not None or file.bound is None else "unnamed",
+        runtime_s=file.runtime_s,
+        solver=file.solver,
+        seed=file.seed,
+        limits=Limits(time_s=file.limits.time_s, nodes=file.limits.nodes, threads=file.limits.threads),
+        certificate=None if file.certificate is None else certificate_from(file.certificate),
+        solution=None if file.solution is None else _Data(file.solution),
+        figures=file.figures,
+        message=file.message,
+    )

@@ -1,0 +1,268 @@
+"""What a result says, held against what can be known without believing it.
+
+============  ====================================================================================================
+kind          what stands there
+============  ====================================================================================================
+verified      proven here: feasibility, a certificate's value in exact arithmetic, infeasibility by counting
+recomputed    computed anew, and equal: objective, gap, figures, the status against both and against the limits
+claimed       taken on trust: a bound beyond the certificate, what a solver or an algorithm is said to have proven
+failures      false, or impossible
+============  ====================================================================================================
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dlsched.core.errors import InputError
+from dlsched.core.family import AnyFamily
+from dlsched.core.gap import meets
+from dlsched.core.messages import FOUND, printable
+from dlsched.core.result import Certificate, Result
+from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import rounding, tolerance
+from dlsched.results.reading import Claim
+
+_OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # of the user's own: file.py:function, package.module:Policy
+_SOLVER = re.compile(r"(HiGHS|CBC|SCIP|CP-SAT)\b[\w .()+-]*")
+_EARLY = 0.5
+"""A method that a time limit stopped has used at least this share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of a check, one sentence each; true when nothing failed.
+
+    Parameters
+    ----------
+    failures, verified, recomputed, claimed
+        Sentences; see the module.
+    objective
+        The checker's figure for the solution, None without a feasible one.
+    verified_bound, claimed_bound
+        What the certificate proves, and what is said to be proven beyond it; None without.
+    """
+
+    failures: list[str] = field(default_factory=list)
+    verified: list[str] = field(default_factory=list)
+    recomputed: list[str] = field(default_factory=list)
+    claimed: list[str] = field(default_factory=list)
+    objective: float | None = None
+    verified_bound: float | None = None
+    claimed_bound: float | None = None
+
+    def __bool__(self) -> bool:
+        return not self.failures
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as ``dlsched check --json`` prints it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def verify_claim(family: AnyFamily, instance: Any, claim: Claim, where: str = "result") -> Verification:
+    """Hold what a result file says against its instance; ``where`` is for messages.
+
+    Raises
+    ------
+    InputError
+        The solution cannot be read, or the result is one of another instance.
+    """
+    found = Verification()
+    objective, solution = None, None
+    if claim.solution is not None:
+        solution = read_solution(family, instance, claim, where)
+        violations = family.check(instance, solution)
+        found.failures.extend(map(str, violations))
+        if violations:
+            return found
+        objective = family.objective(instance, solution)
+        found.verified.append(f"feasible, objective {objective!r} {family.unit}")
+        constant = family.constant(instance)
+        if claim.objective is not None and not _same(claim.objective, objective, constant):
+            found.failures.append(f"objective: {claim.objective!r} is claimed, it is {objective!r}")
+        known = None if instance.known is None else instance.known.bound(family.sense)
+        if known is not None and family.sense.better(objective, known) and not meets(objective, known, constant):
+            found.failures.append(f"known: the instance calls {known!r} a bound, this solution has {objective!r}")
+    verified_bound = claimed_bound = None
+    if claim.result is not None:
+        result = claim.result
+        found.failures.extend(_names(family, instance, result))
+        found.failures.extend(_ends(result))
+        found.failures.extend(_figures(family, instance, result, solution))
+        _infeasible(family, instance, result, found)
+        verified_bound = _certificate(family, instance, result, objective, found)
+        claimed_bound = _bound(family, instance, result, verified_bound, found)
+        if not found.failures:
+            found.recomputed.append(", ".join(_recomputed(result)))
+            found.claimed.extend(_trusted(result))
+    return Verification(
+        *(found.failures, found.verified, found.recomputed, found.claimed, objective, verified_bound, claimed_bound)
+    )
+
+
+def require_same_instance(family: AnyFamily, instance: Any, result: Result[Any], where: str) -> None:
+    """Refuse the result of another instance, family or sense; InputError names what is wrong."""
+    if result.family != family.name:
+        raise InputError(f"{where}: family: found {printable(result.family)!r}, allowed: {family.name!r}")
+    if result.sense is not family.sense:
+        raise InputError(f"{where}: sense: found {str(result.sense)!r}, allowed: {str(family.sense)!r}")
+    if result.instance.sha256 != instance.sha256:
+        raise InputError(
+            f"{where}: instance.sha256: found {result.instance.sha256[:60]!r}, "
+            f"allowed: {instance.sha256!r}, the hash of {instance.name!r}"
+        )
+
+
+def read_solution(family: AnyFamily, instance: Any, claim: Claim, where: str) -> Any:
+    """Read the claim's solution; errors name the file."""
+    try:
+        return family.read_solution(claim.solution, instance)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _names(family: AnyFamily, instance: Any, result: Result[Any]) -> Iterator[str]:
+    """Names that must be those of the instance, of a method and of a solver; and what a method draws."""
+    if result.instance.name != instance.name:
+        yield f"instance.name: {printable(result.instance.name)!r} is claimed, it is {printable(instance.name)!r}"
+    if result.constant != family.constant(instance):
+        yield f"constant: {result.constant!r} is claimed, it is {family.constant(instance)!r}"
+    if result.solver is not None and not _SOLVER.fullmatch(result.solver):
+        yield f"solver: found {printable(result.solver)!r}, allowed: the name and version of HiGHS, CBC, SCIP or CP-SAT"
+    source = result.bound_source or ""
+    if not source.isprintable():
+        yield f"bound_source: found {source[:FOUND]!r}, allowed: a name on one line"
+    if result.seed is not None and result.seed < 0:
+        yield f"seed: found {result.seed}, allowed: an integer >= 0"
+    method = family.methods.get(result.method)
+    if method is None:
+        if not _OWN_METHOD.fullmatch(result.method):
+            yield f"method: found {printable(result.method)!r}, allowed: {', '.join(family.methods)}, or file.py:function"
+        return
+    if method.kind == "bound" and result.solution is not None:
+        yield f"solution: method {method.name} bounds, it finds none"
+    if method.kind != "bound" and result.solution is None and result.status is TerminationStatus.FEASIBLE:
+        yield f"status: feasible, but method {method.name} holds no solution"
+    if method.seeded != (result.seed is not None):
+        yield f"seed: found {result.seed}, but method {method.name} is {'seeded' if method.seeded else 'not random'}"
+
+
+def _ends(result: Result[Any]) -> Iterator[str]:
+    """Hold the status against gap and limits."""
+    if result.proven and result.status not in (TerminationStatus.OPTIMAL, TerminationStatus.SOLVER_ERROR):
+        yield f"status: {result.status} is claimed, but the bound meets the objective: optimal"
+    limit_s = result.limits.time_s
+    if result.status is TerminationStatus.TIME_LIMIT and limit_s is not None and result.runtime_s < _EARLY * limit_s:
+        yield f"status: time_limit is claimed after {result.runtime_s!r} s of {limit_s!r} s"
+
+
+def _figures(family: AnyFamily, instance: Any, result: Result[Any], solution: Any) -> Iterator[str]:
+    """Compute every figure anew."""
+    true = {} if solution is None else family.figures(instance, solution)
+    for name, value in result.figures.items():
+        if name not in true:
+            yield f"figures.{printable(name)}: there is no such figure" + (" without a solution" if not true else "")
+        elif not math.isclose(value, true[name], rel_tol=1e-9):
+            yield f"figures.{name}: {value!r} is claimed, it is {true[name]!r}"
+
+
+def _infeasible(family: AnyFamily, instance: Any, result: Result[Any], found: Verification) -> None:
+    """Prove infeasibility by counting, or disprove the claim of it."""
+    reason = family.infeasible(instance)
+    if result.status is TerminationStatus.INFEASIBLE:
+        if reason is not None:
+            found.verified.append(f"infeasible, verified: {reason}")
+        else:
+            found.failures.append("infeasible is claimed; counting does not prove it")
+    elif reason is not None:
+        found.failures.append(f"status: {result.status} is claimed, but it is infeasible: {reason}")
+
+
+def _certificate(
+    family: AnyFamily, instance: Any, result: Result[Any], objective: float | None, found: Verification
+) -> float | None:
+    """Verify a certificate in exact arithmetic; return what it proves."""
+    certificate = result.certificate
+    if certificate is None:
+        return None
+    value = certificate.value
+    try:
+        exact = family.verify(instance, certificate)
+    except ValueError as error:
+        found.failures.append(f"certificate: {error}")
+        return None
+    if exact < Fraction(value) if family.sense == "minimize" else exact > Fraction(value):
+        found.failures.append(f"certificate: {value!r} is claimed, it proves {_said(exact)}")
+        return None
+    if objective is not None and family.sense.better(objective, value) and not meets(objective, value, result.constant):
+        found.failures.append(f"certificate: its {value!r} contradicts the objective {objective!r}")
+        return None
+    found.verified.append(f"verified: {value!r} ({_kind(certificate)}, exact arithmetic)")
+    return value
+
+
+def _bound(
+    family: AnyFamily, instance: Any, result: Result[Any], verified: float | None, found: Verification
+) -> float | None:
+    """Say what of a bound is verified and what is claimed; return it where it goes beyond the certificate."""
+    bound = result.bound
+    if bound is None:
+        return None
+    beyond = verified is None or family.sense.better(verified, bound)
+    if beyond and result.bound_source == "certificate":
+        proves = "there is none that holds" if verified is None else f"it proves {verified!r}"
+        found.failures.append(f"bound: {bound!r} is claimed of the certificate; {proves}")
+        return None
+    known = None if instance.known is None else instance.known.answer(family.sense)
+    if known is not None and family.sense.better(known, bound) and not meets(known, bound, result.constant):
+        found.failures.append(f"bound: {bound!r} contradicts the {known!r} that the instance calls known")
+        return None
+    if not beyond:
+        return None
+    by = printable(result.bound_source or "unnamed")
+    rests = "; so is that it is optimal" if result.status is TerminationStatus.OPTIMAL else ""
+    if verified is not None and result.objective is not None and meets(result.objective, verified, result.constant):
+        rests = "; the certificate alone proves the optimum"
+    found.claimed.append(f"bound {bound!r}, by {by}{rests}")
+    return bound
+
+
+def _recomputed(result: Result[Any]) -> Iterator[str]:
+    if result.objective is not None:
+        yield f"objective {result.objective!r}"
+    if result.gap is not None:
+        yield f"gap {result.gap!r}"
+    yield f"status {result.status}"
+    if result.figures:
+        yield f"{len(result.figures)} figures"
+
+
+def _trusted(result: Result[Any]) -> Iterator[str]:
+    """What nobody can recompute."""
+    said = [f"runtime {result.runtime_s!r} s"]
+    if result.solver is not None:
+        said.append(f"solver {result.solver}")
+    if _OWN_METHOD.fullmatch(result.method):
+        said.append(f"method {printable(result.method)}, which is not dlsched's")
+    if result.message:
+        said.append(f"message {printable(result.message[:60])!r}")
+    yield ", ".join(said)
+
+
+def _kind(certificate: Certificate) -> str:
+    return type(certificate).__name__
+
+
+def _said(exact: Fraction) -> str:
+    """Write a rational as a float, or as what it is where it has no float."""
+    try:
+        return f"only {float(exact)!r}"
+    except OverflowError:
+        return "less than nothing" if exact < 0 else "more than any float holds"
+
+
+def _same(claimed: float, true: float, constant: float) -> bool:
+    return abs(claimed - true) <= tolerance(claimed - constant, true - constant) + rounding(claimed, true)
