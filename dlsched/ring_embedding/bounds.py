@@ -74,7 +74,7 @@ def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]
                 _certify(columns.certificate(), search)
             finally:
                 if not network.forest:
-                    search.prove(columns.bound * (1 + CLOSE), source=COLUMNS)
+                    search.prove(columns.best.bound * (1 + CLOSE), source=COLUMNS)
     return columns
 
 

@@ -17,8 +17,10 @@ import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, Integers, power_of_two
 from dlsched.certificates import DualsCertificate
+from dlsched.columns.smoothing import Smoothing
 from dlsched.core.budget import Budget
 from dlsched.core.labels import separable_labels
+from dlsched.core.status import Sense
 from dlsched.ring_embedding.certificate import certified
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, relax
 from dlsched.ring_embedding.instance import Instance
@@ -30,7 +32,6 @@ from dlsched.solvers.lp import linear_program
 
 _ROUNDS = 60
 _CLOSE = 1e-7
-_SMOOTH = 0.5
 _PIECES = 2**16  # of all envelopes in the program over the points; with fewer than all its value is a little too low
 
 
@@ -111,32 +112,39 @@ class Columns:
         self.points: list[tuple[int, Floats]] = []
         labels = separable_labels([job.id for job in network.instance.jobs], "j")
         self._names = [f"total_{label}" for label in labels]
-        self.pi: Floats = np.array([relaxed.certificate.rows.get(name, 0.0) for name in self._names])
+        self.best = Smoothing(
+            Sense.MAXIMIZE, np.array([relaxed.certificate.rows.get(name, 0.0) for name in self._names])
+        )
         self.nothing = sum(table.nothing for table in self.tables)
-        self.bound = np.inf
         self.relaxations: dict[Epoch, Relaxation] = {}
         self.by_epoch: dict[tuple[int, int], float] = {}
         self._pieces = self._cut()
 
     def search(self, *, better: Callable[[], None] = lambda: None, enough: Callable[[], None] | None = None) -> None:
-        """Lower ``bound``, with its prices ``pi`` and ``relaxations``.
+        """Find better prices of worker-slots, and the ``relaxations`` that prove them.
 
-        ``better`` is called when it fell; ``enough`` in every round and epoch: it may raise to stop before time is up.
+        ``better`` is called when the bound fell; ``enough`` in every round and epoch: it may raise to stop before time is up.
         """
-        trial = self.pi
+        trial = self._pi
         for _ in range(_ROUNDS):
             fell = self._try(trial, enough or self.network.tick)
             if fell:
                 better()
             value, prices = self._combine()
-            if self.bound - value <= _CLOSE * (self.bound - self.nothing):
+            if self.best.bound - value <= _CLOSE * (self.best.bound - self.nothing):
                 break
-            trial = _SMOOTH * self.pi + (1 - _SMOOTH) * prices if fell else prices
+            trial = self.best.between(prices) if fell else prices
+
+    @property
+    def _pi(self) -> Floats:
+        """The best prices of worker-slots known."""
+        assert self.best.center is not None
+        return self.best.center
 
     def certificate(self) -> DualsCertificate:
         """What the best prices prove."""
         ceilings = Ceilings(self.instance)
-        prices = dict(zip(self._names, self.pi.tolist(), strict=True))
+        prices = dict(zip(self._names, self._pi.tolist(), strict=True))
         for epoch, relaxation in self.relaxations.items():
             prices |= _named(ceilings, epoch, relaxation)
         return certified(ceilings, "columns", prices, self.network.tick)
@@ -162,10 +170,10 @@ class Columns:
             self.points.append((e, point))
             found[span] = relaxation
             total += span.slots * relaxation.bound
-        if total >= self.bound:
-            return False
-        self.bound, self.pi, self.relaxations = total, pi, found
-        return True
+        fell = self.best.keep(pi, total)
+        if fell:
+            self.relaxations = found
+        return fell
 
     def _cut(self) -> tuple[Integers, Floats, Floats]:
         """Pieces of the envelopes: job, width and gain; of many corners some, evenly spread where slopes change most."""

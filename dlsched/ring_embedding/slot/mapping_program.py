@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats
+from dlsched.columns.smoothing import Smoothing
+from dlsched.core.status import Sense
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.ring_prices import ForestPrices, Routes, WalkPrices
 from dlsched.ring_embedding.slot.mapping_rows import Column, Rows, pooled
@@ -26,7 +28,6 @@ from dlsched.ring_embedding.slot.mapping_rows import Column, Rows, pooled
 CLOSE = 1e-9
 """Relative difference of the program's value and its bound at which it counts as solved."""
 
-_SMOOTH = 0.5  # the part of the best prices known in those that are tried
 _GOLDEN = (5**0.5 - 1) / 2  # whose multiples, modulo 1, spread evenly
 
 
@@ -93,30 +94,26 @@ class MappingProgram:
         for column in list(self._held.values()):
             if column.job in rows.index and column.size < len(gains[column.job]):
                 rows.add(column)
-        center, bound, parts = pooled(rows), np.inf, [1.0]
+        best = Smoothing(Sense.MAXIMIZE, pooled(rows))
         while True:
             self._network.tick()
             value, weights, choice, prices = rows.solve()
-            if bound - value <= close * value:
-                break
             joined = False
-            for part in parts:
-                trial = part * center + (1 - part) * prices
-                found = self._priced(rows, trial, choice, 0.1 * close * value)
-                if found.bound < bound:
-                    bound, center = found.bound, trial
-                joined = self._join(rows, found, choice, prices, close * value / len(jobs))
-                if joined or bound - value <= close * value:
+            for trial in best.trials(prices):
+                if best.bound - value <= close * value:
                     break
-            if not joined and bound - value > close * value and parts[-1] == 0:
+                found = self._priced(rows, trial, choice, 0.1 * close * value)
+                best.keep(trial, found.bound)
+                joined = self._join(rows, found, choice, prices, close * value / len(jobs))
+                if joined:
+                    break
+            if not joined:
                 break
-            parts = [_SMOOTH, 0.0]
         self._forget(rows, choice, prices)
-        used = np.flatnonzero(weights > 0)
-        mappings = (
-            Weighted(rows.columns[c].job, rows.columns[c].size, rows.columns[c].placed, weights[c]) for c in used
-        )
-        return Relaxation(value, bound, tuple(mappings), *rows.units(center))
+        used = [(rows.columns[c], weights[c]) for c in np.flatnonzero(weights > 0)]
+        mappings = tuple(Weighted(column.job, column.size, column.placed, weight) for column, weight in used)
+        assert best.center is not None
+        return Relaxation(value, best.bound, mappings, *rows.units(best.center))
 
     @property
     def held(self) -> list[tuple[int, Placed]]:
