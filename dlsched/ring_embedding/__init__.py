@@ -1,6 +1,7 @@
 """ring_embedding: rings of all-reduce jobs in a network, slot by slot (GADGET, Yu et al., INFOCOM 2022)."""
 
 from dlsched.cluster.network import Link, Node, Path
+from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate, generator
@@ -22,7 +23,6 @@ from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.solution import Embedding, Ring, read_solution
-from dlsched.ring_embedding.utilities import Capped, Log, Sigmoid, Sqrt
 
 __all__ = [
     "Capped",

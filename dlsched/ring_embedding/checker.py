@@ -10,21 +10,21 @@ maximise sum_i mu_i(zeta_i z_i),   z_i = sum_t sum_s y_is[t], the worker-slots o
 ``ring``        the order names every server of the ring once, and each has a route to the next, the last to the first
 ``bandwidth``   on every directed link, the b_i of the rings that cross it, each as often as it does, add up to B_e at most
 
-Capacities, budgets and bandwidths may be exceeded by 1e-9 of themselves. A ring on one server uses no link. Every ring is
-routed here by code of its own, in the order given.
+Capacities, budgets and bandwidths may be exceeded by 1e-9 of themselves. A ring on one server uses no link. Rings are
+routed in the order given, by code that nothing but checkers uses.
 """
 
 import math
 from collections import defaultdict
 from itertools import pairwise
 
+from dlsched.cluster.routes import Router
 from dlsched.core.tolerance import tolerance
 from dlsched.core.violation import Violation
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.solution import Embedding, Ring
 
 _COUNTS = 2**53
-Route = tuple[str, ...]
 Amounts = dict[tuple[str, str], list[float]]
 """What is used, by server and resource, or by the ends of a directed link."""
 
@@ -54,7 +54,7 @@ def check(instance: Instance, embedding: Embedding) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
     broken: list[Violation] = []
     total = {job.id: 0 for job in instance.jobs}
-    route = _Router(instance)
+    route = Router(instance.nodes, instance.links, instance.paths)
     for slot, rings in embedding.slots.items():
         if type(slot) is not int or not 1 <= slot <= instance.slots:
             broken.append(Violation("slots", f"slot {slot}", message=f"there are slots 1 to {instance.slots}"))
@@ -129,7 +129,7 @@ def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> li
     return []
 
 
-def _routed(ring: Ring, route: "_Router", where: str) -> tuple[list[tuple[str, str]], list[Violation]]:
+def _routed(ring: Ring, route: Router, where: str) -> tuple[list[tuple[str, str]], list[Violation]]:
     """Directed links that the ring crosses, each as often as it does; or why it is no ring."""
     if len(ring.order) != len(ring.workers) or any(name not in ring.order for name in ring.workers):
         message = f"the order {list(ring.order)} does not name each of its {len(ring.workers)} servers once"
@@ -155,48 +155,3 @@ def _overused(instance: Instance, used: Amounts, load: Amounts, slot: int) -> li
         where = f"{here}->{there} in slot {slot}"
         broken += _over("bandwidth", where, math.fsum(amounts), allowed, "B/s are reserved")
     return broken
-
-
-class _Router:
-    """Routes between servers: the paths that are listed, or the one path of a forest."""
-
-    def __init__(self, instance: Instance) -> None:
-        self.known: dict[tuple[str, str], Route | None] = {}
-        self.above: dict[str, str | None] = {}
-        for path in instance.paths or ():
-            self.known |= {path.ends: path.nodes, path.ends[::-1]: path.nodes[::-1]}
-        if instance.paths is None:
-            self._climb(instance)
-
-    def _climb(self, instance: Instance) -> None:
-        """Find the node above every node."""
-        neighbours: dict[str, list[str]] = {node.id: [] for node in instance.nodes}
-        for first, second in (link.ends for link in instance.links):
-            neighbours[first].append(second)
-            neighbours[second].append(first)
-        for top in neighbours:
-            waiting: list[tuple[str, str | None]] = [] if top in self.above else [(top, None)]
-            while waiting:
-                here, above = waiting.pop()
-                self.above[here] = above
-                waiting += [(there, here) for there in neighbours[here] if there != above]
-
-    def __call__(self, here: str, there: str) -> Route | None:
-        if self.above and (here, there) not in self.known:
-            self.known[here, there] = self._through_the_tree(here, there)
-        return self.known.get((here, there))
-
-    def _through_the_tree(self, here: str, there: str) -> Route | None:
-        up, down = self._to_the_top(here), self._to_the_top(there)
-        if up[-1] != down[-1]:
-            return None
-        while len(up) > 1 and len(down) > 1 and up[-2] == down[-2]:
-            up.pop()
-            down.pop()
-        return (*up, *reversed(down[:-1]))
-
-    def _to_the_top(self, name: str) -> list[str]:
-        path = [name]
-        while (above := self.above[path[-1]]) is not None:
-            path.append(above)
-        return path

@@ -24,10 +24,10 @@ from typing import Annotated, ClassVar, Self
 from pydantic import BaseModel, Field, model_validator
 
 from dlsched.cluster.network import Amount, Amounts, Link, Node, Path, Size, require_network
+from dlsched.cluster.utility import Utility
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, require_unique_ids
 from dlsched.core.messages import Refused
-from dlsched.ring_embedding.utilities import Utility
 
 
 class Job(BaseModel):

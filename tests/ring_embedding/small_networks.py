@@ -6,10 +6,10 @@ from itertools import combinations, pairwise, permutations, product
 import numpy as np
 
 from dlsched.cluster.network import Link, Node, Path
+from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.budget import Budget
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.placing import Slot
-from dlsched.ring_embedding.utilities import Capped, Log, Sigmoid, Sqrt
 
 
 class Asked(Budget):

@@ -3,13 +3,13 @@
 import pytest
 
 from dlsched.cluster.network import Link, Node
+from dlsched.cluster.utility import Capped, Sigmoid, Sqrt
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, objective, worker_slots, worth
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.utilities import Capped, Sigmoid, Sqrt
 from tests.ring_embedding.small_networks import Asked, best_slot, racks, switches
 
 BASELINES = {

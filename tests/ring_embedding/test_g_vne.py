@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from dlsched.cluster.network import Link, Node
+from dlsched.cluster.utility import Capped
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, worth
 from dlsched.ring_embedding.instance import Instance, Job
@@ -15,7 +16,6 @@ from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.slot.g_vne import g_vne, kept
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from dlsched.ring_embedding.utilities import Capped
 from tests.ring_embedding.small_networks import best_slot, racks, switches
 
 NETWORKS = [(made, seed) for made in (racks, switches) for seed in range(6)]

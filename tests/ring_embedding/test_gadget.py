@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dlsched.cluster.network import Node
+from dlsched.cluster.utility import Capped, Sigmoid
 from dlsched.ring_embedding.checker import check, objective, worker_slots, worth
 from dlsched.ring_embedding.heuristics.gadget import gadget
 from dlsched.ring_embedding.heuristics.slot_greedy import Progress, slot_greedy
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.utilities import Capped, Sigmoid
 from tests.ring_embedding.small_networks import Asked, best_slot, concave, racks, slots_of, switches
 
 TINY = {"servers": 3, "count": 2, "slots": 2}

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from dlsched.algorithms.utility_stretches import stretches, tangents
 from dlsched.algorithms.utility_table import UtilityTable, hull
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax
-from dlsched.ring_embedding.horizon.totals import build_totals, stretches, tangents
+from dlsched.ring_embedding.horizon.totals import build_totals
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.brute_force_ring import brute_force_ring
 from dlsched.testing.strategies_ring import ring_embedding_instances

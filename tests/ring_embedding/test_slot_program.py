@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from dlsched import ring_embedding
+from dlsched.algorithms.forest_parts import TooMany
 from dlsched.core.budget import Budget
 from dlsched.core.limits import Limits
 from dlsched.ring_embedding.horizon.columns import slot_gains
-from dlsched.ring_embedding.rings.near_rings import TooMany, near_rings
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.rings.ring_prices import ForestPrices
 from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
@@ -216,10 +217,10 @@ def test_too_many_rings():
     """More than the limit ends the search."""
     instance = made([4] * 6, [(f"s{n}", "hub", 9.0) for n in range(6)], job(workers=6), switches=["hub"])
     network = Network(instance)
-    free = np.zeros(6), np.zeros(len(network.bandwidth)), np.zeros(7), [0.0] * 7
+    prices = ForestPrices(network, [0], [6], np.zeros((1, 6)), np.zeros(len(network.bandwidth)))
     with pytest.raises(TooMany):
-        near_rings(network, 0, *free, 100)
-    assert len(near_rings(network, 0, *free, 10_000)) == len(rings_of(network, 0, 6))
+        prices.near(0, [0.0] * 7, 100)
+    assert len(prices.near(0, [0.0] * 7, 10_000)) == len(rings_of(network, 0, 6))
 
 
 def test_closing_with_too_many_rings_is_honest(monkeypatch):

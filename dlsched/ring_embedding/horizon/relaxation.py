@@ -4,12 +4,13 @@ Of links they know one thing: in a forest a job has no more workers in a slot th
 connect.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats, UtilityTable, power_of_two
+from dlsched.algorithms.pool_price import pool_price
+from dlsched.algorithms.utility_stretches import Tangent
+from dlsched.algorithms.utility_table import Floats, power_of_two
 from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Budget, Stopped, Tick
 from dlsched.core.labels import separable_labels
@@ -20,9 +21,6 @@ from dlsched.ring_embedding.rings.ceilings import Ceilings
 from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.solvers.lp import linear_program
 from dlsched.solvers.rows import Rows
-
-Tangent = tuple[float, float]
-"""Offset and slope."""
 
 LARGEST = 2**19
 """Worker-slots by job, epoch and class that the relaxation counts: 200 MB."""
@@ -55,7 +53,7 @@ def aggregated(instance: Instance, budget: Budget | None = None) -> DualsCertifi
     found = [certified(ceilings, "aggregated", {}, tick)]
     for row in ceilings.rows:
         pool = slots * sum(float(each) * len(held) for each, held in zip(row.capacity, ceilings.members, strict=True))
-        price = _greedy_price(ceilings.tables, [float(share) for share in row.demand], pool, tick)
+        price = pool_price(ceilings.tables, [float(share) for share in row.demand], pool, tick)
         found.append(certified(ceilings, "aggregated", {f"pool_{row.name}": price}, tick))
     return min(found, key=lambda certificate: certificate.value)
 
@@ -98,39 +96,6 @@ def relax(instance: Instance, budget: Budget | None = None) -> Relaxed:
             break
     certificate = certified(program.ceilings, "horizon", program.prices(), budget.tick)
     return Relaxed(program.totals, program.by_epoch(program.point), certificate, program)
-
-
-def _greedy_price(tables: Sequence[UtilityTable], demand: Sequence[float], pool: float, tick: Tick) -> float:
-    """The least price at which the worker-slots worth it need no more than the pool, by bisection."""
-    held = []
-    for table, share in zip(tables, demand, strict=True):
-        tick()
-        if share and len(table.corners) > 1:
-            slopes = np.diff(table.values[table.corners]) / np.diff(table.corners) / share
-            held.append((np.minimum.accumulate(slopes)[::-1], table.corners, share))
-
-    def needed(price: float) -> float:
-        return sum(
-            share * float(corners[len(slopes) - int(np.searchsorted(slopes, price, side="right"))])
-            for slopes, corners, share in held
-        )
-
-    if needed(0.0) <= pool:
-        return 0.0
-    low, high = 0, _bits(max(float(slopes[-1]) for slopes, _, _ in held))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if needed(_float(middle)) <= pool else (middle, high)
-    return _float(high)
-
-
-def _bits(value: float) -> int:
-    """Number of a float > 0 in the order of all."""
-    return int(np.float64(value).view(np.int64))
-
-
-def _float(bits: int) -> float:
-    return float(np.int64(bits).view(np.float64))
 
 
 class Program:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dlsched.algorithms.forest_parts import TooMany
 from dlsched.algorithms.utility_table import Floats
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.rings.near_rings import TooMany, near_rings
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.ring_prices import ForestPrices
@@ -186,14 +186,13 @@ def rings_within(network: Network, gains: Gains, relaxation: Relaxation, delta: 
     jobs = [job for job, gain in gains.items() if len(gain) > 1]
     sizes = [len(gains[job]) - 1 for job in jobs]
     worker = network.demand[jobs] @ relaxation.server.T
-    least = ForestPrices(network, jobs, sizes, worker, relaxation.link).least
+    prices = ForestPrices(network, jobs, sizes, worker, relaxation.link)
     rings: Rings = []
     for row, job in enumerate(jobs):
         gain = np.asarray(gains[job])
-        best = max(0.0, float(np.max(gain[1:] - least[row, 1 : len(gain)])))
+        best = max(0.0, float(np.max(gain[1:] - prices.least[row, 1 : len(gain)])))
         most = [-np.inf, *(gain[1:] - best + delta).tolist()]
-        near = near_rings(network, job, worker[row], relaxation.link, least[row], most, RINGS)
-        rings += [(job, network.placed(workers)) for _, workers in near]
+        rings += [(job, network.placed(workers)) for _, workers in prices.near(row, most, RINGS)]
         if len(rings) > RINGS:
             raise TooMany
     return rings
