@@ -15,15 +15,42 @@ class Forest:
     above
         Of the node at every place of the order the place of the one above it, -1 of a tree's top.
     upward
-        The index of the link to it, -1 of a tree's top.
-    tree
+        The directed link to it, -1 of a tree's top: link e is 2e from its first end to its second, 2e + 1 back.
+    part
         Number of the tree that it is in; numbers ascend in the order, with gaps.
     """
 
     nodes: tuple[int, ...]
     above: tuple[int, ...]
     upward: tuple[int, ...]
-    tree: tuple[int, ...]
+    part: tuple[int, ...]
+
+    def path(self, here: int, there: int) -> tuple[int, ...] | None:
+        """Directed links from one place of the order to another, None without a route."""
+        if self.part[here] != self.part[there]:
+            return None
+        first: list[int] = []
+        second: list[int] = []
+        while here != there:
+            if here > there:
+                first.append(self.upward[here])
+                here = self.above[here]
+            else:
+                second.append(self.upward[there] ^ 1)
+                there = self.above[there]
+        return (*first, *reversed(second))
+
+    def beneath(self, place: int, usable: Sequence[bool]) -> list[int]:
+        """Places of the subtree at one, over links that are usable, ascending."""
+        reached = [place]
+        known = {place}
+        for below in range(place + 1, len(self.above)):
+            if self.above[below] < place:
+                break
+            if self.above[below] in known and usable[self.upward[below] // 2]:
+                known.add(below)
+                reached.append(below)
+        return reached
 
 
 def forest(nodes: Sequence[str], links: Iterable[tuple[str, str]]) -> Forest:
@@ -31,21 +58,21 @@ def forest(nodes: Sequence[str], links: Iterable[tuple[str, str]]) -> Forest:
 
     >>> walked = forest(["a", "b", "c"], [("a", "b"), ("b", "c")])
     >>> walked.nodes, walked.above, walked.upward
-    ((1, 0, 2), (-1, 0, 0), (-1, 0, 1))
+    ((1, 0, 2), (-1, 0, 0), (-1, 0, 3))
     """
     index = {name: place for place, name in enumerate(nodes)}
     neighbours: list[list[tuple[int, int]]] = [[] for _ in nodes]
     for number, ends in enumerate(links):
         first, second = (index[end] for end in ends)
-        neighbours[first].append((second, number))
-        neighbours[second].append((first, number))
+        neighbours[first].append((second, 2 * number + 1))
+        neighbours[second].append((first, 2 * number))
     place: dict[int, int] = {}
     found: list[tuple[int, int, int, int]] = []
-    for tree, top in enumerate(_from_the_middle(neighbours)):
+    for part, top in enumerate(_from_the_middle(neighbours)):
         waiting = [] if top in place else [(top, -1, -1)]
         while waiting:
             here, above, over = waiting.pop()
-            found.append((here, place.get(above, -1), over, tree))
+            found.append((here, place.get(above, -1), over, part))
             place[here] = len(place)
             waiting += [(there, here, link) for there, link in reversed(neighbours[here]) if there != above]
     return Forest(*map(tuple, zip(*found, strict=True)))

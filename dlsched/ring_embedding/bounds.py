@@ -84,7 +84,7 @@ def _certificate_s(network: Network) -> float:
     rings = sum(job.arrival_slot <= span.first for job in instance.jobs for span in epochs(instance))
     each = len(instance.servers) * len(instance.resources) * _SERVER_S
     if network.forest:
-        each += len(network.above) * float(np.mean(network.most)) ** 2 * _NODE_S
+        each += len(network.tree.above) * float(np.mean(network.most)) ** 2 * _NODE_S
     return rings * each
 
 

@@ -1,17 +1,8 @@
 """Instances of ring_embedding: the example, and random ones from a seed.
 
-===============  ===========================================================================================
-preset           what it is; the sizes are those by default
-===============  ===========================================================================================
-``paper``        the ranges of GADGET's experiments: 100 jobs, 50 servers in racks, 200 slots, sigmoids
-``paper-sqrt``   the same with square roots
-``paper-log``    the same with logarithms
-``slot``         20 jobs, 20 servers in racks, one slot; concave utilities
-``small``        4 jobs, 4 servers in racks, 4 slots; any utility
-``mixed``        10 jobs, 8 servers in racks, 6 slots, GPUs and CPUs; any utility
-``general``      8 jobs, 8 servers, 4 slots; leaves and spines or a ring of switches, with listed paths
-``fat-tree``     12 jobs, 16 servers in a bundled fat tree, 10 slots; any utility
-===============  ===========================================================================================
+The presets stand in ``PRESETS`` in words, and with their sizes in ``_RECIPES``; ``paper-sqrt`` and ``paper-log`` are as
+``paper``, with other utilities. Servers stand in racks but in ``general``, which is leaves and spines or a ring of switches,
+with listed paths, and in ``fat-tree``, a bundled one.
 
 Links of the others have 3 to 8 Gbit/s, which is what their rings reserve, so that bandwidth is scarce; servers have one or
 two GPUs (2, 4 or 8 in ``mixed``).
@@ -37,9 +28,10 @@ import numpy as np
 
 from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data, rounded
 from dlsched.cluster.topologies import racks
+from dlsched.cluster.utility import Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.instance import Instance, Job
 
 Drawn = dict[str, Any]
 
@@ -112,37 +104,19 @@ def example() -> Instance:
     in the slot in which it leaves one, ``c`` gets its second. Best are 9, 8 and 3 worker-slots, worth
     6 sqrt(36) + 10 ln 9 + 10 / (1 + exp(-2)) = 66.78.
     """
+
+    def job(name: str, workers: int, bandwidth: float, utility: Utility, **more: Any) -> Job:
+        fields = {"rate": 1.0, "demand": {"gpu": 1}} | more
+        return Job(id=name, max_workers=workers, bandwidth_bytes_per_s=bandwidth, utility=utility, **fields)
+
     return Instance(
         name="two-racks",
         slots=3,
         **network_data(racks([2, 2], 2.5e9, 1.25e9), [{"gpu": 2}] * 4),
         jobs=[
-            {
-                "id": "a",
-                "max_workers": 3,
-                "demand": {"gpu": 1},
-                "bandwidth_bytes_per_s": 2.0e9,
-                "rate": 4.0,
-                "utility": {"kind": "sqrt", "scale": 6.0},
-            },
-            {
-                "id": "b",
-                "max_workers": 3,
-                "demand": {"gpu": 1},
-                "budget": {"gpu": 8},
-                "bandwidth_bytes_per_s": 2.0e9,
-                "rate": 1.0,
-                "utility": {"kind": "log", "scale": 10.0},
-            },
-            {
-                "id": "c",
-                "arrival_slot": 2,
-                "max_workers": 2,
-                "demand": {"gpu": 1},
-                "bandwidth_bytes_per_s": 1.25e9,
-                "rate": 1.0,
-                "utility": {"kind": "sigmoid", "height": 10.0, "steepness": 2.0, "midpoint": 2.0},
-            },
+            job("a", 3, 2.0e9, Sqrt(scale=6.0), rate=4.0),
+            job("b", 3, 2.0e9, Log(scale=10.0), budget={"gpu": 8}),
+            job("c", 2, 1.25e9, Sigmoid(height=10.0, steepness=2.0, midpoint=2.0), arrival_slot=2),
         ],
     )
 

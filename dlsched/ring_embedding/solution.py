@@ -1,7 +1,8 @@
 """The decision of ring_embedding: in every slot, how many workers of a job each server hosts, and the order of its ring."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from dlsched.core.errors import InputError
 from dlsched.core.frozen import FrozenMapping
@@ -26,6 +27,7 @@ def ring(workers: Mapping[str, int], order: Iterable[str] | None = None) -> Ring
     return Ring(FrozenMapping(workers), tuple(workers if order is None else order))
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class Embedding:
     """Rings by slot and job; slots and jobs without one are left out; immutable.
 
@@ -33,7 +35,6 @@ class Embedding:
     2
     """
 
-    __slots__ = ("slots",)
     slots: Mapping[int, Mapping[str, Ring]]
 
     def __init__(self, slots: Mapping[int, Mapping[str, tuple[Mapping[str, int], Iterable[str]]]]) -> None:
@@ -41,22 +42,6 @@ class Embedding:
             slot: FrozenMapping({job: ring(*held) for job, held in rings.items()}) for slot, rings in slots.items()
         }
         object.__setattr__(self, "slots", FrozenMapping({slot: rings for slot, rings in frozen.items() if rings}))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("an Embedding is immutable")
-
-    def __reduce__(self) -> tuple[type[Self], tuple[dict[int, dict[str, tuple[dict[str, int], tuple[str, ...]]]]]]:
-        slots = {
-            slot: {job: (dict(held.workers), held.order) for job, held in rings.items()}
-            for slot, rings in self.slots.items()
-        }
-        return type(self), (slots,)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Embedding) and self.slots == other.slots
-
-    def __hash__(self) -> int:
-        return hash(self.slots)
 
     def __repr__(self) -> str:
         return f"Embedding({dict(self.slots)})"

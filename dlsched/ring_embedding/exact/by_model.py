@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dlsched.core.budget import Budget, Stopped
+from dlsched.core.budget import Stopped
 from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
@@ -28,22 +28,19 @@ _VARIABLE_S = 1e-5  # measured, to read one of a PuLP model, with its rows
 
 def run_arc(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
     """The arc model, by HiGHS, CBC or SCIP; UsageError where it is too large."""
-    return _by_program(search, lambda budget: build_arc(instance, budget=budget), nodes)
+    return _by_program(search, build_arc(instance, budget=search.budget), nodes)
 
 
 def run_milp(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
     """The span model in a forest, ``arc`` where paths are listed; UsageError where it is too large."""
     if instance.paths is not None:
         return run_arc(instance, search, nodes=nodes)
-    return _by_program(search, lambda budget: build_span(instance, budget=budget), nodes)
+    return _by_program(search, build_span(instance, budget=search.budget), nodes)
 
 
 def _by_program(
-    search: Search[Embedding],
-    build: "Callable[[Budget], Formulation[pulp.LpProblem, Embedding]]",
-    nodes: int | None,
+    search: Search[Embedding], built: "Formulation[pulp.LpProblem, Embedding]", nodes: int | None
 ) -> TerminationStatus:
-    built = build(search.budget)
     left = search.left.time_s
     if left is not None and left <= built.model.numVariables() * _VARIABLE_S:
         raise Stopped(TerminationStatus.TIME_LIMIT)
@@ -51,13 +48,7 @@ def _by_program(
 
 
 def run_circuit(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
-    """CP-SAT on the model with circuits.
-
-    Raises
-    ------
-    UsageError
-        Demands or bandwidths are no whole multiples of one unit, or the model is too large.
-    """
+    """CP-SAT on the model with circuits; UsageError: its amounts are no whole multiples of one unit, or it is too large."""
     from ortools.sat.python import cp_model
 
     from dlsched.solvers.cpsat import run, status_of, version

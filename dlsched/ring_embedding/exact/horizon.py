@@ -12,7 +12,7 @@ from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, sear
 from dlsched.ring_embedding.exact.by_model import limits_of, run_circuit, run_milp
 from dlsched.ring_embedding.heuristics.ascent import ascend
 from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.heuristics.warm import quick
+from dlsched.ring_embedding.heuristics.warm import keeping, quick
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.instance import Instance
@@ -56,7 +56,7 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
         return _one_slot(network, search)
     if not all(table.concave for table in plan.tables):
         plan = _by_totals(network, relaxed, plan, search)
-    _ascend(network, plan, search)
+    _ascend(plan, search)
     if not search.proven:
         _by_columns(network, relaxed, search)
     if search.proven:
@@ -76,10 +76,6 @@ def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
 
-def _offer(network: Network, plan: Plan, search: Search[Embedding], source: str) -> None:
-    search.offer(embedding(network, plan.slots), source=source)
-
-
 def _follow(
     network: Network, by_epoch: Mapping[tuple[int, int], float], totals: Floats, search: Search[Embedding]
 ) -> Plan:
@@ -87,7 +83,7 @@ def _follow(
     try:
         plan.place(by_epoch, totals)
     finally:
-        _offer(network, plan, search, "plan")
+        search.offer(plan.embedding(), source="plan")
     return plan
 
 
@@ -95,14 +91,14 @@ def _concentrate(network: Network, search: Search[Embedding]) -> Plan:
     plan = Plan(network)
     plan.concentrate()
     plan.fill()
-    _offer(network, plan, search, "largest rings")
+    search.offer(plan.embedding(), source="largest rings")
     return plan
 
 
-def _ascend(network: Network, plan: Plan, search: Search[Embedding]) -> None:
+def _ascend(plan: Plan, search: Search[Embedding]) -> None:
     """Improve a plan slot by slot, where slots are few or there is a limit."""
-    if not search.proven and (network.instance.slots <= SHORT or search.budget.limited):
-        ascend(plan, better=lambda: _offer(network, plan, search, "ascent"))
+    if not search.proven and (plan.network.instance.slots <= SHORT or search.budget.limited):
+        ascend(plan, better=lambda: keeping(search, "ascent")(plan.embedding()))
 
 
 def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Embedding]) -> Plan:
@@ -154,7 +150,7 @@ def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -
     for (job, _), amount in columns.by_epoch.items():
         totals[job] += amount
     other = _follow(network, columns.by_epoch, np.minimum(totals, network.total), search)
-    _ascend(network, other, search)
+    _ascend(other, search)
 
 
 def _by_model(instance: Instance, search: Search[Embedding]) -> TerminationStatus:

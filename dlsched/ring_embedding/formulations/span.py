@@ -132,16 +132,16 @@ def _add_parts(model: WorkersModel) -> None:
 
 def _sides(network: Network) -> list[Sides]:
     """Servers on the sides of the two ends of every link."""
-    ends = list(range(1, len(network.above) + 1))
-    tops = list(range(len(network.above)))
+    ends = list(range(1, len(network.tree.above) + 1))
+    tops = list(range(len(network.tree.above)))
     for node in range(len(ends) - 1, -1, -1):
-        above = network.above[node]
+        above = network.tree.above[node]
         if above >= 0:
             ends[above] = max(ends[above], ends[node])
     sides: list[Sides] = [([], [])] * (len(network.bandwidth) // 2)
-    for node, upward in enumerate(network.upward):
+    for node, upward in enumerate(network.tree.upward):
         if upward >= 0:
-            tops[node] = top = tops[network.above[node]]
+            tops[node] = top = tops[network.tree.above[node]]
             inside = (network.position >= node) & (network.position < ends[node])
             beside = (network.position >= top) & (network.position < ends[top]) & ~inside
             below, beyond = np.flatnonzero(inside).tolist(), np.flatnonzero(beside).tolist()

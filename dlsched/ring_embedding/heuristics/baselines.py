@@ -12,7 +12,6 @@ The ``budget`` is asked before every slot and ring, and for the time left, of wh
 """
 
 import heapq
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -24,10 +23,9 @@ from dlsched.ring_embedding.heuristics.slot_greedy import Keep, Progress, forget
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
-from dlsched.ring_embedding.slot.filling import fill, shares
+from dlsched.ring_embedding.slot.filling import fill
 from dlsched.ring_embedding.solution import Embedding
 
-FillSlot = Callable[[int, Slot], Slot]
 _ROUNDING = 1e-12  # of worker-slots times a share
 
 
@@ -54,26 +52,20 @@ def fifo(
 
     Guarantee: none. Cost: one search for a place for each job waiting at the head, in every slot.
     """
-    _require_workers(workers)
+    of_use = _Fixed(workers)
 
-    def begin(progress: Progress) -> FillSlot:
-        fixed = _fixed(progress, workers)
+    def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
+        slot, waiting = Slot(progress.network), progress.available(number)
+        for job in waiting:
+            if 0 < before.count(job) <= progress.most(job):
+                slot.put(job, before.rings[job])
+        arrival = {job: (job not in before.rings, instance.jobs[job].arrival_slot, job) for job in waiting}
+        for job in sorted(set(waiting) - slot.rings.keys(), key=lambda job: arrival[job]):
+            if not slot.resize(job, of_use(progress, job)) and not backfill:
+                break
+        return slot
 
-        def fill_slot(number: int, before: Slot) -> Slot:
-            slot = Slot(progress.network)
-            waiting = progress.available(number)
-            for job in waiting:
-                if 0 < before.count(job) <= progress.most(job):
-                    slot.put(job, before.rings[job])
-            arrival = {job: (job not in before.rings, instance.jobs[job].arrival_slot, job) for job in waiting}
-            for job in sorted(set(waiting) - slot.rings.keys(), key=lambda job: arrival[job]):
-                if not slot.resize(job, _of_use(progress, job, fixed[job])) and not backfill:
-                    break
-            return slot
-
-        return fill_slot
-
-    return slot_by_slot(Network(instance, budget), begin, keep)
+    return slot_by_slot(Network(instance, budget), fill_slot, keep)
 
 
 def las(
@@ -104,22 +96,17 @@ def las(
     """
     if threshold is not None and not threshold >= 0:
         raise UsageError(f"threshold: found {threshold}, allowed: a number >= 0")
-    _require_workers(workers)
+    of_use = _Fixed(workers)
 
-    def begin(progress: Progress) -> FillSlot:
-        fixed, share = _fixed(progress, workers), shares(progress.network)
+    def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
+        slot, service = Slot(progress.network), progress.count * progress.share
+        key = service if threshold is None else service >= threshold * (1 - _ROUNDING)
+        waiting = progress.available(number)
+        for job in sorted(waiting, key=lambda job: (key[job], instance.jobs[job].arrival_slot, job)):
+            slot.resize(job, of_use(progress, job))
+        return slot
 
-        def fill_slot(number: int, before: Slot) -> Slot:
-            slot, service = Slot(progress.network), progress.count * share
-            key = service if threshold is None else service >= threshold * (1 - _ROUNDING)
-            waiting = progress.available(number)
-            for job in sorted(waiting, key=lambda job: (key[job], instance.jobs[job].arrival_slot, job)):
-                slot.resize(job, _of_use(progress, job, fixed[job]))
-            return slot
-
-        return fill_slot
-
-    return slot_by_slot(Network(instance, budget), begin, keep)
+    return slot_by_slot(Network(instance, budget), fill_slot, keep)
 
 
 def drf(instance: Instance, *, budget: Budget | None = None, keep: Keep = forget) -> Embedding:
@@ -131,21 +118,16 @@ def drf(instance: Instance, *, budget: Budget | None = None, keep: Keep = forget
     Guarantee: none. Cost: one search for a place a worker. Source: Ghodsi et al., NSDI 2011, progressive filling.
     """
 
-    def begin(progress: Progress) -> FillSlot:
-        share = shares(progress.network)
+    def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
+        slot = Slot(progress.network)
+        waiting = [(0.0, job, 1) for job in progress.available(number)]
+        while waiting:
+            _, job, count = heapq.heappop(waiting)
+            if slot.resize(job, count) and count < progress.most(job):
+                heapq.heappush(waiting, (count * float(progress.share[job]), job, count + 1))
+        return slot
 
-        def fill_slot(number: int, before: Slot) -> Slot:
-            slot = Slot(progress.network)
-            waiting = [(0.0, job, 1) for job in progress.available(number)]
-            while waiting:
-                _, job, count = heapq.heappop(waiting)
-                if slot.resize(job, count) and count < progress.most(job):
-                    heapq.heappush(waiting, (count * float(share[job]), job, count + 1))
-            return slot
-
-        return fill_slot
-
-    return slot_by_slot(Network(instance, budget), begin, keep)
+    return slot_by_slot(Network(instance, budget), fill_slot, keep)
 
 
 def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = forget) -> Embedding:
@@ -158,33 +140,28 @@ def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = fo
     Guarantee: none. Cost: that of ``filling.fill`` in every slot.
     """
 
-    def begin(progress: Progress) -> FillSlot:
-        share = shares(progress.network)
+    def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
+        slot, left = Slot(progress.network), instance.slots - number + 1
+        fill(slot, {job: _ahead(progress, job, left) for job in progress.available(number)}, progress.share)
+        return slot
 
-        def fill_slot(number: int, before: Slot) -> Slot:
-            slot, left = Slot(progress.network), instance.slots - number + 1
-            fill(slot, {job: _ahead(progress, job, left) for job in progress.available(number)}, share)
-            return slot
-
-        return fill_slot
-
-    return slot_by_slot(Network(instance, budget), begin, keep)
+    return slot_by_slot(Network(instance, budget), fill_slot, keep)
 
 
-def _require_workers(workers: int | None) -> None:
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers: found {workers}, allowed: a number >= 1")
+class _Fixed:
+    """The fixed number of workers of a job, or fewer when only they are of use; ``workers`` < 1: ``UsageError``."""
 
+    def __init__(self, workers: int | None) -> None:
+        if workers is not None and workers < 1:
+            raise UsageError(f"workers: found {workers}, allowed: a number >= 1")
+        self._workers, self._known = workers, dict[int, int]()
 
-def _fixed(progress: Progress, workers: int | None) -> list[int]:
-    """The fixed number of every job."""
-    network = progress.network
-    return [_closed(network, job, min(most, workers or most)) for job, most in enumerate(network.most.tolist())]
-
-
-def _of_use(progress: Progress, job: int, fixed: int) -> int:
-    most = progress.most(job)
-    return fixed if fixed <= most else _closed(progress.network, job, most)
+    def __call__(self, progress: Progress, job: int) -> int:
+        network, most = progress.network, progress.most(job)
+        if job not in self._known:
+            allowed = int(network.most[job])
+            self._known[job] = _closed(network, job, min(allowed, self._workers or allowed))
+        return self._known[job] if self._known[job] <= most else _closed(network, job, most)
 
 
 def _closed(network: Network, job: int, most: int) -> int:

@@ -27,8 +27,6 @@ def gadget(
 
     Parameters
     ----------
-    instance
-        Any.
     rng
         Draws the mappings.
     repair

@@ -49,7 +49,7 @@ def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
     relaxed = relax(instance, budget)
     made = Plan(Network(instance, budget))
     made.place(relaxed.by_epoch, relaxed.totals)
-    return embedding(made.network, made.slots)
+    return made.embedding()
 
 
 class Plan:
@@ -64,6 +64,10 @@ class Plan:
         self._rings = 0  # that were placed, and maybe taken again
         self.held = [0] * len(self.tables)
         self.share = shares(network)
+
+    def embedding(self) -> Embedding:
+        """What stands in the slots."""
+        return embedding(self.network, self.slots)
 
     def gain(self) -> float:
         """Total utility beyond that of running nothing, in floats."""

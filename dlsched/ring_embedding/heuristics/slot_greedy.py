@@ -9,6 +9,7 @@ from dlsched.core.budget import Budget
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
+from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
 SolveSlot = Callable[[Network, Sequence[int], Gains], Slot]
@@ -23,15 +24,14 @@ def forget(embedding: Embedding) -> None:
 class Progress:
     """Worker-slots of every job so far; a job that spent its budget, or gains nothing by any more, is finished.
 
-    ``enough``, shape (I,): the least worker-slots that are worth as much as all that the job can have.
+    ``count``, shape (I,): what jobs have; ``enough``: the least worker-slots that are worth as much as all that a job can
+    have; ``share``: as ``filling.shares``.
     """
 
     def __init__(self, network: Network) -> None:
-        self.network = network
-        jobs = network.instance.jobs
-        self.tables = network.tables
+        self.network, self.tables, self.share = network, network.tables, shares(network)
         self.enough = np.array([int(np.argmax(table.values)) for table in self.tables])
-        self.count = np.zeros(len(jobs), dtype=np.int64)
+        self.count = np.zeros(len(self.tables), dtype=np.int64)
 
     def available(self, number: int) -> list[int]:
         """Jobs that have arrived by this slot and are not finished."""
@@ -52,21 +52,21 @@ class Progress:
             self.count[job] += slot.count(job)
 
 
-def slot_by_slot(network: Network, begin: "Callable[[Progress], Callable[[int, Slot], Slot]]", keep: Keep) -> Embedding:
-    """Fill slot after slot, until every job is finished.
+FillSlot = Callable[[Progress, int, Slot], Slot]
+"""Given what jobs have, fills a slot, by its number; the last argument is the slot before."""
 
-    ``begin`` returns what fills a slot, given its number and the slot before.
-    """
+
+def slot_by_slot(network: Network, fill_slot: FillSlot, keep: Keep) -> Embedding:
+    """Fill slot after slot, until every job is finished."""
     slots: dict[int, Slot] = {}
     rings, last = 0, max(job.arrival_slot for job in network.instance.jobs)
     try:
         progress, before = Progress(network), Slot(network)
-        fill_slot = begin(progress)
         for number in network.slots:
             network.tick(rings)
             if number > last and not progress.available(number):
                 break
-            slots[number] = before = fill_slot(number, before)
+            slots[number] = before = fill_slot(progress, number, before)
             progress.add(before)
             rings += len(before.rings)
     except BaseException:
@@ -82,8 +82,6 @@ def slot_greedy(
 
     Parameters
     ----------
-    instance
-        Any.
     solve_slot
         Given the network, the jobs that gain something in the slot, and gains[job][n] for n = 0 .. the most workers of use,
         returns a slot of largest total gain. Gains need not be concave. What is left, it can ask of the network's budget.
@@ -106,12 +104,9 @@ def slot_greedy(
     """
     network = Network(instance, budget)
 
-    def begin(progress: Progress) -> Callable[[int, Slot], Slot]:
-        def fill_slot(number: int, before: Slot) -> Slot:
-            gains = {job: progress.gains(job) for job in progress.available(number)}
-            gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
-            return solve_slot(network, list(gains), gains) if gains else Slot(network)
+    def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
+        gains = {job: progress.gains(job) for job in progress.available(number)}
+        gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
+        return solve_slot(network, list(gains), gains) if gains else Slot(network)
 
-        return fill_slot
-
-    return slot_by_slot(network, begin, keep)
+    return slot_by_slot(network, fill_slot, keep)

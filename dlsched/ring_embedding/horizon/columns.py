@@ -38,12 +38,7 @@ _PIECES = 2**16  # of all envelopes in the program over the points; with fewer t
 def columns(instance: Instance, budget: Budget | None = None) -> DualsCertificate:
     """Bound the total utility by column generation over rings (see the module).
 
-    Parameters
-    ----------
-    instance
-        Any.
-    budget
-        Asked in every loop, and for the time that is left before every linear program.
+    ``budget``: asked in every loop, and for the time that is left before every linear program.
 
     Guarantee: at least the optimum, and at most ``horizon``. In a forest it is the bound that prices of servers, links and
     worker-slots prove together. By listed paths no certificate has prices of links; there the method ``columns`` of

@@ -74,12 +74,7 @@ def relax(instance: Instance, budget: Budget | None = None) -> Relaxed:
     tangents, more of them where the last optimum lay (Kelley 1960). Where that would be more than ``LARGEST`` w, all servers
     are one class.
 
-    Parameters
-    ----------
-    instance
-        Any.
-    budget
-        Asked in every loop, and for the time that is left before every linear program.
+    ``budget``: asked in every loop, and for the time that is left before every linear program.
 
     Raises
     ------

@@ -8,8 +8,7 @@
 ``most``          shape (I,): the most workers of a job in one slot: N_i, or what one connected part holds
 ``total``         shape (I,): Z_i, the most worker-slots: ``most`` (T - a_i + 1), or what the budget allows
 ``position``      shape (S,): place of the servers among the nodes in depth-first order (of a forest)
-``above``         of the node at every place of that order the place of the one above it, -1 of a tree's top
-``upward``        and the directed link to it
+``tree``          the forest in that order: what is ``above`` every place, and the directed link ``upward``
 ``hosted``        the server at a place of that order, where one is
 ``part``          shape (S,): number of the connected part; with listed paths all servers are in part 0
 ================  ==================================================================================================
@@ -23,10 +22,10 @@ from functools import cached_property
 from itertools import pairwise, permutations
 
 import numpy as np
-import numpy.typing as npt
 
 from dlsched.algorithms.utility_table import Floats, Integers, UtilityTable
-from dlsched.cluster.forest import forest
+from dlsched.cluster.forest import Forest, forest
+from dlsched.cluster.network import Path
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
@@ -67,10 +66,12 @@ class Network:
         self._known: dict[tuple[int, int], tuple[int, ...] | None] = {}
         self.position: Integers = np.arange(len(servers))
         self.part: Integers = np.zeros(len(servers), dtype=np.int64)
-        self.above: Sequence[int] = ()
-        self.upward: list[int] = []
         self.hosted: dict[int, int] = {}
-        self._walk() if instance.paths is None else self._read_paths()
+        self.tree = Forest((), (), (), ())
+        if instance.paths is None:
+            self.tree = forest([node.id for node in instance.nodes], (link.ends for link in instance.links))
+            self._place_servers()
+        self._read_paths(instance.paths or ())
         self.fits: Integers = np.array([self.free(job, self.capacity) for job in range(len(jobs))])
         together = np.zeros((int(self.part.max()) + 1, len(jobs)), dtype=np.int64)
         np.add.at(together, self.part, self.fits.T)
@@ -78,37 +79,28 @@ class Network:
         self.total: Integers = np.array([self._total(job) for job in range(len(jobs))])
         self.most = np.minimum(self.most, self.total)
 
-    def _read_paths(self) -> None:
-        instance, index = self.instance, self.instance.server_index
-        direct = {link.ends: 2 * e for e, link in enumerate(instance.links)}
-        direct |= {link.ends[::-1]: 2 * e + 1 for e, link in enumerate(instance.links)}
-        for path in instance.paths or ():
+    def _read_paths(self, paths: Iterable[Path]) -> None:
+        index, links = self.instance.server_index, self.instance.links
+        direct = {link.ends: 2 * e for e, link in enumerate(links)}
+        direct |= {link.ends[::-1]: 2 * e + 1 for e, link in enumerate(links)}
+        for path in paths:
             first, second = (index[end] for end in path.ends)
             self._known[first, second] = tuple(direct[hop] for hop in pairwise(path.nodes))
             self._known[second, first] = tuple(direct[hop] for hop in pairwise(path.nodes[::-1]))
 
-    def _walk(self) -> None:
-        """Walk a forest depth-first, each tree from its middle."""
-        names, links = [node.id for node in self.instance.nodes], self.instance.links
-        walked = forest(names, (link.ends for link in links))
-        place = {names[node]: number for number, node in enumerate(walked.nodes)}
-        self.above = walked.above
-        for node, link in zip(walked.nodes, walked.upward, strict=True):
-            self.upward.append(-1 if link < 0 else 2 * link + (names[node] != links[link].ends[0]))
+    def _place_servers(self) -> None:
+        place = {self.instance.nodes[node].id: number for number, node in enumerate(self.tree.nodes)}
         self.position = np.array([place[server.id] for server in self.instance.servers])
-        self.part = np.array(walked.tree)[self.position]
+        self.part = np.array(self.tree.part)[self.position]
         self.hosted = {int(position): server for server, position in enumerate(self.position)}
 
     @cached_property
     def slots(self) -> range:
         """Slots from the first arrival on; UsageError: they are too many to be held one by one."""
         first = min(job.arrival_slot for job in self.instance.jobs)
-        each = _OBJECT + self.capacity.size + len(self.bandwidth)
-        most = _NUMBERS // each
-        if self.instance.slots - first + 1 > most:
-            raise UsageError(
-                f"slots: found {self.instance.slots - first + 1} from the first arrival on, allowed: up to {most}"
-            )
+        count, most = self.instance.slots - first + 1, _NUMBERS // (_OBJECT + self.capacity.size + len(self.bandwidth))
+        if count > most:
+            raise UsageError(f"slots: found {count} from the first arrival on, allowed: up to {most}")
         return range(first, self.instance.slots + 1)
 
     @cached_property
@@ -136,7 +128,7 @@ class Network:
         """Directed links from a server to another, None without a route."""
         if not self.forest or (here, there) in self._known:
             return self._known.get((here, there))
-        found = self._climb(here, there) if self.part[here] == self.part[there] else None
+        found = self.tree.path(int(self.position[here]), int(self.position[there]))
         self._known[here, there] = found
         return found
 
@@ -176,30 +168,6 @@ class Network:
             order.append(min(hops, key=lambda there: len(hops[there] or ()) or math.inf))
             left.remove(order[-1])
         return tuple(order)
-
-    def beneath(self, node: int, usable: npt.NDArray[np.bool_]) -> list[int]:
-        """Servers of the subtree of a node, given by its place in preorder, over usable links."""
-        reached = {node}
-        for below in range(node + 1, len(self.above)):
-            if self.above[below] < node:
-                break
-            if self.above[below] in reached and usable[self.upward[below] // 2]:
-                reached.add(below)
-        return [self.hosted[place] for place in sorted(reached) if place in self.hosted]
-
-    def _climb(self, here: int, there: int) -> tuple[int, ...]:
-        """The path of a tree: nodes come after those above them in preorder."""
-        up, down = int(self.position[here]), int(self.position[there])
-        first: list[int] = []
-        second: list[int] = []
-        while up != down:
-            if up > down:
-                first.append(self.upward[up])
-                up = self.above[up]
-            else:
-                second.append(self.upward[down] ^ 1)
-                down = self.above[down]
-        return (*first, *reversed(second))
 
     def _total(self, job: int) -> int:
         record = self.instance.jobs[job]

@@ -47,13 +47,6 @@ class Slot:
             self.free, self.spare = free, spare
         return fits
 
-    def take(self, job: int) -> Placed | None:
-        """Take a job's ring out and return it, None when there is none."""
-        placed = self.rings.pop(job, None)
-        if placed is not None:
-            self._take(job, placed, -1)
-        return placed
-
     def _take(self, job: int, placed: Placed, sign: int) -> None:
         workers, _, links = placed
         for server, count in workers.items():
@@ -63,7 +56,9 @@ class Slot:
 
     def resize(self, job: int, count: int) -> bool:
         """Give the job ``count`` workers in this slot, placing its ring anew where need be; False: as before, it cannot."""
-        before, found = self.take(job), None
+        before, found = self.rings.pop(job, None), None
+        if before is not None:
+            self._take(job, before, -1)
         try:
             found = self.find(job, count) if count else None
         finally:
@@ -88,7 +83,7 @@ class Slot:
         """The lowest subtree that holds the ring over links with bandwidth to spare; of several the fullest."""
         network, load = self.network, self.network.load[job]
         usable = np.minimum(self.spare[0::2], self.spare[1::2]) >= load
-        below = np.zeros(len(network.above), dtype=np.int64)
+        below = np.zeros(len(network.tree.above), dtype=np.int64)
         below[network.position] = room
         best: tuple[int, int] | None = None
         for node in range(len(below) - 1, -1, -1):
@@ -96,11 +91,12 @@ class Slot:
             if held >= count:
                 if best is None or held < best[0]:
                     best = held, node
-            elif held and network.above[node] >= 0 and usable[network.upward[node] // 2]:
-                below[network.above[node]] += held
+            elif held and network.tree.above[node] >= 0 and usable[network.tree.upward[node] // 2]:
+                below[network.tree.above[node]] += held
         if best is None:
             return None
-        servers = network.beneath(best[1], usable)
+        reached = network.tree.beneath(best[1], usable.tolist())
+        servers = [network.hosted[place] for place in reached if place in network.hosted]
         near = sorted(servers, key=lambda server: (-int(room[server]), int(network.position[server])))
         return network.placed(_filled(near, room, count))
 

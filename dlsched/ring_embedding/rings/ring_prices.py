@@ -48,16 +48,16 @@ class ForestPrices:
     ) -> None:
         self._network = network
         sizes = max(most) + 1
-        require_memory(3 * len(jobs) * sizes * len(network.above), len(jobs) * sizes**2)
+        require_memory(3 * len(jobs) * sizes * len(network.tree.above), len(jobs) * sizes**2)
         load = np.array([network.load[job] for job in jobs])
 
         def crossing(upward: int) -> Floats:
             wide = load <= min(network.bandwidth[upward], network.bandwidth[upward ^ 1])
             return np.where(wide, load * (link[upward] + link[upward ^ 1]), np.inf)
 
-        prices = [crossing(upward) if upward >= 0 else load for upward in network.upward]
+        prices = [crossing(upward) if upward >= 0 else load for upward in network.tree.upward]
         fits = np.minimum(network.fits[list(jobs)], np.array(most)[:, None])
-        self._parts = ForestParts(network.above, network.hosted, fits, server, prices, sizes - 1, network.tick)
+        self._parts = ForestParts(network.tree.above, network.hosted, fits, server, prices, sizes - 1, network.tick)
         self.least = self._parts.least
         self.exact = np.ones(len(jobs), dtype=np.bool_)
 
@@ -66,14 +66,9 @@ class ForestPrices:
         return self._network.placed(self._parts.part(row, size))
 
     def near(self, row: int, most: Sequence[float], limit: int) -> list[tuple[float, Workers]]:
-        """Return prices and workers of all rings of n workers that cost at most ``most[n]``, for every n >= 1.
+        """Return prices and workers of all rings of n >= 1 workers that cost at most ``most[n]``, -inf where none is wanted.
 
-        Parameters
-        ----------
-        most
-            By number of workers; -inf for sizes that are not wanted; ``most[0]`` is not used.
-        limit
-            Of the parts of any node and of the rings; ``TooMany``: there are more.
+        ``TooMany``: some node has more parts than ``limit``, or there are more rings.
         """
         found: list[tuple[float, Workers]] = []
         for size in range(1, len(most)):
@@ -123,7 +118,7 @@ class Routes:
 class WalkPrices:
     """Least prices of every size for several jobs on listed paths.
 
-    As ``ForestPrices``; ``price`` is ``routes.prices(link)``. A job whose cheapest workers, were all routes free, do not
+    As ``ForestPrices``. A job whose cheapest workers, were all routes free, do not
     stay below ``worthless``, shape (J, K + 1), in any size is not ``exact``: its ``least`` are those lower bounds, and it
     has no rings. Cost: O(J K S^3).
     """
@@ -131,14 +126,14 @@ class WalkPrices:
     def __init__(
         self,
         network: Network,
+        routes: Routes,
         jobs: Sequence[int],
         most: Sequence[int],
         server: Floats,
-        price: Floats,
-        routes: Routes,
+        link: Floats,
         worthless: Floats,
     ) -> None:
-        self._network, self._jobs = network, list(jobs)
+        self._network, self._jobs, price = network, list(jobs), routes.prices(link)
         require_memory(2 * len(jobs) * (max(most) + 1) * len(server.T) ** 2, max(most) * len(server.T) ** 2)
         self.least: Floats = np.full((len(jobs), max(most) + 1), np.inf)
         self.exact = np.zeros(len(jobs), dtype=np.bool_)

@@ -22,7 +22,7 @@ class Tree:
         top: list[int] = []
         found: dict[int, list[int]] = {}
         for node, (above, link) in enumerate(zip(self._walked.above, self._walked.upward, strict=True)):
-            top.append(node if above < 0 or link in closed else top[above])
+            top.append(node if above < 0 or link // 2 in closed else top[above])
             if node in self._hosts:
                 found.setdefault(top[node], []).append(self._hosts[node])
         return list(found.values())
@@ -37,14 +37,9 @@ class Tree:
     ) -> list[Fraction | None]:
         """Return the least prices of rings of 0 .. ``most`` workers, None where no tree holds that many.
 
-        Parameters
-        ----------
-        paid, room
-            For one worker on each server, and how many it holds.
-        prices
-            Of crossing a link, by its index.
-        closed
-            Links that the ring may not cross.
+        ``paid``, ``room``: for one worker on each server, and how many it holds; ``prices``: of crossing a link, by its
+        index; ``closed``: links that the ring may not cross.
         """
-        crossing = [None if link in closed else prices.get(link, Fraction(0)) for link in self._walked.upward]
+        links = [upward // 2 for upward in self._walked.upward]
+        crossing = [None if link in closed else prices.get(link, Fraction(0)) for link in links]
         return exact_least(self._walked.above, self._hosts, room, paid, crossing, most)

@@ -28,6 +28,7 @@ from dlsched.ring_embedding.slot.mapping_rows import Column, Rows, pooled
 CLOSE = 1e-9
 """Relative difference of the program's value and its bound at which it counts as solved."""
 
+_Rings = ForestPrices | WalkPrices
 _GOLDEN = (5**0.5 - 1) / 2  # whose multiples, modulo 1, spread evenly
 
 
@@ -56,13 +57,7 @@ class Relaxation:
 
 
 class MappingProgram:
-    """The mappings held for a network; one object serves all slots, and mappings that were good are kept.
-
-    Parameters
-    ----------
-    kept
-        Mappings that are kept from one slot to the next at most.
-    """
+    """The mappings held for a network; one object serves all slots, and of those that were good at most ``kept`` are."""
 
     def __init__(self, network: Network, *, kept: int = 4000) -> None:
         self._network, self._kept = network, kept
@@ -70,19 +65,10 @@ class MappingProgram:
         self._held: dict[tuple[object, ...], Column] = {}
 
     def solve(self, gains: Gains, start: Mapping[int, Placed], *, close: float = CLOSE) -> Relaxation:
-        """Solve the program of one slot.
+        """Solve the program of one slot; SolverError: HiGHS finds no optimum, though running nothing is feasible.
 
-        Parameters
-        ----------
-        gains
-            Of every job that may run, by number of workers: shape (n + 1,) for at most n workers, the first 0.
-        start
-            Rings to begin with.
-
-        Raises
-        ------
-        SolverError
-            HiGHS finds no optimum; running nothing is feasible, so there is one.
+        ``gains``: of every job that may run, by number of workers: shape (n + 1,) for at most n workers, the first 0;
+        ``start``: rings to begin with.
         """
         jobs = [job for job, gain in gains.items() if len(gain) > 1 and gain.max() > 0]
         if not jobs:
@@ -102,9 +88,9 @@ class MappingProgram:
             for trial in best.trials(prices):
                 if best.bound - value <= close * value:
                     break
-                found = self._priced(rows, trial, choice, 0.1 * close * value)
-                best.keep(trial, found.bound)
-                joined = self._join(rows, found, choice, prices, close * value / len(jobs))
+                rings, bound = self._priced(rows, trial, choice, 0.1 * close * value)
+                best.keep(trial, bound)
+                joined = self._join(rows, rings, choice, prices, close * value / len(jobs))
                 if joined:
                     break
             if not joined:
@@ -120,15 +106,15 @@ class MappingProgram:
         """Jobs and rings of the mappings held."""
         return [(column.job, column.placed) for column in self._held.values()]
 
-    def _join(self, rows: Rows, found: "_Priced", choice: Floats, prices: Floats, least: float) -> bool:
+    def _join(self, rows: Rows, found: _Rings, choice: Floats, prices: Floats, least: float) -> bool:
         """Hold the mappings found that the program would use; say whether there were any."""
-        surplus = rows.gain - found.rings.least
-        surplus[~found.rings.exact] = -np.inf
+        surplus = rows.gain - found.least
+        surplus[~found.exact] = -np.inf
         wanted = surplus > np.minimum(choice, surplus.max(axis=1))[:, None] + least
-        wanted[np.arange(len(surplus)), surplus.argmax(axis=1)] |= found.rings.exact
+        wanted[np.arange(len(surplus)), surplus.argmax(axis=1)] |= found.exact
         joined = False
         for row, size in zip(*np.nonzero(wanted & np.isfinite(surplus)), strict=True):
-            column = self._hold(rows.jobs[row], found.rings.ring(int(row), int(size)))
+            column = self._hold(rows.jobs[row], found.ring(int(row), int(size)))
             if rows.surplus(column, choice, prices) > least:
                 joined |= rows.add(column)
         return joined
@@ -144,8 +130,10 @@ class MappingProgram:
             good = np.argsort(worth, kind="stable")[: self._kept // 2]
             self._held = {rows.columns[c].key: rows.columns[c] for c in sorted(good)}
 
-    def _priced(self, rows: Rows, prices: Floats, choice: Floats, loose: float) -> "_Priced":
-        """Price mappings; those of jobs that stay below their price ``choice`` for certain need not be exact.
+    def _priced(self, rows: Rows, prices: Floats, choice: Floats, loose: float) -> tuple[_Rings, float]:
+        """The cheapest mappings at prices, and the bound that they prove.
+
+        Those of jobs that stay below their price ``choice`` for certain need not be exact.
 
         Servers of one price would give every job the same ring. So each job has its own, lower by so little that the bound
         is at most ``loose`` larger.
@@ -155,21 +143,11 @@ class MappingProgram:
         scattered = np.arange(len(rows.jobs) * len(server)) * _GOLDEN % 1.0
         worker = network.demand[rows.jobs] @ server.T
         worker -= scattered.reshape(worker.shape) * loose / (len(rows.jobs) * max(rows.most))
-        rings: ForestPrices | WalkPrices
+        rings: _Rings
         if self._routes is None:
             rings = ForestPrices(network, rows.jobs, rows.most, worker, link)
         else:
             worthless = rows.gain - choice[:, None]
-            rings = WalkPrices(
-                network, rows.jobs, rows.most, worker, self._routes.prices(link), self._routes, worthless
-            )
+            rings = WalkPrices(network, self._routes, rows.jobs, rows.most, worker, link, worthless)
         surplus = (rows.gain - rings.least).max(axis=1)
-        return _Priced(rings, float(prices.sum() + np.maximum(0.0, surplus).sum()))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Priced:
-    """The cheapest mappings at prices, and the bound that they prove."""
-
-    rings: ForestPrices | WalkPrices
-    bound: float
+        return rings, float(prices.sum() + np.maximum(0.0, surplus).sum())
