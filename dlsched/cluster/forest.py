@@ -13,7 +13,7 @@ class Forest:
     nodes
         By their indices in the list they were given in.
     above
-        Of the node at every place of the order the place of the one above it, -1 of a tree's top.
+        Of the node at every position of the order that of the one above it, -1 of a tree's top.
     upward
         The directed link to it, -1 of a tree's top: link e is 2e from its first end to its second, 2e + 1 back.
     part
@@ -26,7 +26,7 @@ class Forest:
     part: tuple[int, ...]
 
     def path(self, here: int, there: int) -> tuple[int, ...] | None:
-        """Directed links from one place of the order to another, None without a route."""
+        """Directed links from one position of the order to another, None without a route."""
         if self.part[here] != self.part[there]:
             return None
         first: list[int] = []
@@ -40,12 +40,12 @@ class Forest:
                 there = self.above[there]
         return (*first, *reversed(second))
 
-    def beneath(self, place: int, usable: Sequence[bool]) -> list[int]:
-        """Places of the subtree at one, over links that are usable, ascending."""
-        reached = [place]
-        known = {place}
-        for below in range(place + 1, len(self.above)):
-            if self.above[below] < place:
+    def beneath(self, position: int, usable: Sequence[bool]) -> list[int]:
+        """Positions of the subtree at one, over links that are usable, ascending."""
+        reached = [position]
+        known = {position}
+        for below in range(position + 1, len(self.above)):
+            if self.above[below] < position:
                 break
             if self.above[below] in known and usable[self.upward[below] // 2]:
                 known.add(below)
@@ -60,20 +60,20 @@ def forest(nodes: Sequence[str], links: Iterable[tuple[str, str]]) -> Forest:
     >>> walked.nodes, walked.above, walked.upward
     ((1, 0, 2), (-1, 0, 0), (-1, 0, 3))
     """
-    index = {name: place for place, name in enumerate(nodes)}
+    index = {name: number for number, name in enumerate(nodes)}
     neighbours: list[list[tuple[int, int]]] = [[] for _ in nodes]
     for number, ends in enumerate(links):
         first, second = (index[end] for end in ends)
         neighbours[first].append((second, 2 * number + 1))
         neighbours[second].append((first, 2 * number))
-    place: dict[int, int] = {}
+    position: dict[int, int] = {}
     found: list[tuple[int, int, int, int]] = []
     for part, top in enumerate(_from_the_middle(neighbours)):
-        waiting = [] if top in place else [(top, -1, -1)]
+        waiting = [] if top in position else [(top, -1, -1)]
         while waiting:
             here, above, over = waiting.pop()
-            found.append((here, place.get(above, -1), over, part))
-            place[here] = len(place)
+            found.append((here, position.get(above, -1), over, part))
+            position[here] = len(position)
             waiting += [(there, here, link) for there, link in reversed(neighbours[here]) if there != above]
     return Forest(*map(tuple, zip(*found, strict=True)))
 

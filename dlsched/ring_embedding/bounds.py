@@ -56,7 +56,7 @@ def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
 def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> Columns:
     """Run column generation over slots, and hand over what its prices prove, also when it is stopped.
 
-    Their certificate takes some time: with a limit the search ends so much earlier.
+    Their certificate takes some time: with a limit the search ends earlier by that.
     """
     columns = Columns(network, relaxed)
     spare = _certificate_s(network)

@@ -31,7 +31,7 @@ from dlsched.cluster.topologies import racks
 from dlsched.cluster.utility import Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.instance import Instance, Job
+from dlsched.ring_embedding.instance import Instance
 
 Drawn = dict[str, Any]
 
@@ -105,9 +105,9 @@ def example() -> Instance:
     6 sqrt(36) + 10 ln 9 + 10 / (1 + exp(-2)) = 66.78.
     """
 
-    def job(name: str, workers: int, bandwidth: float, utility: Utility, **more: Any) -> Job:
-        fields = {"rate": 1.0, "demand": {"gpu": 1}} | more
-        return Job(id=name, max_workers=workers, bandwidth_bytes_per_s=bandwidth, utility=utility, **fields)
+    def job(name: str, workers: int, bandwidth: float, utility: Utility, **more: object) -> Drawn:
+        always = {"id": name, "max_workers": workers, "bandwidth_bytes_per_s": bandwidth, "utility": utility}
+        return always | {"rate": 1.0, "demand": {"gpu": 1}} | more
 
     return Instance(
         name="two-racks",

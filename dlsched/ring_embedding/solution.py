@@ -51,7 +51,7 @@ class Embedding:
         return {"slots": [{"slot": slot, "rings": _rings_data(rings)} for slot, rings in self.slots.items()]}
 
 
-def _rings_data(rings: Mapping[str, Ring]) -> dict[str, Any]:
+def _rings_data(rings: Mapping[str, Ring]) -> dict[str, dict[str, object]]:
     return {job: {"workers": dict(held.workers), "order": list(held.order)} for job, held in rings.items()}
 
 

@@ -1,13 +1,16 @@
 """Rows of a linear program while they are written one by one, and the model that a sparse matrix makes."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.core.status import Sense
 from dlsched.solvers.linear import LinearModel
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class Rows:
@@ -29,7 +32,7 @@ class Rows:
         other.entries, other.right = list(self.entries), list(self.right)
         return other
 
-    def matrix(self, columns: int) -> Any:
+    def matrix(self, columns: int) -> "csr_array":
         """A SciPy sparse array of that many columns."""
         from scipy.sparse import coo_array
 
@@ -39,7 +42,7 @@ class Rows:
 
 def maximisation(
     costs: npt.ArrayLike,
-    matrix: Any,
+    matrix: "csr_array",
     right: npt.ArrayLike,
     *,
     upper: npt.ArrayLike,

@@ -7,9 +7,9 @@
 ``fits``          shape (I, S): the most workers of a job that an empty server holds, at most N_i
 ``most``          shape (I,): the most workers of a job in one slot: N_i, or what one connected part holds
 ``total``         shape (I,): Z_i, the most worker-slots: ``most`` (T - a_i + 1), or what the budget allows
-``position``      shape (S,): place of the servers among the nodes in depth-first order (of a forest)
-``tree``          the forest in that order: what is ``above`` every place, and the directed link ``upward``
-``hosted``        the server at a place of that order, where one is
+``position``      shape (S,): of the servers among the nodes in depth-first order (of a forest)
+``tree``          the forest in that order: what is ``above`` every position, and the directed link ``upward``
+``hosted``        the server at a position of that order, where one is
 ``part``          shape (S,): number of the connected part; with listed paths all servers are in part 0
 ================  ==================================================================================================
 
@@ -89,8 +89,8 @@ class Network:
             self._known[second, first] = tuple(direct[hop] for hop in pairwise(path.nodes[::-1]))
 
     def _place_servers(self) -> None:
-        place = {self.instance.nodes[node].id: number for number, node in enumerate(self.tree.nodes)}
-        self.position = np.array([place[server.id] for server in self.instance.servers])
+        index = {self.instance.nodes[node].id: position for position, node in enumerate(self.tree.nodes)}
+        self.position = np.array([index[server.id] for server in self.instance.servers])
         self.part = np.array(self.tree.part)[self.position]
         self.hosted = {int(position): server for server, position in enumerate(self.position)}
 
@@ -109,7 +109,7 @@ class Network:
         return utility_tables(self.instance.jobs, self.total.tolist())
 
     def tick(self, rings: int = 0) -> None:
-        """Stop at a limit, and so much before it that an answer of ``rings`` rings can be made and checked."""
+        """Stop at a limit, or before it by what it takes to make and check an answer of ``rings`` rings."""
         self.budget.tick()
         left = self.budget.left.time_s if rings else None
         if left is not None and left <= rings * _RING_S:

@@ -96,7 +96,7 @@ class Slot:
         if best is None:
             return None
         reached = network.tree.beneath(best[1], usable.tolist())
-        servers = [network.hosted[place] for place in reached if place in network.hosted]
+        servers = [network.hosted[node] for node in reached if node in network.hosted]
         near = sorted(servers, key=lambda server: (-int(room[server]), int(network.position[server])))
         return network.placed(_filled(near, room, count))
 
