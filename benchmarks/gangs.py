@@ -21,12 +21,10 @@ from typing import TypeVar
 
 from table import machine, markdown
 
-from dlsched.srpt_mapping import bounds, checker
-from dlsched.srpt_mapping.dispatch import Waiting
-from dlsched.srpt_mapping.heavy_edge import grouped, improved
-from dlsched.srpt_mapping.heuristics import a_srpt, least_work_first
+from dlsched.cluster.grouping import grouped, improved
+from dlsched.srpt_mapping import Waiting, bounds, checker
+from dlsched.srpt_mapping.heuristics import POLICIES, a_srpt, least_work_first
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.traces.gang_traces import import_philly_gangs
 

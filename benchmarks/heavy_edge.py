@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from table import machine, markdown
 
+from dlsched.cluster.grouping import grouped, improved
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.limits import Limits
 from dlsched.srpt_mapping import Instance, Servers, best_placement, compact, heavy_edge
-from dlsched.srpt_mapping.heavy_edge import grouped, improved
 
 INSIDE = 3e11
 NICS = (3e9, 1.25e10, 5e10)

@@ -20,7 +20,7 @@ from table import machine, markdown
 
 from dlsched import srpt_mapping
 from dlsched.srpt_mapping import Instance, errors, predict, with_error
-from dlsched.srpt_mapping.policies import POLICIES
+from dlsched.srpt_mapping.heuristics import POLICIES
 
 RESULTS = Path(__file__).parent / "results"
 SIGMAS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)

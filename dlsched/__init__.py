@@ -9,7 +9,7 @@ A family, and all else that stands here, is imported when it is first asked for.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dlsched.version import VERSION
 
@@ -80,11 +80,11 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {*__all__, "core", "families"} - {*_HOME, "__version__"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import what is asked for."""
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
-    elif name in _MODULES:
+    elif name in _MODULES or name in import_module("dlsched.names").FAMILIES:
         value = import_module(f"dlsched.{name}")
     else:
         raise AttributeError(f"module 'dlsched' has no attribute {name!r}")

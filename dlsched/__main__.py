@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 _LATER_S = 0.05  # after which a Ctrl-C is delivered again that came where it could not be used
 _ONE_PRESS_S = 0.3  # a terminal and a parent process may both hand on one Ctrl-C
@@ -74,7 +74,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-def _unraisable(what: Any) -> None:
+def _unraisable(what: "sys.UnraisableHookArgs") -> None:
     """Deliver a Ctrl-C again that came where Python cannot raise it, in a finalizer; print everything else as ever."""
     global _raised
     if issubclass(what.exc_type, KeyboardInterrupt):

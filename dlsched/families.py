@@ -2,19 +2,18 @@
 
 import gc
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dlsched import names
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
-from dlsched.core.files import json_text, read_json, write_text
+from dlsched.core.files import Json, json_text, read_json, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.messages import field_path
-from dlsched.core.result import Result
+from dlsched.core.result import Result, Solution
 from dlsched.core.violation import Violation
 
 if TYPE_CHECKING:
@@ -30,8 +29,7 @@ class _Families(Mapping[str, AnyFamily]):
     def __getitem__(self, name: str) -> AnyFamily:
         if name not in names.FAMILIES:
             raise KeyError(name)
-        record: AnyFamily = import_module(f"dlsched.{name}").FAMILY
-        return record
+        return names.record_of(name)
 
     def __contains__(self, name: object) -> bool:
         return name in names.FAMILIES
@@ -88,7 +86,7 @@ def read(path: str | os.PathLike[str]) -> Any:
             gc.enable()
 
 
-def instance_from(data: Any, path: str) -> Any:
+def instance_from(data: Json, path: str) -> InstanceFile:
     """Validate the content of an instance file; ``path`` is for messages."""
     formats = {f"dlsched/{family}/1": family for family in FAMILIES}
     name = "standard input" if path == "-" else path
@@ -98,7 +96,7 @@ def instance_from(data: Any, path: str) -> Any:
     if not isinstance(found, str) or found not in formats:
         shown = "nothing" if "format" not in data else repr(found)[:60]
         raise InstanceError(f"{name}: format: found {shown}, allowed: {', '.join(formats)}")
-    kind = FAMILIES[formats[found]].instance
+    kind: type[InstanceFile] = FAMILIES[formats[found]].instance
     _refuse_null({key: value for key, value in data.items() if value is not None or key not in kind.nullable}, name, ())
     try:
         return kind(**{key: value for key, value in data.items() if key != "format"})
@@ -106,19 +104,20 @@ def instance_from(data: Any, path: str) -> Any:
         raise InstanceError(f"{name}: {error}") from None
 
 
-def _refuse_null(data: Any, name: str, where: tuple[str | int, ...]) -> None:
+def _refuse_null(data: dict[str, Json] | list[Json], name: str, where: tuple[str | int, ...]) -> None:
     """Refuse null: a field that does not apply is left out of a file."""
     kinds = set(map(type, data.values() if isinstance(data, dict) else data))
     if kinds <= _PLAIN:
         return
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+    entries: Iterable[tuple[str | int, Json]] = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in entries:
         if value is None:
             raise InstanceError(f"{name}: {field_path((*where, key))}: found null, allowed: a value, or no such field")
         if isinstance(value, list | dict):
             _refuse_null(value, name, (*where, key))
 
 
-def write(item: InstanceFile | Result[Any], path: str | os.PathLike[str]) -> None:
+def write(item: InstanceFile | Result[Solution], path: str | os.PathLike[str]) -> None:
     """Write an instance or a result; the file appears whole or not at all (``-``: standard output).
 
     Raises
@@ -136,9 +135,9 @@ def solve(
     limits: Limits | None = None,
     seed: int = 0,
     solver: str | None = None,
-    start: Any = None,
+    start: Solution | Result[Solution] | None = None,
     progress: ProgressCallback | None = None,
-) -> Result[Any]:
+) -> Result[Solution]:
     """Solve an instance of any family.
 
     Parameters
@@ -172,7 +171,7 @@ def solve(
     )
 
 
-def verify(instance: InstanceFile, result: "Result[Any] | Claim") -> "Verification":
+def verify(instance: InstanceFile, result: "Result[Solution] | Claim") -> "Verification":
     """Hold everything that a result says against its instance: what is verified, recomputed, only claimed, or false.
 
     Parameters
@@ -198,7 +197,7 @@ def verify(instance: InstanceFile, result: "Result[Any] | Claim") -> "Verificati
     return verify_claim(family, instance, result)
 
 
-def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = None) -> Result[Any]:
+def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = None) -> Result[Solution]:
     """Read a result file, as ``write`` makes it (``-``: standard input).
 
     Parameters
@@ -230,6 +229,6 @@ def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = No
     return replace(claim.result, instance=instance, solution=solution)
 
 
-def check(instance: InstanceFile, solution: Any) -> list[Violation]:
+def check(instance: InstanceFile, solution: Solution) -> list[Violation]:
     """Return the rules that a solution breaks; an empty list means feasible."""
     return list(family_of(instance).check(instance, solution))

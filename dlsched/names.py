@@ -1,8 +1,14 @@
 """Names that are known before anything is imported: those of the families, and what shells complete.
 
-Importing a family takes longer than a shell may wait; so its names stand here once more, and a test holds them equal to
-its record.
+A family is a name in ``FAMILIES`` and a package of that name with a record, ``FAMILY``. Importing it takes longer than a
+shell may wait; so what is asked of dlsched's own stands here once more, and a test holds it equal to their records.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dlsched.core.family import AnyFamily
 
 FAMILIES = (
     "ring_allocation",
@@ -13,7 +19,7 @@ FAMILIES = (
     "async_sgd",
 )
 
-METHODS: dict[str, tuple[str, ...]] = {
+_METHODS: dict[str, tuple[str, ...]] = {
     "ring_allocation": (
         "exact",
         "dp",
@@ -125,7 +131,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 """Of each family: exact methods, heuristics, bounds; further names of some at the end."""
 
-PRESETS: dict[str, tuple[str, ...]] = {
+_PRESETS: dict[str, tuple[str, ...]] = {
     "ring_allocation": ("mixed", "table", "concave", "adversarial"),
     "elastic_stream": ("poisson", "bursts", "daynight", "resnet110", "search", "slots"),
     "matching_placement": (
@@ -150,7 +156,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
 }
 """Kinds of random instances."""
 
-FORMULATIONS: dict[str, tuple[str, ...]] = {
+_FORMULATIONS: dict[str, tuple[str, ...]] = {
     "ring_allocation": ("milp",),
     "elastic_stream": ("milp",),
     "matching_placement": ("milp", "assignment"),
@@ -160,5 +166,51 @@ FORMULATIONS: dict[str, tuple[str, ...]] = {
 }
 """Linear models, for ``dlsched export``."""
 
+_OPTIONS: dict[str, dict[str, tuple[type, str, str]]] = {
+    "ring_allocation": {},
+    "elastic_stream": {
+        "load": (float, "X", "Work that arrives over capacity; streams and gangs."),
+        "tick": (float, "S", "Seconds between decisions; streams only."),
+    },
+    "matching_placement": {},
+    "srpt_mapping": {"load": (float, "X", "Work that arrives over capacity; streams and gangs.")},
+    "ring_embedding": {
+        "servers": (int, "N", "Servers of the network; rings only."),
+        "slots": (int, "N", "Slots of time; rings only."),
+    },
+    "async_sgd": {
+        "nodes": (int, "N", "Nodes of the cluster; asynchronous SGD."),
+        "max_nodes": (int, "N", "Most nodes of a job; asynchronous SGD."),
+    },
+}
+"""Options of ``dlsched generate`` that not every family takes."""
+
 SOLVERS = ("highs", "cbc", "scip", "cpsat")
 SOURCES = ("pcs", "gavel-speeds", "adaptdl", "philly", "gavel", "philly-gangs", "gavel-gangs", "tiresias")
+
+
+def methods(family: str) -> tuple[str, ...]:
+    """Methods of a family and further names of some."""
+    record = None if family in _METHODS else record_of(family)
+    return _METHODS[family] if record is None else (*record.methods, *record.aliases)
+
+
+def presets(family: str) -> tuple[str, ...]:
+    """Kinds of random instances of a family."""
+    return _PRESETS[family] if family in _PRESETS else tuple(record_of(family).presets)
+
+
+def formulations(family: str) -> tuple[str, ...]:
+    """Linear models of a family."""
+    return _FORMULATIONS[family] if family in _FORMULATIONS else tuple(record_of(family).formulations)
+
+
+def options(family: str) -> dict[str, tuple[type, str, str]]:
+    """Options of a family's own for ``dlsched generate``."""
+    return _OPTIONS[family] if family in _OPTIONS else dict(record_of(family).options)
+
+
+def record_of(family: str) -> "AnyFamily":
+    """Import a family and return its record."""
+    record: AnyFamily = import_module(f"dlsched.{family}").FAMILY
+    return record

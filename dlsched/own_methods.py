@@ -15,17 +15,15 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
-from typing import Any
 
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import InputError, PolicyError, UsageError
-from dlsched.core.family import AnyFamily, AnyMethod, Method
+from dlsched.core.family import AnyFamily, AnyMethod, Method, Run
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
+from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-
-SIMULATED = ("elastic_stream",)
-"""Families whose policies are simulated."""
 
 
 def method_named(family: AnyFamily, text: str) -> AnyMethod:
@@ -79,15 +77,15 @@ def _searching(folder: str) -> Iterator[None]:
         sys.path.remove(folder)
 
 
-def _runner(family: AnyFamily, text: str, thing: Callable[..., Any], file: str) -> Callable[..., TerminationStatus]:
-    def run(instance: Any, search: Search[Any]) -> TerminationStatus:
+def _runner(family: AnyFamily, text: str, thing: Callable[..., object], file: str) -> Run[InstanceFile, Solution]:
+    def run(instance: InstanceFile, search: Search[Solution]) -> TerminationStatus:
         with _errors_of(text, file):
             answer = _called(thing, instance, search)
             if hasattr(answer, "decide"):
                 answer = _simulated(family, instance, answer, search, text)
             if answer is None:
                 return TerminationStatus.NO_SOLUTION
-            data = answer.as_data() if hasattr(answer, "as_data") else answer
+            data: object = answer.as_data() if hasattr(answer, "as_data") else answer
         solution = _read(family, instance, data, text)
         violations = search.violations(solution)
         if violations:
@@ -98,32 +96,36 @@ def _runner(family: AnyFamily, text: str, thing: Callable[..., Any], file: str) 
     return run
 
 
-def _called(thing: Callable[..., Any], instance: Any, search: Search[Any]) -> Any:
+def _called(thing: Callable[..., object], instance: InstanceFile, search: Search[Solution]) -> object:
     if inspect.isclass(thing):
         return thing()
     takes_tick = "tick" in inspect.signature(thing).parameters
     return thing(instance, tick=search.tick) if takes_tick else thing(instance)
 
 
-def _simulated(family: AnyFamily, instance: Any, policy: Any, search: Search[Any], text: str) -> Any:
-    if family.name not in SIMULATED:
+def _simulated(
+    family: AnyFamily, instance: InstanceFile, policy: object, search: Search[Solution], text: str
+) -> Solution:
+    if family.simulate is None:
         raise UsageError(f"{text}: found a policy, allowed in {family.name}: a function from an instance to a solution")
 
     def step(progress: str) -> None:
         search.tick()
         search.report(progress)
 
-    return import_module(f"dlsched.{family.name}").simulate(instance, policy, step=step)
+    solution: Solution = family.simulate(instance, policy, step=step)
+    return solution
 
 
-def _read(family: AnyFamily, instance: Any, data: Any, text: str) -> Any:
+def _read(family: AnyFamily, instance: InstanceFile, data: object, text: str) -> Solution:
     """Read an answer as that of a result file; so nothing that is no solution passes."""
     if isinstance(data, dict) and "solution" in data:
         data = data["solution"]
     try:
-        return family.read_solution(data, instance)
+        solution: Solution = family.read_solution(data, instance)
     except InputError as error:
         raise PolicyError(f"{text}: its answer: {error}") from None
+    return solution
 
 
 @contextlib.contextmanager

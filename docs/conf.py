@@ -39,11 +39,12 @@ autodoc_default_options = {
     "exclude-members": "model_config, model_post_init, family, __init__, __new__",
 }
 python_maximum_signature_line_length = 100
+python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 
 html_math_renderer = "mathml"
 html_theme = "furo"
 html_static_path = ["_static"]
-html_css_files = ["mathml.css"]
+html_css_files = ["mathml.css", "pages.css"]
 html_show_copyright = False
 html_title = f"dlsched {release}"

@@ -17,6 +17,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import dlsched
+from dlsched.certificates.kinds import AnyCertificate
 
 # Modules whose `__all__` is public. What else of dlsched is imported on a page of the documentation stands in `ALSO`.
 MODULES = ("dlsched", *(f"dlsched.{family}" for family in dlsched.FAMILIES), "dlsched.cluster", "dlsched.testing")
@@ -24,7 +25,6 @@ ALSO = {
     "dlsched.elastic_stream": {"dlsched.elastic_stream.policies": None},
     "dlsched.ring_allocation": {"dlsched.ring_allocation.checker": ["job_cost"]},
     "dlsched.matching_placement": {"dlsched.matching_placement.checker": ["job_time"]},
-    "dlsched.srpt_mapping": {"dlsched.srpt_mapping.dispatch": ["dispatch"]},
     "dlsched.ring_embedding": {"dlsched.ring_embedding.rings.placing": ["embedding"]},
     "dlsched.cluster": {
         "dlsched.cluster.job_graph": ["JobGraph"],
@@ -85,6 +85,7 @@ VALUES = {
     "dlsched.elastic_stream.policies.ORDERS": "The orders by name",
     "dlsched.plots.COLUMN_IN": "Width in inches of a column of a paper",
     "dlsched.plots.PAGE_IN": "Width in inches of a page of a paper",
+    "dlsched.testing.CASES": "By family, what tests need to know of it: strategy, brute force, what is too hard",
     "dlsched.testing.INSTANCES": "By family, the strategy from which the contract draws instances",
     "dlsched.traces.SOURCES": "What `dlsched import` reads, by name",
 }
@@ -107,12 +108,11 @@ def names_on(page: str) -> list[Name]:
 
 
 def records() -> list[type]:
-    """Return the classes of what results and families hold, wherever they are defined."""
+    """Return the classes of a family's record and of what results hold, which no ``__all__`` names."""
     family = dlsched.FAMILIES["ring_allocation"]
     method = next(iter(family.methods.values()))
     guarantee = next(each.guarantee for each in family.methods.values() if each.guarantee is not None)
-    certificates = typing.get_args(typing.get_type_hints(dlsched.Result)["certificate"])
-    return [type(family), type(method), type(guarantee), *(kind for kind in certificates if kind is not type(None))]
+    return [type(family), type(method), type(guarantee), *typing.get_args(AnyCertificate)]
 
 
 def text_of(page: str) -> str:

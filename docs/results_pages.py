@@ -3,7 +3,6 @@
 So they are kept once, where ``make bench`` writes them, and read in the documentation too.
 """
 
-import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -11,17 +10,24 @@ from sphinx.application import Sphinx
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
 
+def unbroken(text: str) -> str:
+    """Return a page whose numbers are not torn from their intervals and units at the end of a line."""
+    return text.replace(" ± ", "\u00a0±\u00a0").replace(" % |", "\u00a0% |")
+
+
 def copy_results(folder: Path) -> None:
     """Copy all pages and figures of results into the folder, and remove from it what is not a result."""
     folder.mkdir(exist_ok=True)
     results = {path.name: path.read_bytes() for path in RESULTS.iterdir()}
+    pages = [name for name in results if name.endswith(".md")]
+    results |= {name: unbroken(results[name].decode()).encode() for name in pages}
     for path in folder.iterdir():
         if path.name not in results:
             path.unlink()
     for name, content in results.items():
         copy = folder / name
         if not copy.exists() or copy.read_bytes() != content:  # an unchanged page is not built again
-            shutil.copyfile(RESULTS / name, copy)
+            copy.write_bytes(content)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

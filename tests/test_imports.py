@@ -5,29 +5,51 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import dlsched
 from dlsched import FAMILIES
 
 PACKAGE = Path(dlsched.__file__).parent
-ROOMS = ("certificates", "results", "solvers", "algorithms", "cluster")
-ABOVE = ("columns",)  # on solvers and algorithms, below the families
-TOP = ("traces", "plots", "testing")
-ALLOWED_ACROSS = {("ring_allocation", "elastic_stream"), ("async_sgd", "elastic_stream")}
+LEVELS: tuple[set[str], ...] = (
+    {"version", "names"},
+    {"core"},
+    {"certificates"},
+    {"solvers", "algorithms", "cluster", "queueing", "results", "plots"},
+    {"allocation", "columns"},
+    set(FAMILIES),
+    {"", "families", "own_methods"},
+    {"traces", "testing", "study"},
+    {"cli"},
+    {"__main__"},
+)
+"""A room imports those of lower levels, and itself. On a level of several only the package's own modules know each other."""
+ACROSS = {("async_sgd.streams", "elastic_stream")}
+"""What a module of a family may import of another family."""
+CLEVER = {"formulations", "heuristics", "bounds", "exact", "methods", "costs", "certificate", "guarantees", "generator"}
 
 
-def modules():
-    """Every module of the package: dotted name without ``dlsched.``, and the dlsched modules it imports."""
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = (imported(path), path)
-    return found
+def modules() -> dict[str, set[str]]:
+    """Every module of the package, as a dotted name without ``dlsched.``, and the modules of the package that it imports."""
+    paths = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+    return {name: {home(each, paths) for each in imported(path)} for name, path in paths.items()}
 
 
-def imported(path):
+def name_of(path: Path) -> str:
+    """Dotted name of a file; that of a package is its folder's."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def home(name: str, paths: dict[str, Path]) -> str:
+    """The module in which a name stands that is imported."""
+    while name and name not in paths:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def imported(path: Path) -> set[str]:
     """Dotted names below ``dlsched`` that a file imports anywhere, imports for type checking only left out."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     typing_only = {
@@ -44,111 +66,92 @@ def imported(path):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            for alias in node.names:
-                names.add(f"{node.module}.{alias.name}")
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return {name.removeprefix("dlsched.") for name in names if name.startswith("dlsched.")}
 
 
 MODULES = modules()
-FAMILY_NAMES = tuple(FAMILIES)
+OF_FAMILIES = [name for name in MODULES if name.split(".")[0] in FAMILIES]
 
 
-def room(name):
+def room(name: str) -> str:
     """First part of a dotted name."""
     return name.split(".")[0]
 
 
-def level(name):
-    """Place in core <- rooms <- families <- families.py <- traces, plots, testing <- cli; version and names stand below all."""
-    part = room(name)
-    if part in ("version", "names"):
-        return -1
-    if part == "core":
-        return 0
-    if part in (*ROOMS, *ABOVE):
-        return 1
-    if part in FAMILY_NAMES:
-        return 2
-    if part == "families":
-        return 3
-    if part in TOP:
-        return 5
-    if part == "cli" or part == "__main__":
-        return 6
-    return 4  # the package's own names
+def level(name: str) -> int:
+    """Place of a module's room among the levels."""
+    found = [number for number, rooms in enumerate(LEVELS) if room(name) in rooms]
+    assert found, f"{name} stands in no room of LEVELS"
+    return found[0]
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_arrows_point_downwards(name):
-    """No module imports one of a higher level."""
-    for other in MODULES[name][0]:
+def test_arrows_point_downwards(name: str) -> None:
+    """No module imports one of a higher level, nor of another room of its own."""
+    for other in MODULES[name]:
         assert level(other) <= level(name), f"{name} imports {other}"
+        beside = level(other) == level(name) and room(other) != room(name)
+        assert not beside or name in OF_FAMILIES or level(name) == level("families"), f"{name} imports {other}"
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if room(name) == "core"])
-def test_core_imports_nothing_else(name):
-    """The vocabulary stands alone."""
-    assert {room(other) for other in MODULES[name][0]} <= {"core"}
+@pytest.mark.parametrize("name", OF_FAMILIES)
+def test_no_family_imports_another(name: str) -> None:
+    """Save the streams of async_sgd, which are those of elastic_stream."""
+    for other in MODULES[name]:
+        strange = room(other) in FAMILIES and room(other) != room(name)
+        assert not strange or (name, room(other)) in ACROSS, f"{name} imports {other}"
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if room(name) in ROOMS])
-def test_rooms_know_no_family_and_algorithms_no_solver(name):
-    """They import core, certificates and themselves; certificates core alone, algorithms never a solver."""
-    allowed = {"core", "certificates", room(name)}
-    assert {room(other) for other in MODULES[name][0]} <= allowed
+@pytest.mark.parametrize(("depth", "what"), [(1, "rooms"), (2, "folders of rooms"), (9, "modules")])
+def test_there_are_no_circles(depth: int, what: str) -> None:
+    """Neither between rooms, nor between the modules and folders directly in one, nor between modules."""
+
+    def within(name: str) -> str:
+        return ".".join(name.split(".")[:depth])
+
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, others in MODULES.items():
+        graph.add_edges_from((within(name), within(other)) for other in others if within(name) != within(other))
+    circles = [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1]
+    assert not circles, f"circles between {what}: {circles}"
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if room(name) in FAMILY_NAMES])
-def test_no_family_imports_another(name):
-    """Save the two that can hand a stream to elastic_stream."""
-    for other in MODULES[name][0]:
-        pair = room(name), room(other)
-        assert room(other) not in FAMILY_NAMES or pair[0] == pair[1] or pair in ALLOWED_ACROSS, (
-            f"{name} imports {other}"
-        )
-
-
-def reached(name):
+def reached(name: str) -> set[str]:
     """Everything that importing a module of the package imports of the package, directly or not."""
-    seen, todo = set(), [name]
+    seen: set[str] = set()
+    todo = [name]
     while todo:
-        for other in MODULES[todo.pop()][0]:
-            module = other if other in MODULES else other.rpartition(".")[0]
-            if module in MODULES and module not in seen:
-                seen.add(module)
-                todo.append(module)
+        new = MODULES[todo.pop()] - seen
+        seen |= new
+        todo += new
     return seen
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_checker_is_independent(family):
-    """What a solution means must not depend on what finds it: no solver, formulation, heuristic, bound or algorithm."""
-    clever = ("solvers", "algorithms")
-    rooms = ("formulations", "heuristics", "bounds", "methods", "costs", "certificate", "guarantees", "generator")
+def test_the_checker_is_independent(family: str) -> None:
+    """What a solution means must not depend on what finds it: core, the laws of cluster and queueing, counting, no more."""
     for other in reached(f"{family}.checker"):
-        parts = other.split(".")
-        assert parts[0] not in clever, other
-        assert len(parts) < 2 or parts[0] != family or parts[1] not in rooms, other
+        law = room(other) in ("core", "cluster", "queueing") or other == "allocation.counts"
+        plain = room(other) == family and other.count(".") == 1 and other.split(".")[1] not in CLEVER
+        assert law or plain, f"the checker of {family} reaches {other}"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_rooms_of_a_family_are_in_order(family):
+def test_rooms_of_a_family_are_in_order(family: str) -> None:
     """They import in this order: instance <- solution <- checker <- formulations <- {bounds, heuristics} <- methods."""
-    order = ["instance", "solution", "checker", "formulations", "bounds", "methods"]
-    same = {"heuristics": "bounds"}
-    for name, (others, _) in MODULES.items():
-        parts = name.split(".")
-        mine = same.get(parts[-1] if len(parts) < 2 else parts[1], parts[1] if len(parts) > 1 else "")
-        if parts[0] != family or mine not in order:
+    order = {"instance": 0, "solution": 1, "checker": 2, "formulations": 3, "bounds": 4, "heuristics": 4, "methods": 5}
+    for name in OF_FAMILIES:
+        mine = f"{name}.".split(".")[1]
+        if room(name) != family or mine not in order:
             continue
-        for other in others:
-            pieces = other.split(".")
-            if pieces[0] == family and len(pieces) > 1:
-                theirs = same.get(pieces[1], pieces[1])
-                assert theirs not in order or order.index(theirs) <= order.index(mine), f"{name} imports {other}"
+        for other in MODULES[name]:
+            theirs = f"{other}.".split(".")[1]
+            later = room(other) == family and theirs in order and order[theirs] > order[mine]
+            assert not later, f"{name} imports {other}"
 
 
-def run(code):
+def run(code: str) -> str:
     """Standard output of a fresh interpreter."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

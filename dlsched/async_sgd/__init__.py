@@ -78,6 +78,11 @@ FAMILY = Family(
     generate=generate,
     example=example,
     figures=figures,
+    options={
+        "nodes": (int, "N", "Nodes of the cluster; asynchronous SGD."),
+        "max_nodes": (int, "N", "Most nodes of a job; asynchronous SGD."),
+    },
+    stream=random_stream,
 )
 
 solve = FAMILY.solve

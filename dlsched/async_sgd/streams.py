@@ -18,8 +18,8 @@ from dlsched.algorithms.cost_table import FloatArray
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.network import network_of
 from dlsched.async_sgd.throughput import iterate
+from dlsched.cluster.arrivals import poisson_arrivals
 from dlsched.core.errors import InstanceError, UsageError
-from dlsched.elastic_stream.generator import poisson_arrivals
 
 LARGEST_TABLES = 2**22
 """Pairs of job and count in the tables of a stream; for so many, a gigabyte is used while they are made."""

@@ -20,9 +20,9 @@ class _Kind:
 
     kind: ClassVar[str]
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return the certificate as result files hold it: kind first, value last, without what may be left out."""
-        data: dict[str, Any] = {"kind": self.kind}
+        data: dict[str, object] = {"kind": self.kind}
         for name, optional in _fields(type(self)).items():
             said = getattr(self, name)
             if said or not optional:
@@ -72,7 +72,7 @@ AnyCertificate: TypeAlias = PriceCertificate | DualsCertificate | SrptCertificat
 KINDS: dict[str, type[AnyCertificate]] = {each.kind: each for each in get_args(AnyCertificate)}
 
 
-def certificate_from(data: Mapping[str, Any]) -> AnyCertificate:
+def certificate_from(data: Mapping[str, object]) -> AnyCertificate:
     """Read a certificate.
 
     Raises

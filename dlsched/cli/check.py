@@ -1,7 +1,7 @@
 """``dlsched check``: the independent checker on a result, its objective, its figures, its bound and its certificate."""
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -10,6 +10,7 @@ from dlsched.cli.output import print_json
 from dlsched.core.errors import InputError
 from dlsched.core.family import AnyFamily
 from dlsched.core.files import read_json
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
 from dlsched.families import family_of, read
 from dlsched.results.reading import Claim, claim_from
@@ -34,7 +35,7 @@ def run(
     return 0 if found else 7
 
 
-def read_claim(path: str, family: AnyFamily, instance: Any) -> Claim:
+def read_claim(path: str, family: AnyFamily, instance: InstanceFile) -> Claim:
     """Read a result file and refuse one of another instance."""
     claim = claim_from(read_json(path), path)
     if claim.result is not None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from dlsched.cli.output import csv_text, number, percent, print_json, print_tabl
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import read_json
+from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.families import family_of, instance_from
@@ -65,13 +66,13 @@ def run(
     owners = {path: _owners(claim, instances) for path, claim in claims.items()}
     rows: list[Row] = []
     interrupted = False
-    for place, instance in enumerate(instances):
-        own = {path: claim for path, claim in claims.items() if place in owners[path]}
+    for index, instance in enumerate(instances):
+        own = {path: claim for path, claim in claims.items() if index in owners[path]}
         of_instance, interrupted = compare_one(instance, by_family[instance.family], own, limits)
         rows += of_instance
         if interrupted:
             break
-    strays = [path for path, places in owners.items() if instances and not places]
+    strays = [path for path, owned in owners.items() if instances and not owned]
     rows += [_stray_row(path, claims[path]) for path in strays]
     _print(rows, as_json, as_csv)
     if plot is not None and rows:
@@ -95,11 +96,11 @@ def _methods(family: AnyFamily, names: Sequence[str] | None) -> list[AnyMethod]:
     return [method_named(family, name) for name in names]
 
 
-def _owners(claim: Claim, instances: Sequence[Any]) -> set[int]:
-    """Positions of the instances to which an answer belongs; one that does not say belongs to the only one."""
+def _owners(claim: Claim, instances: Sequence[InstanceFile]) -> set[int]:
+    """Indices of the instances to which an answer belongs; one that does not say belongs to the only one."""
     if len(instances) == 1 and claim.of(instances[0]) is None:
         return {0}
-    return {place for place, instance in enumerate(instances) if claim.of(instance)}
+    return {index for index, instance in enumerate(instances) if claim.of(instance)}
 
 
 def _stray_row(path: str, claim: Claim) -> Row:
@@ -112,9 +113,9 @@ def _stray_row(path: str, claim: Claim) -> Row:
     return Row(named.name or "-", label, "foreign", f"{path}: belongs to no instance that was given")
 
 
-def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[Any], dict[str, Claim], list[str]]:
+def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[InstanceFile], dict[str, Claim], list[str]]:
     """Read instances and answers; an instance that stands behind ``--solutions`` is taken for one."""
-    instances: list[Any] = []
+    instances: list[InstanceFile] = []
     claims: dict[str, Claim] = {}
     errors: list[str] = []
     for path in [*files, *solutions]:
@@ -166,7 +167,7 @@ def _print(rows: list[Row], as_json: bool, as_csv: bool) -> None:
 def _print_figures(rows: list[Row], figures: Sequence[str]) -> None:
     """One line an answer: its further figures."""
     table = [
-        (row.instance, _label(row), *(number(row.figures.get(name)) for name in figures)) for row in rows if row.figures
+        (row.instance, row.label, *(number(row.figures.get(name)) for name in figures)) for row in rows if row.figures
     ]
     print_table(("instance", "method", *figures), table, right=figures, grouped=True)
 
@@ -196,7 +197,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     at_most = "<= " if row.ratio_is_at_most else ""
     return (
         row.instance,
-        _label(row),
+        row.label,
         row.status,
         number(row.objective),
         number(row.bound),
@@ -204,8 +205,3 @@ def _cells(row: Row) -> tuple[str, ...]:
         "-" if row.ratio is None else f"{at_most}{row.ratio:.6f}",
         seconds(row.runtime_s),
     )
-
-
-def _label(row: Row) -> str:
-    """Name of the method, marked where the answer is from elsewhere."""
-    return row.method if row.kind != "foreign" else f"{row.method} *"

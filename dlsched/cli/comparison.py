@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from dlsched.cli.output import progress_line
 from dlsched.cli.solve import disproof
 from dlsched.core.errors import DlschedError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.gap import gap, meets, ratio
+from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
+from dlsched.core.result import Solution
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, solve
@@ -38,13 +39,18 @@ class Row:
     ratio_is_at_most: bool = False
     runtime_s: float | None = None
     figures: Mapping[str, float] = field(default_factory=dict)
-    solution: Any = None
+    solution: Solution | None = None
     at_optimum: bool = False
     wrong: str = ""
 
+    @property
+    def label(self) -> str:
+        """Name of the method, marked where the answer is from elsewhere."""
+        return self.method if self.kind != "foreign" else f"{self.method} *"
+
 
 def compare_one(
-    instance: Any, methods: Sequence[AnyMethod], claims: Mapping[str, Claim], limits: Limits
+    instance: InstanceFile, methods: Sequence[AnyMethod], claims: Mapping[str, Claim], limits: Limits
 ) -> tuple[list[Row], bool]:
     """Rows of one instance, with gaps and ratios against the best that is proven; and whether Ctrl-C ended it.
 
@@ -67,7 +73,7 @@ def compare_one(
     return [_against(family, instance, row, bound, optimum) for row in rows], interrupted
 
 
-def _method_row(family: AnyFamily, instance: Any, method: AnyMethod, limits: Limits) -> Row:
+def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, limits: Limits) -> Row:
     try:
         with progress_line(f"{instance.name}, {method.name}") as progress:
             result = solve(instance, method=method, limits=limits, progress=progress)
@@ -95,7 +101,7 @@ def _method_row(family: AnyFamily, instance: Any, method: AnyMethod, limits: Lim
     )
 
 
-def _needs_bound(family: AnyFamily, instance: Any, rows: Sequence[Row]) -> bool:
+def _needs_bound(family: AnyFamily, instance: InstanceFile, rows: Sequence[Row]) -> bool:
     """Whether the bound of the family says anything that is not known better."""
     return (
         _optimum(instance, rows) is None
@@ -104,7 +110,7 @@ def _needs_bound(family: AnyFamily, instance: Any, rows: Sequence[Row]) -> bool:
     )
 
 
-def _claim_row(family: AnyFamily, instance: Any, path: str, claim: Claim) -> Row:
+def _claim_row(family: AnyFamily, instance: InstanceFile, path: str, claim: Claim) -> Row:
     label = claim.method or Path(path).stem
     try:
         failures = verify_claim(family, instance, replace(claim, result=None), path).failures
@@ -127,7 +133,7 @@ def _claim_row(family: AnyFamily, instance: Any, path: str, claim: Claim) -> Row
     )
 
 
-def _best_bound(family: AnyFamily, instance: Any, rows: Sequence[Row]) -> float | None:
+def _best_bound(family: AnyFamily, instance: InstanceFile, rows: Sequence[Row]) -> float | None:
     """The tightest bound of the rows, and of what is known of the instance."""
     bounds = [row.bound for row in rows if row.bound is not None]
     known = None if instance.known is None else instance.known.bound(family.sense)
@@ -135,7 +141,7 @@ def _best_bound(family: AnyFamily, instance: Any, rows: Sequence[Row]) -> float 
     return max(bounds, default=None) if family.sense == "minimize" else min(bounds, default=None)
 
 
-def _optimum(instance: Any, rows: Sequence[Row]) -> float | None:
+def _optimum(instance: InstanceFile, rows: Sequence[Row]) -> float | None:
     """A proven optimum: of a row of this run, else the one the instance's file states."""
     proven = [row.objective for row in rows if row.status == TerminationStatus.OPTIMAL]
     if proven:
@@ -143,7 +149,7 @@ def _optimum(instance: Any, rows: Sequence[Row]) -> float | None:
     return None if instance.known is None else instance.known.optimum
 
 
-def _against(family: AnyFamily, instance: Any, row: Row, bound: float | None, optimum: float | None) -> Row:
+def _against(family: AnyFamily, instance: InstanceFile, row: Row, bound: float | None, optimum: float | None) -> Row:
     """Fill in gap and ratio; an objective that beats a proven value is said to contradict it."""
     constant = family.constant(instance)
     for proven in (optimum, bound):

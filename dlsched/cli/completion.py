@@ -1,7 +1,7 @@
 """What shells complete: the names of ``dlsched.names``, those of the family that is meant where it can be seen."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import typer
 
@@ -27,23 +27,23 @@ def solvers(incomplete: str) -> list[str]:
 
 def presets(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete a preset of the family that was named."""
-    return _beginning(incomplete, _of_family(ctx, names.PRESETS))
+    return _beginning(incomplete, _of_family(ctx, names.presets))
 
 
 def formulations(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete a formulation of the file's family."""
-    return _beginning(incomplete, _of_family(ctx, names.FORMULATIONS))
+    return _beginning(incomplete, _of_family(ctx, names.formulations))
 
 
 def methods(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete a method of the file's family."""
-    return _beginning(incomplete, _of_family(ctx, names.METHODS))
+    return _beginning(incomplete, _of_family(ctx, names.methods))
 
 
 def method_lists(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete the last method of a list with commas; none twice."""
     before, comma, last = incomplete.rpartition(",")
-    left = [name for name in _of_family(ctx, names.METHODS) if name not in before.split(",")]
+    left = [name for name in _of_family(ctx, names.methods) if name not in before.split(",")]
     return [before + comma + name for name in _beginning(last, left)]
 
 
@@ -51,12 +51,12 @@ def _beginning(incomplete: str, known: Iterable[str]) -> list[str]:
     return [name for name in known if name.startswith(incomplete)]
 
 
-def _of_family(ctx: typer.Context, table: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _of_family(ctx: typer.Context, asked: Callable[[str], tuple[str, ...]]) -> list[str]:
     """Names of the families that the command line speaks of so far; of all where it does not say."""
     given = ctx.params
     words = [given.get("file"), given.get("family"), *(given.get("files") or ()), *ctx.args]
     meant = {word if word in names.FAMILIES else _family_of(word) for word in words if word}
-    rows = [table[family] for family in table if family in meant] or list(table.values())
+    rows = [asked(family) for family in names.FAMILIES if family in meant] or map(asked, names.FAMILIES)
     return list(dict.fromkeys(name for row in rows for name in row))
 
 

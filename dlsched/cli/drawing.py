@@ -3,15 +3,15 @@
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from dlsched import elastic_stream, ring_embedding, srpt_mapping
 from dlsched.cli.comparison import Row
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
+from dlsched.families import family_of
 
 NAME_LENGTH = 80  # characters of an instance's name in the name of a file
 LARGEST_RATIO = 1e100  # no axis holds more
@@ -32,13 +32,13 @@ def require_plot(path: str, width_in: float) -> None:
         raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
 
 
-def draw(rows: Sequence[Row], instances: Sequence[Any], path: str, width_in: float = 7.0) -> None:
+def draw(rows: Sequence[Row], instances: Sequence[InstanceFile], path: str, width_in: float = 7.0) -> None:
     """Draw the answers where the family has a chart, in a file an instance if there are several; and all the gaps."""
     times = Counter(instance.name for instance in instances)
     for name in [name for name, count in times.items() if count > 1]:
         print(f"plot: left out {printable(name)}: {times[name]} instances have that name", file=sys.stderr)
     alone = [instance for instance in instances if times[instance.name] == 1]
-    charted = [instance for instance in alone if instance.family in CHARTS]
+    charted = [instance for instance in alone if family_of(instance).draw is not None]
     targets = [Path(path)] if len(instances) == 1 else _targets([instance.name for instance in charted], Path(path))
     for instance, target in zip(charted, targets, strict=False):
         _draw_answers(
@@ -66,14 +66,13 @@ def _targets(names: Sequence[str], path: Path) -> list[Path]:
 
 
 def _labels(rows: Sequence[Row]) -> list[str]:
-    """Name of each row's method, starred where the answer is from elsewhere, numbered where an instance has it twice."""
+    """Label of each row, numbered where an instance has it twice."""
     seen: Counter[tuple[str, str]] = Counter()
     found = []
     for row in rows:
-        label = row.method if row.kind != "foreign" else f"{row.method} *"
-        seen[row.instance, label] += 1
-        number = seen[row.instance, label]
-        found.append(label if number == 1 else f"{label} ({number})")
+        seen[row.instance, row.label] += 1
+        number = seen[row.instance, row.label]
+        found.append(row.label if number == 1 else f"{row.label} ({number})")
     return found
 
 
@@ -94,67 +93,17 @@ def _draw_gaps(rows: Sequence[Row], path: str, width_in: float) -> None:
     print(f"plot: {draw_comparison(points, path, width_in=width_in)}", file=sys.stderr)
 
 
-def _draw_answers(rows: Sequence[Row], instance: Any, path: Path, width_in: float) -> None:
+def _draw_answers(rows: Sequence[Row], instance: InstanceFile, path: Path, width_in: float) -> None:
+    draw_family = family_of(instance).draw
+    if draw_family is None:
+        return
     if not rows:
         print(f"plot: no method found an answer to {printable(instance.name)}", file=sys.stderr)
         return
+    answers = [(label, row.solution) for label, row in zip(_labels(rows), rows, strict=True)]
     try:
-        written = CHARTS[instance.family](rows, instance, path, width_in)
+        written = draw_family(instance, answers, path, width_in)
     except ValueError as error:
         print(f"plot: {printable(instance.name)} is not drawn: {error}", file=sys.stderr)
         return
     print(f"plot: {written}", file=sys.stderr)
-
-
-def _draw_streams(rows: Sequence[Row], instance: elastic_stream.Instance, path: Path, width_in: float) -> Path:
-    from dlsched.plots import StreamRow, draw_streams
-
-    restart_s = {job.id: job.restart_s for job in instance.jobs}
-    drawn = [
-        StreamRow(label, row.solution.periods, elastic_stream.flow_times(instance, row.solution), restart_s)
-        for row, label in zip(rows, _labels(rows), strict=True)
-    ]
-    arrivals_s = {job.id: job.arrival_s for job in instance.jobs}
-    return draw_streams(
-        drawn, path, units=instance.units, arrivals_s=arrivals_s, title=instance.name, width_in=width_in
-    )
-
-
-def _draw_gangs(rows: Sequence[Row], instance: srpt_mapping.Instance, path: Path, width_in: float) -> Path:
-    from dlsched.plots import Gang, GangRow, draw_gangs
-
-    releases_s = {job.id: job.release_s for job in instance.jobs}
-    drawn = []
-    for row, label in zip(rows, _labels(rows), strict=True):
-        ends_s = srpt_mapping.completion_times(instance, row.solution)
-        gangs = {}
-        for job, start in row.solution.jobs.items():
-            gpus: Counter[int] = Counter()
-            for share in start.placement:
-                gpus[instance.server_index[share.server]] += share.replicas
-            gangs[job] = Gang(start.start_s, ends_s[job], gpus)
-        flows_s = [max(ends_s[job] - release_s, 0.0) for job, release_s in releases_s.items()]
-        drawn.append(GangRow(label, gangs, flows_s))
-    servers = {server.id: server.gpus for server in instance.servers}
-    return draw_gangs(drawn, path, servers=servers, releases_s=releases_s, title=instance.name, width_in=width_in)
-
-
-def _draw_rings(rows: Sequence[Row], instance: ring_embedding.Instance, path: Path, width_in: float) -> Path:
-    from dlsched.plots import SlotRow, draw_slots
-
-    drawn = []
-    for row, label in zip(rows, _labels(rows), strict=True):
-        rings: dict[str, dict[int, tuple[int, int]]] = {}
-        for slot, held in row.solution.slots.items():
-            for job, ring in held.items():
-                rings.setdefault(job, {})[slot] = sum(ring.workers.values()), len(ring.order)
-        drawn.append(SlotRow(label, rings, row.objective or 0.0))
-    arrivals = {job.id: job.arrival_slot for job in instance.jobs}
-    return draw_slots(drawn, path, slots=instance.slots, arrivals=arrivals, title=instance.name, width_in=width_in)
-
-
-CHARTS: dict[str, Callable[[Sequence[Row], Any, Path, float], Path]] = {
-    "elastic_stream": _draw_streams,
-    "srpt_mapping": _draw_gangs,
-    "ring_embedding": _draw_rings,
-}

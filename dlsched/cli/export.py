@@ -1,7 +1,7 @@
 """``dlsched export``: the model of an instance, for any other solver."""
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from dlsched.cli.options import InstancePath, OutPath
 from dlsched.core.errors import UsageError
 from dlsched.core.files import write_text
 from dlsched.families import family_of, read
+
+if TYPE_CHECKING:
+    import pulp
 
 NAME = "export"
 DEFAULT = "milp"
@@ -49,7 +52,7 @@ def run(
     return 0
 
 
-def model_text(problem: Any, format_: str) -> str:
+def model_text(problem: "pulp.LpProblem", format_: str) -> str:
     """Write a PuLP model with its own names and all digits; a maximising one as MPS with its objective negated."""
     from dlsched.solvers.linear import from_pulp
     from dlsched.solvers.model_files import lp_text, mps_text

@@ -1,6 +1,6 @@
 """``dlsched methods``: what there is, what it promises, and whether it can run here."""
 
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -42,8 +42,19 @@ def run(
     return 0
 
 
-def describe(family: str, method: AnyMethod) -> dict[str, Any]:
-    """Return a method as ``methods --json`` prints it; it needs one of the solvers named."""
+class Described(TypedDict):
+    """A method as ``methods --json`` prints it; it needs one of the solvers named."""
+
+    family: str
+    name: str
+    kind: str
+    available: bool
+    needs: str | None
+    guarantee: str
+
+
+def describe(family: str, method: AnyMethod) -> Described:
+    """Return what is said of a method."""
     return {
         "family": family,
         "name": method.name,

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from dlsched.core.limits import Progress, ProgressCallback
 from dlsched.core.messages import printable
@@ -18,13 +17,13 @@ _UNSEEN = re.compile(r"[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\u
 """Controls and marks of direction that JSON need not escape, and terminals obey."""
 
 
-def print_json(data: Any) -> None:
+def print_json(data: object) -> None:
     """Print JSON on standard output; what no terminal shows is escaped, and remains what it is."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1)
     print(_UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
 
-def csv_text(value: Any) -> Any:
+def csv_text(value: object) -> object:
     """Escape a cell of text for terminals and spreadsheets, which take one that begins with = + - @ for a formula.
 
     >>> csv_text("=1+1"), csv_text("-"), csv_text(-2.5)

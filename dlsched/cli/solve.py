@@ -13,9 +13,10 @@ from dlsched.core.errors import DisagreementError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import require_writable
 from dlsched.core.gap import meets
+from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
-from dlsched.core.result import Result
+from dlsched.core.result import Result, Solution
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read, solve, write
@@ -97,7 +98,7 @@ def _require_another(family: AnyFamily, method: AnyMethod, solver: str | None, c
         )
 
 
-def contradiction(first: Result[Any], second: Result[Any]) -> str | None:
+def contradiction(first: Result[Solution], second: Result[Solution]) -> str | None:
     """Return a sentence when two results cannot both be right, or the second one contradicts itself."""
     if second.message.startswith(CONTRADICTION):
         return second.message
@@ -112,7 +113,7 @@ def contradiction(first: Result[Any], second: Result[Any]) -> str | None:
     return None
 
 
-def disproof(instance: Any, result: Result[Any]) -> str | None:
+def disproof(instance: InstanceFile, result: Result[Solution]) -> str | None:
     """Return a sentence when a result disproves what the instance's file calls known."""
     if instance.known is None:
         return None
@@ -129,7 +130,7 @@ def disproof(instance: Any, result: Result[Any]) -> str | None:
     return None
 
 
-def agreement(first: Result[Any], second: Result[Any]) -> str:
+def agreement(first: Result[Solution], second: Result[Solution]) -> str:
     """Say what the second solver confirms."""
     by = second.solver or "counting"
     if second.status is TerminationStatus.INFEASIBLE:
@@ -141,7 +142,7 @@ def agreement(first: Result[Any], second: Result[Any]) -> str:
     return f"cross-check: {by} stopped with {second.status}, objective {second.objective!r}, bound {second.bound!r}"
 
 
-def exit_code(result: Result[Any]) -> int:
+def exit_code(result: Result[Solution]) -> int:
     """Exit code of a result: 0 when a solution is held, whatever stopped it (or a bound, by a method that only bounds)."""
     if result.status is TerminationStatus.SOLVER_ERROR:
         return 7 if result.message.startswith(CONTRADICTION) else 1
@@ -150,7 +151,7 @@ def exit_code(result: Result[Any]) -> int:
     return 4 if result.status is TerminationStatus.INFEASIBLE else 5
 
 
-def print_summary(result: Result[Any], unit: str) -> None:
+def print_summary(result: Result[Solution], unit: str) -> None:
     """Print a result for people."""
     lines = [f"{result.instance.name}: {result.status} ({result.method})"]
     if result.objective is not None:

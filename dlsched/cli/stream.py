@@ -6,7 +6,7 @@ import typer
 
 from dlsched.cli.options import InstancePath, OutPath, Seed
 from dlsched.core.errors import UsageError
-from dlsched.families import read, write
+from dlsched.families import FAMILIES, family_of, read, write
 
 NAME = "stream"
 
@@ -25,16 +25,16 @@ def run(
 ) -> int:
     """Let the jobs of an instance of async_sgd arrive over time: an instance of elastic_stream, Poisson arrivals."""
     instance = read(file)
-    if instance.family != "async_sgd":
-        raise UsageError(f"FILE: found an instance of {instance.family}, allowed: one of async_sgd")
+    make = family_of(instance).stream
+    if make is None:
+        able = ", ".join(name for name, family in FAMILIES.items() if family.stream is not None)
+        raise UsageError(f"FILE: found an instance of {instance.family}, allowed: one of {able}")
     if seed < 0:
         raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
     import numpy as np
 
-    from dlsched.async_sgd import random_stream
-
     stops = [_pair(text) for text in stop or ()]
-    stream = random_stream(
+    stream = make(
         instance,
         load=load,
         generator=np.random.default_rng(seed),

@@ -63,6 +63,10 @@ class PublishedSpeed:
             if not all(figure > 0 and math.isfinite(figure) for figure in figures):
                 raise ValueError(f"{name} must be positive and finite, found {figures}")
 
+    def times_up_to(self, gpus: int) -> dict[int, float]:
+        """Seconds per epoch at the counts of at most ``gpus``."""
+        return {count: time for count, time in zip(self.counts, self.epoch_time_s, strict=True) if count <= gpus}
+
 
 @functools.cache
 def published_speeds() -> tuple[PublishedSpeed, ...]:

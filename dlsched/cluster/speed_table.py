@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Integral, Real
-from typing import Any
+from typing import TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from dlsched.core.instance import LARGEST_COUNT
 from dlsched.core.messages import Refused, shown
+
+KeyT = TypeVar("KeyT")
 
 
 class SpeedTable(Mapping[int, float]):
@@ -31,7 +34,7 @@ class SpeedTable(Mapping[int, float]):
     counts: tuple[int, ...]
     times_s: tuple[float, ...]
 
-    def __init__(self, epoch_time_s: Mapping[Any, float]) -> None:
+    def __init__(self, epoch_time_s: Mapping[KeyT, float]) -> None:
         keys, times = tuple(epoch_time_s), list(epoch_time_s.values())
         if not keys:
             raise Refused("an empty object", "at least one count of GPUs")
@@ -43,7 +46,7 @@ class SpeedTable(Mapping[int, float]):
                 if not 0 < time < math.inf:
                     raise Refused(repr(epoch_time_s[key]), "a number > 0", str(key))
         if order is not None:
-            times = [times[place] for place in order]
+            times = [times[index] for index in order]
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "times_s", tuple(times))
 
@@ -51,10 +54,10 @@ class SpeedTable(Mapping[int, float]):
         raise AttributeError("a SpeedTable is immutable")
 
     def __getitem__(self, gpus: int) -> float:
-        place = bisect_left(self.counts, gpus)
-        if place == len(self.counts) or self.counts[place] != gpus:
+        index = bisect_left(self.counts, gpus)
+        if index == len(self.counts) or self.counts[index] != gpus:
             raise KeyError(gpus)
-        return self.times_s[place]
+        return self.times_s[index]
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.counts)
@@ -71,7 +74,7 @@ class SpeedTable(Mapping[int, float]):
     def __repr__(self) -> str:
         return f"SpeedTable({dict(self)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> "tuple[type[SpeedTable], tuple[dict[int, float]]]":
         return type(self), (dict(self),)
 
     def epoch_time_s(self, gpus: int) -> float:
@@ -83,7 +86,7 @@ class SpeedTable(Mapping[int, float]):
         return Fraction(self[gpus])
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             cls._validated,
             serialization=core_schema.plain_serializer_function_ser_schema(
@@ -92,7 +95,7 @@ class SpeedTable(Mapping[int, float]):
         )
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {
             "type": "object",
             "minProperties": 1,
@@ -101,7 +104,7 @@ class SpeedTable(Mapping[int, float]):
         }
 
     @classmethod
-    def _validated(cls, value: Any) -> "SpeedTable":
+    def _validated(cls, value: object) -> "SpeedTable":
         if isinstance(value, SpeedTable):
             return value
         if not isinstance(value, Mapping):
@@ -135,7 +138,7 @@ def _plain(key: str) -> bool:
     return key.isascii() and key.isdigit() and not key.startswith("0") and len(key) <= 4000
 
 
-def _count_texts(keys: tuple[Any, ...]) -> tuple[str, ...]:
+def _count_texts(keys: tuple[object, ...]) -> tuple[str, ...]:
     """Write the keys of a Python mapping as a file would: text as it is, integers (NumPy's too) in digits."""
     texts: dict[str, None] = {}
     for key in keys:
@@ -148,7 +151,7 @@ def _count_texts(keys: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _seconds(key: Any, time: Any) -> float:
+def _seconds(key: object, time: object) -> float:
     """Convert a time to a float where it is a real number."""
     if isinstance(time, Real) and not isinstance(time, bool):
         try:

@@ -1,7 +1,10 @@
 """What the instances of malleable jobs share: a job's name, its work, and its speeds on the counts it allows."""
 
+import math
 from collections.abc import Sequence
-from typing import Self
+from fractions import Fraction
+from operator import mul
+from typing import Any, Self
 
 from pydantic import BaseModel, model_validator
 
@@ -9,6 +12,8 @@ from dlsched.cluster.speed_law import SpeedLaw
 from dlsched.cluster.speed_table import SpeedTable
 from dlsched.core.instance import STRICT, Count, Name, NonNegative
 from dlsched.core.messages import Refused
+
+_ERROR = 1e-12  # of a product of floats, generously: products that are least but for it are compared exactly
 
 
 class TrainingJob(BaseModel):
@@ -59,8 +64,57 @@ class TrainingJob(BaseModel):
             return self.epoch_time_s.counts
         return range(1, (self.max_gpus or gpus) + 1)
 
+    def fitting_counts(self, gpus: int) -> Sequence[int]:
+        """Allowed counts of at most ``gpus``, ascending; empty when the job needs more."""
+        if self.epoch_time_s is None:
+            return range(1, min(self.max_gpus or gpus, gpus) + 1)
+        counts = self.epoch_time_s.counts
+        return counts if counts[-1] <= gpus else tuple(count for count in counts if count <= gpus)
+
+    def useful_counts(self, gpus: int) -> Sequence[int]:
+        """Allowed counts of at most ``gpus``, ascending, without those of a law beyond its fastest."""
+        counts, law = self.fitting_counts(gpus), self.speed_law
+        return counts if law is None else range(1, law.largest_useful_count(counts[-1]) + 1)
+
+    def useful_times_s(self, gpus: int) -> dict[int, float]:
+        """Seconds per epoch on the counts of at most ``gpus``, ascending, that no smaller one matches."""
+        useful: dict[int, float] = {}
+        best_s = math.inf
+        for count in self.useful_counts(gpus):
+            time_s = self.speed.epoch_time_s(count)
+            if time_s < best_s:
+                useful[count] = best_s = time_s
+        return useful
+
+    def fastest_count(self, gpus: int) -> int:
+        """Return the smallest of the counts of at most ``gpus``, of which there is one, on which the job is fastest."""
+        counts = self.useful_counts(gpus)
+        if self.epoch_time_s is None:
+            return counts[-1]
+        times_s = self.epoch_time_s.times_s[: len(counts)]
+        return counts[times_s.index(min(times_s))]
+
+    def least_area_s(self, gpus: int) -> Fraction:
+        """GPU-seconds of an epoch on the most efficient count of at most ``gpus``, exactly."""
+        counts = self.fitting_counts(gpus)
+        if self.speed_law is not None:
+            counts = self.speed_law.least_area_counts(counts[-1])
+        elif self.epoch_time_s is not None:
+            areas = list(map(mul, counts, self.epoch_time_s.times_s))
+            most = min(areas) * (1 + _ERROR)
+            counts = [count for count, area in zip(counts, areas, strict=True) if area <= most]
+        return min(count * self.speed.exact_epoch_time_s(count) for count in counts)
+
     def slowest_s(self, gpus: int) -> tuple[float, ...]:
         """Slowest seconds per epoch of a table; of a law those at its ends, between which it is convex or monotone."""
         if self.epoch_time_s is not None:
             return (max(self.epoch_time_s.times_s),)
         return self.speed.epoch_time_s(1), self.speed.epoch_time_s(self.counts(gpus)[-1])
+
+
+def without_default_counts(data: dict[str, Any], gpus: int) -> dict[str, Any]:
+    """Leave out of an instance's data, for its hash, every ``max_gpus`` that is all ``gpus``: the default."""
+    for job in data["jobs"]:
+        if job.get("max_gpus") == gpus:
+            del job["max_gpus"]
+    return data

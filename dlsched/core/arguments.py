@@ -1,5 +1,6 @@
 """What the families' generators require of the arguments that they share."""
 
+import math
 from collections.abc import Collection
 
 from dlsched.core.errors import UsageError
@@ -24,3 +25,16 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
             raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
     if not isinstance(seed, int) or seed < 0:
         raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+
+
+def require_positive(**numbers: float | None) -> None:
+    """Refuse a number that is not finite and > 0 (None: not given).
+
+    Raises
+    ------
+    UsageError
+        Names the first such argument, what was found and what is allowed.
+    """
+    for name, number in numbers.items():
+        if number is not None and not 0 < number < math.inf:
+            raise UsageError(f"{name}: found {number}, allowed: a number > 0")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from dlsched.core.budget import Stopped
@@ -129,6 +130,16 @@ class Family(Generic[InstanceT, SolutionT]):
         The part of an instance's objective that no solution changes; 0 by default.
     figures
         Further figures of a feasible solution, by name.
+    options
+        What ``generate`` takes beside ``preset``, ``jobs``, ``gpus``, ``max_gpus`` and ``seed``, for the command line: type, the
+        word for its value, and what it is.
+    draw
+        Draws answers, each with a label, into a file of some width in inches; raises ``ValueError`` for what cannot be drawn.
+        None where there is no picture.
+    simulate
+        Runs a policy of the user's on an instance, and calls ``step`` now and then; None where there are no policies.
+    stream
+        The jobs of an instance as they arrive over time, an instance of another family; None where there is none.
     """
 
     name: str
@@ -136,7 +147,7 @@ class Family(Generic[InstanceT, SolutionT]):
     sense: Sense
     unit: str
     instance: type[InstanceT]
-    read_solution: Callable[[Any, InstanceT], SolutionT]
+    read_solution: Callable[[object, InstanceT], SolutionT]
     objective: Callable[[InstanceT, SolutionT], float]
     check: Callable[[InstanceT, SolutionT], Sequence[Violation]]
     infeasible: Callable[[InstanceT], str | None]
@@ -151,6 +162,10 @@ class Family(Generic[InstanceT, SolutionT]):
     constant: Callable[[InstanceT], float] = field(default=lambda instance: 0.0)
     aliases: Mapping[str, str] = field(default_factory=dict)
     figures: Callable[[InstanceT, SolutionT], dict[str, float]] = field(default=lambda instance, solution: {})
+    options: Mapping[str, tuple[type, str, str]] = field(default_factory=dict)
+    draw: Callable[[InstanceT, Sequence[tuple[str, SolutionT]], Path, float], Path] | None = None
+    simulate: Callable[..., SolutionT] | None = None
+    stream: Callable[..., InstanceFile] | None = None
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
         """Return the method of that name.

@@ -9,22 +9,25 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from dlsched.core.errors import InputError
 from dlsched.core.messages import field_path
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""What a JSON file may hold."""
 
 UNFINISHED: set[str] = set()
 """Temporary files that may be there now: what ends the program at once removes them first."""
 
 
-class _RepeatedKey(dict[str, Any]):
+class _RepeatedKey(dict[str, Json]):
     """A JSON object in which ``key`` stood more than once."""
 
     key = ""
 
 
-def read_json(path: str | os.PathLike[str]) -> Any:
+def read_json(path: str | os.PathLike[str]) -> Json:
     """Parse a JSON file (``-``: standard input); refuses duplicate keys.
 
     Raises
@@ -35,7 +38,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
     repeated: list[str] = []
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         found = dict(pairs)
         if len(found) == len(pairs):
             return found
@@ -49,7 +52,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         raise InputError("standard input: cannot be read: it is closed")
     try:
         raw = sys.stdin.buffer.read() if os.fspath(path) == "-" else Path(path).read_bytes()
-        data = json.loads(raw.decode("utf-8"), object_pairs_hook=unique)
+        data: Json = json.loads(raw.decode("utf-8"), object_pairs_hook=unique)
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
@@ -69,9 +72,9 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     return data
 
 
-def _repeated_path(data: Any) -> str:
+def _repeated_path(data: Json) -> str:
     """Path of the first repeated key, in the order of the file."""
-    stack: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
+    stack: list[tuple[tuple[str | int, ...], Json]] = [((), data)]
     while stack:
         where, value = stack.pop()
         if isinstance(value, _RepeatedKey):
@@ -79,17 +82,17 @@ def _repeated_path(data: Any) -> str:
         if isinstance(value, dict):
             stack.extend(((*where, key), item) for key, item in reversed(value.items()))
         elif isinstance(value, list):
-            stack.extend(((*where, place), item) for place, item in reversed(list(enumerate(value))))
+            stack.extend(((*where, index), item) for index, item in reversed(list(enumerate(value))))
     return "an object"  # it stood under a key that was itself repeated and lost
 
 
-def canonical_sha256(data: Mapping[str, Any]) -> str:
+def canonical_sha256(data: Mapping[str, object]) -> str:
     """SHA-256 of the UTF-8 JSON with sorted keys, separators ``,`` and ``:``, floats as Python's repr."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def json_text(data: Mapping[str, Any]) -> str:
+def json_text(data: Mapping[str, object]) -> str:
     """JSON that people can read and diff: a line for each field, and for each entry of a list of objects."""
     lines = []
     for key, value in data.items():
@@ -101,12 +104,12 @@ def json_text(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _dump(value: Any) -> str:
+def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a place that cannot be written before long work is done for it.
+    """Refuse a path that cannot be written before long work is done for it.
 
     Raises
     ------

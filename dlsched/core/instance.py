@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import SchemaValidator
+from pydantic_core import ErrorDetails, SchemaValidator
 
 from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
@@ -31,13 +31,13 @@ STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 def require_unique_ids(ids: Sequence[str], field: str) -> None:
-    """Refuse an id that stands twice in the list ``field``, naming both places."""
+    """Refuse an id that stands twice in the list ``field``, naming both indices."""
     if len(set(ids)) == len(ids):
         return
     first: dict[str, int] = {}
-    for place, name in enumerate(ids):
-        if first.setdefault(name, place) != place:
-            raise Refused(f"{name[:60]!r}, the id of {field}[{first[name]}] too", "unique ids", field, place, "id")
+    for index, name in enumerate(ids):
+        if first.setdefault(name, index) != index:
+            raise Refused(f"{name[:60]!r}, the id of {field}[{first[name]}] too", "unique ids", field, index, "id")
 
 
 class Known(BaseModel):
@@ -92,37 +92,37 @@ class InstanceFile(BaseModel):
     _validator: ClassVar[SchemaValidator]
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+    def __pydantic_init_subclass__(cls, **options: object) -> None:
         cls._validator = sparing(cls)
 
-    def __init__(self, /, **data: Any) -> None:
+    def __init__(self, /, **data: object) -> None:
         try:
             self._validator.validate_python(data, self_instance=self)
         except ValidationError as error:
             raise InstanceError(self._message(data, error)) from None
 
     @classmethod
-    def _message(cls, data: dict[str, Any], error: ValidationError) -> str:
+    def _message(cls, data: Mapping[str, object], error: ValidationError) -> str:
         """Say what is wrong, a line each, ``ENOUGH`` at most.
 
         The validator stops at the first wrong entry of a list; what follows it is validated again, without the rest.
         """
-        errors: list[Any] = error.errors(include_url=False)
+        errors = error.errors(include_url=False)
         for first in list(errors):
             match first["loc"]:
-                case (str(field), int(place), *_) if isinstance(data[field], list | tuple):
-                    errors += cls._later_errors(data[field], field, place + 1)
+                case (str(field), int(index), *_) if isinstance(entries := data[field], list | tuple):
+                    errors += cls._later_errors(entries, field, index + 1)
         said = list(dict.fromkeys(sentences(errors, cls.unions)))
         counted = len(said) <= ENOUGH and not any(isinstance(step, int) for each in errors for step in each["loc"][2:])
         more = f" (and {'' if counted else 'at least '}{min(len(said) - 1, ENOUGH)} more)" if len(said) > 1 else ""
         return "\n  ".join([said[0] + more, *said[1:ENOUGH]])
 
     @classmethod
-    def _later_errors(cls, entries: Sequence[Any], field: str, start: int) -> list[Any]:
+    def _later_errors(cls, entries: Sequence[object], field: str, start: int) -> list[ErrorDetails]:
         """Errors of a list's entries from ``start`` on, more than ``ENOUGH`` where there are as many."""
-        found: list[Any] = []
+        found: list[ErrorDetails] = []
         while len(found) <= ENOUGH and start < len(entries):
-            errors: list[Any] = []
+            errors: list[ErrorDetails] = []
             try:
                 cls._validator.validate_python({field: entries[start:]}, self_instance=cls.__new__(cls))
             except ValidationError as error:
@@ -130,12 +130,12 @@ class InstanceFile(BaseModel):
             errors = [each for each in errors if len(each["loc"]) > 1]  # the others are of the whole list
             if not errors:
                 break
-            place = start + errors[0]["loc"][1]
-            found += [each | {"loc": (field, place, *each["loc"][2:])} for each in errors]
-            start = place + 1
+            index = start + int(errors[0]["loc"][1])
+            found += [{**each, "loc": (field, index, *each["loc"][2:])} for each in errors]
+            start = index + 1
         return found
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """Return a copy with fields replaced, validated like any other instance."""
         del deep  # nothing in it can change
         fields = {name: getattr(self, name) for name in type(self).model_fields}

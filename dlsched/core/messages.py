@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 FOUND = 60
 """Characters of a name or a found value that a message shows."""
@@ -47,19 +47,19 @@ def located(error: ValidationError, unions: Collection[str] = ()) -> str:
     return f"{first} (and {len(others)} more)" if others else first
 
 
-def sentences(errors: Sequence[Any], unions: Collection[str] = ()) -> list[str]:
+def sentences(errors: Sequence[ErrorDetails], unions: Collection[str] = ()) -> list[str]:
     """One sentence of each of Pydantic's errors."""
     inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
     # a list is also short of its bad entries
     return [_sentence(each, unions) for each in errors if each["type"] != "too_short" or each["loc"] not in inside]
 
 
-def _sentence(error: Any, unions: Collection[str]) -> str:
+def _sentence(error: ErrorDetails, unions: Collection[str]) -> str:
     where, found, allowed = error["loc"], shown(error["input"]), _allowed(error)
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, Refused):
         where, found, allowed = (*where, *cause.where), cause.found, cause.allowed
-    where = tuple(step for place, step in enumerate(where) if place == 0 or where[place - 1] not in unions)
+    where = tuple(step for index, step in enumerate(where) if index == 0 or where[index - 1] not in unions)
     if error["type"] in ("union_tag_invalid", "union_tag_not_found"):
         where = (*where, error["ctx"]["discriminator"].strip("'"))
         found = shown(error["ctx"]["tag"]) if "tag" in error["ctx"] else "nothing"
@@ -70,7 +70,7 @@ def _sentence(error: Any, unions: Collection[str]) -> str:
     return f"{field_path(where)}: found {found}, allowed: {allowed}"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Write a found value for a message: short, on one line."""
     if isinstance(value, dict):
         return "an object"
@@ -82,7 +82,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= FOUND else text[: FOUND - 3] + "..."
 
 
-def _number_text(value: Any) -> str:
+def _number_text(value: object) -> str:
     try:
         return repr(value)
     except ValueError:  # an integer of too many digits to print
@@ -117,7 +117,7 @@ _ALLOWED = {
 }
 
 
-def _allowed(error: Any) -> str:
+def _allowed(error: ErrorDetails) -> str:
     pattern = _ALLOWED.get(error["type"])
     if error["type"] == "too_short" and isinstance(error["input"], dict):
         pattern = "an object with at least {min_length} entries"

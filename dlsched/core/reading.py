@@ -1,16 +1,18 @@
 """How the entries of a result's solution are read: objects with known fields, finite numbers, whole numbers."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from dlsched.core.errors import InputError
+from dlsched.core.files import Json
 from dlsched.core.instance import LARGEST_COUNT
 from dlsched.core.messages import field_path, shown
 
 Where = tuple[str | int, ...]
 
 
-def read_object(data: Any, fields: set[str], where: Where) -> dict[str, Any]:
+def read_object(data: object, fields: set[str], where: Where) -> dict[str, Json]:
     """Return an object with no field but these; a missing one is the next question's.
 
     Raises
@@ -27,7 +29,7 @@ def read_object(data: Any, fields: set[str], where: Where) -> dict[str, Any]:
     return data
 
 
-def read_list(entry: dict[str, Any], field: str, where: Where) -> list[Any]:
+def read_list(entry: Mapping[str, object], field: str, where: Where) -> list[Any]:
     """Return a list; InputError for anything else."""
     value = entry.get(field)
     if not isinstance(value, list):
@@ -35,7 +37,7 @@ def read_list(entry: dict[str, Any], field: str, where: Where) -> list[Any]:
     return value
 
 
-def read_number(entry: dict[str, Any], field: str, where: Where) -> float:
+def read_number(entry: Mapping[str, object], field: str, where: Where) -> float:
     """Return a finite number; InputError for anything else."""
     value = entry.get(field)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -47,7 +49,7 @@ def read_number(entry: dict[str, Any], field: str, where: Where) -> float:
     raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a finite number")
 
 
-def read_whole(entry: dict[str, Any], field: str, where: Where) -> int:
+def read_whole(entry: Mapping[str, object], field: str, where: Where) -> int:
     """Return an integer of at most 2**53 in size; InputError for anything else."""
     value = entry.get(field)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -57,7 +59,7 @@ def read_whole(entry: dict[str, Any], field: str, where: Where) -> int:
     return value
 
 
-def read_name(entry: dict[str, Any], field: str, where: Where) -> str:
+def read_name(entry: Mapping[str, object], field: str, where: Where) -> str:
     """Return a string; InputError for anything else."""
     value = entry.get(field)
     if not isinstance(value, str):

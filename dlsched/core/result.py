@@ -1,9 +1,10 @@
 """What a method returns: why it stopped, what it holds, what is proven; a result that contradicts itself cannot exist."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits
@@ -14,7 +15,7 @@ from dlsched.core.status import Sense, TerminationStatus
 class Solution(Protocol):
     """A decision, as data."""
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> Mapping[str, object]:
         """Return the solution as result files hold it."""
         ...
 
@@ -27,7 +28,7 @@ class Certificate(Protocol):
         """The bound."""
         ...
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> Mapping[str, object]:
         """Return the certificate as result files hold it, its ``kind`` first."""
         ...
 
@@ -189,7 +190,7 @@ class Result(Generic[SolutionT_co]):
         status = TerminationStatus.OPTIMAL if met and self.status is TerminationStatus.FEASIBLE else self.status
         return replace(self, bound=bound, bound_source=source, certificate=certificate, status=status)
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return the result as ``dlsched/result/1`` holds it; computes the hash of the instance."""
         return {
             "format": "dlsched/result/1",

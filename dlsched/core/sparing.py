@@ -7,10 +7,10 @@ that an object may not have few are looked at.
 from collections.abc import Callable, Collection
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import cast
 
 from pydantic import BaseModel
-from pydantic_core import SchemaValidator
+from pydantic_core import CoreSchema, SchemaValidator
 
 ENOUGH = 10
 """Errors that a message shows."""
@@ -23,10 +23,10 @@ _KEPT = ("metadata", "serialization", "default")  # keys of a schema below which
 
 def sparing(model: type[BaseModel]) -> SchemaValidator:
     """Return a validator of the model that gives up early on what is wrong, and takes what the model takes."""
-    return SchemaValidator(_spare(model.__pydantic_core_schema__), None, **_AFRESH)
+    return SchemaValidator(cast(CoreSchema, _spare(model.__pydantic_core_schema__)), None, **_AFRESH)
 
 
-def _spare(schema: Any) -> Any:
+def _spare(schema: object) -> object:
     """Return the schema with lists, objects and fields replaced."""
     if isinstance(schema, list):
         return [_spare(part) for part in schema]
@@ -43,20 +43,20 @@ def _spare(schema: Any) -> Any:
     return spared
 
 
-def _function(kind: str, function: Callable[..., Any], schema: dict[str, Any]) -> dict[str, Any]:
+def _function(kind: str, function: Callable[..., object], schema: dict[str, object]) -> dict[str, object]:
     return {"type": kind, "function": {"type": "no-info", "function": function}, "schema": schema}
 
 
-def _by_chunks(value: Any, validate: Callable[[Any], Any]) -> Any:
+def _by_chunks(value: object, validate: Callable[[object], object]) -> object:
     if not isinstance(value, dict) or len(value) <= _CHUNK:
         return validate(value)
-    entries, validated = iter(value.items()), dict[Any, Any]()
+    entries, validated = iter(value.items()), dict[str, object]()
     while chunk := dict(islice(entries, _CHUNK)):
-        validated |= validate(chunk)
+        validated |= cast(dict[str, object], validate(chunk))
     return validated
 
 
-def _few_unknown(fields: Collection[str], value: Any) -> Any:
+def _few_unknown(fields: Collection[str], value: object) -> object:
     if not isinstance(value, dict) or len(value) <= len(fields) + ENOUGH:
         return value
     unknown = islice((key for key in value if key not in fields), ENOUGH + 1)

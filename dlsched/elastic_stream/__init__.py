@@ -2,18 +2,19 @@
 
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
-from dlsched.elastic_stream import certificate, generator, policies
+from dlsched.elastic_stream import certificate, generator, heuristics, policies
 from dlsched.elastic_stream.bounds import area, bound, length
 from dlsched.elastic_stream.checker import check, flow_times, infeasible, objective
-from dlsched.elastic_stream.figures import figures
+from dlsched.elastic_stream.drawing import draw
 from dlsched.elastic_stream.formulations.milp import build_milp
 from dlsched.elastic_stream.generator import example, generate
 from dlsched.elastic_stream.heuristics import doubling, equal, exploratory, fixed, marginal, myopic, ordered
 from dlsched.elastic_stream.instance import EarlyStop, Instance, Job
-from dlsched.elastic_stream.methods import ALIASES, METHODS
-from dlsched.elastic_stream.simulator import run, simulate
+from dlsched.elastic_stream.methods import METHODS
+from dlsched.elastic_stream.simulation.figures import figures
+from dlsched.elastic_stream.simulation.simulator import run, simulate
+from dlsched.elastic_stream.simulation.view import Policy, View
 from dlsched.elastic_stream.solution import Period, Stream, read_solution
-from dlsched.elastic_stream.view import Policy, View
 
 __all__ = [
     "EarlyStop",
@@ -56,15 +57,21 @@ FAMILY = Family(
     check=check,
     infeasible=infeasible,
     methods=METHODS,
-    aliases=ALIASES,
+    aliases=heuristics.ALIASES,
     cross_check="milp",
     best_bound="bound",
-    formulations={"milp": lambda instance: build_milp(instance)[0]},
+    formulations={"milp": lambda instance: build_milp(instance).model},
     verify=certificate.verify,
     presets=generator.PRESETS,
     generate=generate,
     example=example,
     figures=figures,
+    options={
+        "load": (float, "X", "Work that arrives over capacity; streams and gangs."),
+        "tick": (float, "S", "Seconds between decisions; streams only."),
+    },
+    draw=draw,
+    simulate=simulate,
 )
 
 solve = FAMILY.solve

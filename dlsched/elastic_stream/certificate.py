@@ -15,63 +15,32 @@ use.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from operator import mul
 
 from dlsched.certificates import LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
 from dlsched.core.result import Certificate
 from dlsched.elastic_stream.instance import Instance
 
-_ERROR = 1e-12  # of a product of floats, generously: products that are least but for it are compared exactly
 
-
-def exact_size_s(instance: Instance, place: int) -> Fraction:
+def exact_size_s(instance: Instance, index: int) -> Fraction:
     """a_j / C: seconds that the job's work takes on the whole cluster at its most efficient count."""
-    job = instance.jobs[place]
-    if job.work == 0:
-        return Fraction(0)
-    if job.epoch_time_s is not None:
-        areas = list(map(mul, job.epoch_time_s.counts[: len(instance.counts(place))], job.epoch_time_s.times_s))
-        most = min(areas) * (1 + _ERROR)
-        counts = [count for count, area in zip(job.epoch_time_s.counts, areas, strict=False) if area <= most]
-    else:
-        assert job.speed_law is not None
-        counts = list(job.speed_law.least_area_counts(instance.counts(place)[-1]))
-    return Fraction(job.work) * min(n * job.speed.exact_epoch_time_s(n) for n in counts) / instance.units
+    job = instance.jobs[index]
+    return Fraction(job.work) * job.least_area_s(instance.units) / instance.units if job.work else Fraction(0)
 
 
-def exact_length_s(instance: Instance, place: int) -> Fraction:
+def exact_length_s(instance: Instance, index: int) -> Fraction:
     """Seconds from the job's arrival that it takes at least: to its first tick, and its work on its fastest count."""
-    job = instance.jobs[place]
+    job = instance.jobs[index]
     if job.work == 0:
         return Fraction(0)
-    if job.speed_law is not None:
-        time_s = job.speed.exact_epoch_time_s(instance.useful_counts(place)[-1])
-    else:
-        assert job.epoch_time_s is not None
-        time_s = Fraction(min(job.epoch_time_s.times_s[: len(instance.counts(place))]))
-    return exact_wait_s(instance, place) + Fraction(job.work) * time_s
-
-
-def exact_wait_s(instance: Instance, place: int) -> Fraction:
-    """Seconds from the job's arrival to its release; an arrival that is a tick but for rounding is one."""
-    if instance.tick_s is None or instance.jobs[place].work == 0:
-        return Fraction(0)
-    waited = instance.first_slot(place) * Fraction(instance.tick_s) - Fraction(instance.jobs[place].arrival_s)
-    return max(Fraction(0), waited)
-
-
-def exact_release_s(instance: Instance, place: int) -> Fraction:
-    """When the job can first hold units: its arrival, with ticks its first slot unless it has no work."""
-    if instance.tick_s is None or instance.jobs[place].work == 0:
-        return Fraction(instance.jobs[place].arrival_s)
-    return instance.first_slot(place) * Fraction(instance.tick_s)
+    time_s = job.speed.exact_epoch_time_s(job.fastest_count(instance.units))
+    return instance.wait_s(index) + Fraction(job.work) * time_s
 
 
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
     """Mean flow time that sizes prove, one a job, none larger than ``exact_size_s``."""
-    places = range(len(sizes))
-    released = [exact_release_s(instance, place) for place in places]
-    waited = exact_sum(exact_wait_s(instance, place) for place in places)
+    indices = range(len(sizes))
+    released = list(map(instance.release_s, indices))
+    waited = exact_sum(map(instance.wait_s, indices))
     return (srpt_value(released, sizes) - exact_sum(released) + waited) / len(sizes)
 
 

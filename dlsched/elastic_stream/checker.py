@@ -13,38 +13,33 @@ second, after the first restart_j seconds of every period but the job's first; a
 With ticks a job's last period may also end with the tick in which its work is done.
 
 Tolerances are relative to durations: a period may miss a time, or its job's end, by 1e-9 of what it lasts and the
-rounding of the clock (8 units in the last place of the time), but by no more than a quarter of itself. ``clock`` says how
-times are subtracted.
+rounding of the clock (8 units in the last place of the time), but by no more than a quarter of itself. ``core.ticks`` says
+how times are subtracted.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple
 
 from dlsched.core.errors import UsageError
+from dlsched.core.sweep import first_excess
+from dlsched.core.ticks import HAIR, left_after, slots_for, tick_at, ticks_between
 from dlsched.core.tolerance import FEASIBLE, rounding, tolerance
 from dlsched.core.violation import Violation
-from dlsched.elastic_stream.clock import HAIR, left_after, slots_for
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.solution import Period, Stream
+from dlsched.elastic_stream.solution import Finished, Period, Stream
 
 _LATEST_S = 1e110
 """No instance leads there; sums of such times are finite."""
 
 
-class Finished(NamedTuple):
-    """How a job fared.
-
-    ``flow_s``: seconds from its arrival to its end, None if it never ends; ``place``, ``needed_s``: the period in which it
-    ends, and how far into it; ``restarts``, ``unit_seconds``: pauses, and unit-seconds held.
-    """
-
-    flow_s: float | None
-    place: int
-    needed_s: float
-    restarts: int
-    unit_seconds: float
+def infeasible(instance: Instance) -> str | None:
+    """Return a sentence that proves by counting that no stream exists, or None."""
+    for index, job in enumerate(instance.jobs):
+        if job.work > 0 and not instance.counts(index):
+            least = job.counts(instance.units)[0]
+            return f"job {job.id!r} needs at least {least} units, the cluster has {instance.units}"
+    return None
 
 
 def objective(instance: Instance, stream: Stream) -> float:
@@ -72,18 +67,17 @@ def follow_all(instance: Instance, stream: Stream) -> Sequence[Finished]:
     """Follow every job, whose units must be allowed; what was found last is kept with the stream, which cannot change."""
     if stream.followed is None or stream.followed[0] is not instance:
         get = stream.periods.get
-        ran = [follow(instance, place, get(job.id, ())) for place, job in enumerate(instance.jobs)]
-        stream.keep(instance, ran)
+        stream.keep(instance, [follow(instance, index, get(job.id, ())) for index, job in enumerate(instance.jobs)])
     assert stream.followed is not None
     return stream.followed[1]
 
 
-def follow(instance: Instance, place: int, periods: Sequence[Period]) -> Finished:
+def follow(instance: Instance, index: int, periods: Sequence[Period]) -> Finished:
     """Follow one job through its periods, whose units it must allow.
 
     The last period may lack of the work what it may miss the end by; the job takes the time all the same.
     """
-    job, tick_s = instance.jobs[place], instance.tick_s
+    job, tick_s = instance.jobs[index], instance.tick_s
     speed = job.speed
     left, unit_seconds, last = job.work, 0.0, len(periods) - 1
     if left == 0.0:
@@ -99,9 +93,8 @@ def follow(instance: Instance, place: int, periods: Sequence[Period]) -> Finishe
             if tick_s is None:
                 waited_s = period.start_s - job.arrival_s
             else:
-                waited_s = (
-                    instance.wait_s(place) + (round(period.start_s / tick_s) - instance.first_slot(place)) * tick_s
-                )
+                slots = round(period.start_s / tick_s) - instance.first_slot(index)
+                waited_s = float(instance.wait_s(index)) + slots * tick_s
             near = abs(lacks_s) <= FEASIBLE * lasts_s or abs(lacks_s) <= _slack_s(period)
             held_s = needed_s if near else lasts_s
             return Finished(waited_s + needed_s, number, needed_s, last, unit_seconds + period.units * held_s)
@@ -111,64 +104,40 @@ def follow(instance: Instance, place: int, periods: Sequence[Period]) -> Finishe
     return Finished(None, last, 0.0, max(0, last), unit_seconds)
 
 
-def _lasts_s(period: Period, tick_s: float) -> float:
-    """Seconds of a period that begins at a tick: whole ticks if it ends at a later one."""
-    first, end = _tick_at(period.start_s, tick_s), _tick_at(period.end_s, tick_s)
-    return (
-        (end - first) * tick_s
-        if first is not None and end is not None and end > first
-        else period.end_s - period.start_s
-    )
-
-
-def _tick_at(time_s: float, tick_s: float) -> int | None:
-    """Return the number of the tick at that time, None between ticks."""
-    number = round(time_s / tick_s)
-    return number if abs(time_s - number * tick_s) <= tolerance(tick_s) + rounding(time_s) else None
-
-
-def _slack_s(period: Period) -> float:
-    """Seconds by which a period may miss a time: of what it lasts and of the clock's last digits, never much of it."""
-    lasts_s = period.end_s - period.start_s
-    return min(FEASIBLE * lasts_s + rounding(period.end_s), lasts_s / 4)
-
-
 def check(instance: Instance, stream: Stream) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
-    violations = []
-    for name in stream.periods:
-        if name not in instance.index:
-            violations.append(Violation("choice", name, message="there is no such job"))
+    unknown = [name for name in stream.periods if name not in instance.index]
+    violations = [Violation("choice", name, message="there is no such job") for name in unknown]
     for start_s, end_s, _ in chain.from_iterable(stream.periods.values()):
         if not (-_LATEST_S <= start_s <= _LATEST_S and -_LATEST_S <= end_s <= _LATEST_S):
             message = f"found a period from {start_s!r} s to {end_s!r} s, allowed: up to 1e110 s"
             return [Violation("order", message=message)]
     followed: list[Finished] = []
     get = stream.periods.get
-    for place, job in enumerate(instance.jobs):
-        violations += _check_job(instance, place, get(job.id, ()), followed)
+    for index, job in enumerate(instance.jobs):
+        violations += _check_job(instance, index, get(job.id, ()), followed)
     if len(followed) == len(instance.jobs):
         stream.keep(instance, followed)
     return violations + _check_capacity(instance, stream)
 
 
-def _check_job(instance: Instance, place: int, periods: Sequence[Period], followed: list[Finished]) -> list[Violation]:
+def _check_job(instance: Instance, index: int, periods: Sequence[Period], followed: list[Finished]) -> list[Violation]:
     """Rules of one job on its own; how it fared is added to ``followed`` where that can be said."""
-    job, tick_s = instance.jobs[place], instance.tick_s
+    job, tick_s = instance.jobs[index], instance.tick_s
     found: list[Violation] = []
 
     def broken(rule: str, message: str, amount: float | None = None) -> None:
         found.append(Violation(rule, job.id, amount, message))
 
-    allowed = instance.counts(place)
+    allowed = instance.counts(index)
     for period in periods:
         if period.units not in allowed:
             broken("choice", f"{period.units} units is no allowed count")
         if not period.start_s < period.end_s:
             broken("order", f"the period that begins at {period.start_s!r} s does not last")
         early_s = job.arrival_s - period.start_s
-        slot = None if tick_s is None else _tick_at(period.start_s, tick_s)
-        if slot < instance.first_slot(place) if slot is not None else early_s > 0 and early_s > _slack_s(period):
+        slot = None if tick_s is None else tick_at(period.start_s, tick_s)
+        if slot < instance.first_slot(index) if slot is not None else early_s > 0 and early_s > _slack_s(period):
             broken("arrival", f"a period begins at {period.start_s!r} s, it arrives at {job.arrival_s!r} s", early_s)
     for first, second in pairwise(periods):
         overlap_s = first.end_s - second.start_s
@@ -178,50 +147,58 @@ def _check_job(instance: Instance, place: int, periods: Sequence[Period], follow
             broken("order", f"the periods that touch at {second.start_s!r} s have equal units")
     if found:
         return found
-    ran = follow(instance, place, periods)
+    ran = follow(instance, index, periods)
     followed.append(ran)
     if ran.flow_s is None:
         broken("work", f"its {len(periods)} periods do not do its {job.work!r} epochs")
-    elif ran.place < len(periods) - 1:
+    elif ran.number < len(periods) - 1:
         broken("work", f"a period begins when its work is done, at {job.arrival_s + ran.flow_s!r} s")
-    elif periods:
-        excess_s = _excess_s(instance, place, ran, periods[-1])
-        if excess_s > 0:
-            ends_s = job.arrival_s + ran.flow_s
-            broken("work", f"its units are held to {periods[-1].end_s!r} s, it is done at {ends_s!r} s", excess_s)
-    done = ran.flow_s is not None and not found
-    for number, period in enumerate(periods if tick_s is not None else ()):
-        assert tick_s is not None
-        if _tick_at(period.start_s, tick_s) is None:
-            broken("tick", f"a period begins at {period.start_s!r} s, no multiple of {tick_s!r} s")
-        if not (done and number == ran.place) and _tick_at(period.end_s, tick_s) is None:
-            broken("tick", f"a period ends at {period.end_s!r} s, no multiple of {tick_s!r} s")
+    elif periods and (excess_s := _excess_s(instance, index, ran, periods[-1])) > 0:
+        ends_s = job.arrival_s + ran.flow_s
+        broken("work", f"its units are held to {periods[-1].end_s!r} s, it is done at {ends_s!r} s", excess_s)
+    if tick_s is not None:
+        ends = len(periods) if found else ran.number
+        for number, period in enumerate(periods):
+            if tick_at(period.start_s, tick_s) is None:
+                broken("tick", f"a period begins at {period.start_s!r} s, not a multiple of {tick_s!r} s")
+            if number != ends and tick_at(period.end_s, tick_s) is None:
+                broken("tick", f"a period ends at {period.end_s!r} s, not a multiple of {tick_s!r} s")
     return found
 
 
-def _excess_s(instance: Instance, place: int, ran: Finished, period: Period) -> float:
+def _excess_s(instance: Instance, index: int, ran: Finished, period: Period) -> float:
     """Seconds that the last period of a job lasts beyond its work (with ticks: beyond their tick), 0 within tolerance."""
     excess_s = period.end_s - period.start_s - ran.needed_s
     if excess_s <= FEASIBLE * ran.needed_s or excess_s <= tolerance(ran.needed_s) + rounding(period.start_s):
         return 0.0
     tick_s = instance.tick_s
-    if tick_s is None:
+    if tick_s is None or (slots := ticks_between(period.start_s, period.end_s, tick_s)) is None:
         return excess_s
-    first, end = _tick_at(period.start_s, tick_s), _tick_at(period.end_s, tick_s)
-    if first is None or end is None:
-        return excess_s
-    job = instance.jobs[place]
-    hair_s = HAIR * ((job.restart_s if ran.place else 0.0) + job.work * job.speed.epoch_time_s(period.units))
-    return max(0, end - first - slots_for(ran.needed_s, hair_s, tick_s)) * tick_s
+    job = instance.jobs[index]
+    hair_s = HAIR * ((job.restart_s if ran.number else 0.0) + job.work * job.speed.epoch_time_s(period.units))
+    return max(0, slots - slots_for(ran.needed_s, hair_s, tick_s)) * tick_s
+
+
+def _lasts_s(period: Period, tick_s: float) -> float:
+    """Seconds of a period that begins at a tick: whole ticks if it ends at a later one."""
+    slots = ticks_between(period.start_s, period.end_s, tick_s) or 0
+    return slots * tick_s if slots > 0 else period.end_s - period.start_s
+
+
+def _slack_s(period: Period) -> float:
+    """Seconds by which a period may miss a time: of what it lasts and of the clock's last digits, never much of it."""
+    lasts_s = period.end_s - period.start_s
+    return min(FEASIBLE * lasts_s + rounding(period.end_s), lasts_s / 4)
 
 
 def _check_capacity(instance: Instance, stream: Stream) -> list[Violation]:
     """Sweep over the moments at which units change; an excess too short to be more than rounding is passed over."""
-    if _most_held(instance, _changes(instance, stream, exactly=True)) is None:
-        return []
-    excess = _most_held(instance, _changes(instance, stream, exactly=False))
-    if excess is None:
-        return []
+    excess = None
+    for exactly in (True, False):
+        excess = first_excess(_changes(instance, stream, exactly=exactly), instance.units)
+        if excess is None:
+            return []
+    assert excess is not None
     most, since_s, until_s = excess
     message = f"{most} units are held from {since_s!r} s to {until_s!r} s, the cluster has {instance.units}"
     return [Violation("capacity", amount=float(most - instance.units), message=message)]
@@ -231,37 +208,14 @@ def _changes(instance: Instance, stream: Stream, *, exactly: bool) -> list[tuple
     """By the clock: when units change, by how many, and the time; unless ``exactly``, of periods shorter by their slack."""
     tick_s = instance.tick_s
     changes: list[tuple[float, int, float]] = []
-    for periods in stream.periods.values():
-        for period in periods:
-            start_s, end_s, units = period
-            slack_s = 0.0 if exactly or not start_s < end_s else _slack_s(period)
-            start, end = start_s + slack_s, end_s - slack_s
-            if tick_s is not None:
-                first, last = _tick_at(start_s, tick_s), _tick_at(end_s, tick_s)
-                start = math.floor(start_s / tick_s) if first is None else first
-                end = math.ceil(end_s / tick_s) if last is None else max(last, start + 1)
-                start_s, end_s = start * tick_s, end * tick_s
-            changes += ((start, units, start_s), (end, -units, end_s))
+    for period in chain.from_iterable(stream.periods.values()):
+        start_s, end_s, units = period
+        slack_s = 0.0 if exactly or not start_s < end_s else _slack_s(period)
+        start, end = start_s + slack_s, end_s - slack_s
+        if tick_s is not None:
+            first, last = tick_at(start_s, tick_s), tick_at(end_s, tick_s)
+            start = math.floor(start_s / tick_s) if first is None else first
+            end = math.ceil(end_s / tick_s) if last is None else max(last, start + 1)
+            start_s, end_s = start * tick_s, end * tick_s
+        changes += ((start, units, start_s), (end, -units, end_s))
     return sorted(changes)
-
-
-def _most_held(instance: Instance, changes: Sequence[tuple[float, int, float]]) -> tuple[int, float, float] | None:
-    """Units, start and end of the first time in which more are held than there are."""
-    held, most, since_s = 0, 0, 0.0
-    for _, change, time_s in changes:
-        before, held = held, held + change
-        if before <= instance.units < held:
-            since_s = time_s
-        most = max(most, held)
-        if held <= instance.units < before:
-            return most, since_s, time_s
-    return None
-
-
-def infeasible(instance: Instance) -> str | None:
-    """Return a sentence that proves by counting that no stream exists, or None."""
-    for place, job in enumerate(instance.jobs):
-        if job.work > 0 and not instance.counts(place):
-            least = job.counts(instance.units)[0]
-            return f"job {job.id!r} needs at least {least} units, the cluster has {instance.units}"
-    return None

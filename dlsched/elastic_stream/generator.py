@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import FloatArray
+from dlsched.cluster.arrivals import Times, burst_arrivals, daynight_arrivals, poisson_arrivals
 from dlsched.cluster.published import published_speeds
-from dlsched.core.arguments import require_arguments
+from dlsched.core.arguments import require_arguments, require_positive
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
 
@@ -21,15 +21,6 @@ Drawn = dict[str, Any]
 
 RESNET110_S = {1: 138.0, 2: 81.9, 4: 47.25, 8: 29.6}
 """Seconds per epoch of ResNet-110 on CIFAR-10 by GPUs: recalled, unverified, a realistic job and no quotation."""
-
-PRESETS = {
-    "poisson": "published speeds, Poisson arrivals",
-    "bursts": "published speeds, groups of jobs that arrive together",
-    "daynight": "published speeds, an arrival rate that rises and falls once a day",
-    "resnet110": "identical ResNet-110 jobs, Poisson arrivals",
-    "search": "hyperparameter searches: groups of alike jobs of which most are stopped early",
-    "slots": "few small jobs that decide at ticks, for exact methods",
-}
 
 
 def example() -> Instance:
@@ -59,14 +50,10 @@ def generate(
 
     Parameters
     ----------
-    preset
-        One of ``PRESETS``.
-    jobs
-        Number of jobs, >= 1.
-    gpus
-        Units of the cluster; None: 64, and 3 for the preset ``slots``.
-    seed
-        Of ``numpy.random.default_rng``.
+    preset, seed
+        One of ``PRESETS``, and the seed of ``numpy.random.default_rng``.
+    jobs, gpus
+        Number of jobs, >= 1, and units of the cluster; None: 64, and 3 for the preset ``slots``.
     max_gpus
         Largest count that a job may be given, >= 1.
     load
@@ -80,111 +67,63 @@ def generate(
         An unknown preset or a number out of range.
     """
     require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus, max_gpus=max_gpus)
-    for name, number in (("load", load), ("tick", 1.0 if tick is None else tick)):
-        if not 0 < number < math.inf:
-            raise UsageError(f"{name}: found {number}, allowed: a number > 0")
+    require_positive(load=load, tick=tick)
     recipe = _RECIPES[preset]
     units = gpus or recipe.units
     tick_s = recipe.tick_s if tick is None else tick
     generator = np.random.default_rng(seed)
-    drawn = recipe.mix(generator, jobs, min(max_gpus, units))
+    drawn: list[Drawn] = []
+    while len(drawn) < jobs:
+        drawn += recipe.draw(generator, min(max_gpus, units))
+    drawn = drawn[:jobs]
     areas = np.array([_least_area(job) for job in drawn])
     span_s = float(areas.sum()) / (load * units)
     if not 0 < span_s < 1e15:
         raise UsageError(f"load: found {load}, allowed: one at which arrivals span up to 1e15 s")
     arrivals = recipe.arrive(generator, jobs, span_s)
-    for place, (job, arrival_s) in enumerate(zip(drawn, arrivals.tolist(), strict=True)):
-        job |= {"id": f"j{place}", "arrival_s": float(f"{arrival_s:.9g}")}
-    head = f"dlsched generate elastic_stream --preset {preset} --jobs {jobs} --gpus {units} --seed {seed}"
+    for index, (job, arrival_s) in enumerate(zip(drawn, arrivals.tolist(), strict=True)):
+        job |= {"id": f"j{index}", "arrival_s": float(f"{arrival_s:.9g}")}
+    command = f"dlsched generate elastic_stream --preset {preset} --jobs {jobs} --gpus {units} --seed {seed}"
     further = [
         f"--{name} {value:g}"
         for name, value, usual in (("max-gpus", max_gpus, 16), ("load", load, 0.8), ("tick", tick, None))
         if value is not None and value != usual
     ]
-    return Instance(
-        name=f"{preset}-{jobs}x{units}-seed{seed}",
-        source=" ".join([head, *further]),
-        units=units,
-        tick_s=tick_s,
-        jobs=drawn,
-    )
+    name, source = f"{preset}-{jobs}x{units}-seed{seed}", " ".join([command, *further])
+    return Instance(name=name, source=source, units=units, tick_s=tick_s, jobs=drawn)
 
 
-def poisson_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> FloatArray:
-    """Arrival times with exponential gaps of mean span / jobs; shape (jobs,), ascending."""
-    return np.cumsum(generator.exponential(span_s / jobs, jobs))
-
-
-def burst_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> FloatArray:
-    """Bursts of 1 to 15 jobs (8 on average) that arrive together; the bursts come like Poisson arrivals."""
-    times: list[float] = []
-    now = 0.0
-    while len(times) < jobs:
-        now += float(generator.exponential(8 * span_s / jobs))
-        times += [now] * int(generator.integers(1, 16))
-    return np.array(times[:jobs])
-
-
-def daynight_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> FloatArray:
-    """Poisson arrivals of rate (1 + 0.9 sin(2 pi t / day)) jobs / span, by thinning; shape (jobs,), ascending."""
-    times: list[float] = []
-    now = 0.0
-    while len(times) < jobs:
-        now += float(generator.exponential(span_s / jobs / 1.9))
-        if generator.random() * 1.9 < 1 + 0.9 * math.sin(2 * math.pi * now / 86400):
-            times.append(now)
-    return np.array(times)
-
-
-def _published(generator: np.random.Generator, jobs: int, max_gpus: int) -> list[Drawn]:
-    """Published tables that start at one GPU; durations on one GPU from minutes to days, restarts of 10 to 60 s."""
+def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
+    """A published table that starts at one GPU; on one GPU it takes minutes to days, a restart 10 to 60 s."""
     usable = [speed for speed in published_speeds() if speed.counts[0] == 1]
-    drawn = []
-    for _ in range(jobs):
-        speed = usable[int(generator.integers(len(usable)))]
-        duration_s = float(np.clip(generator.lognormal(math.log(2 * 3600), 1.3), 300, 5 * 86400))
-        drawn.append(
-            {
-                "epochs": _rounded(duration_s / speed.epoch_time_s[0]),
-                "epoch_time_s": {
-                    count: time
-                    for count, time in zip(speed.counts, speed.epoch_time_s, strict=True)
-                    if count <= max_gpus
-                },
-                "restart_s": float(generator.integers(10, 61)),
-            }
-        )
-    return drawn
+    speed = usable[int(generator.integers(len(usable)))]
+    duration_s = float(np.clip(generator.lognormal(math.log(2 * 3600), 1.3), 300, 5 * 86400))
+    epochs = float(f"{duration_s / speed.epoch_time_s[0]:.4g}")
+    restart_s = float(generator.integers(10, 61))
+    return [{"epochs": epochs, "epoch_time_s": speed.times_up_to(max_gpus), "restart_s": restart_s}]
 
 
-def _resnet110(generator: np.random.Generator, jobs: int, max_gpus: int) -> list[Drawn]:
+def _resnet110(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
     """The job of the trend: 160 epochs, 10 s restart."""
     del generator
     times = {count: time for count, time in RESNET110_S.items() if count <= max_gpus}
-    return [{"epochs": 160.0, "epoch_time_s": times, "restart_s": 10.0} for _ in range(jobs)]
+    return [{"epochs": 160.0, "epoch_time_s": times, "restart_s": 10.0}]
 
 
-def _search(generator: np.random.Generator, jobs: int, max_gpus: int) -> list[Drawn]:
-    """Groups of 8 jobs with the speeds of one; each stops at 5 %, 25 % or all of its work (50, 30, 20 of 100)."""
+def _search(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
+    """Eight jobs with the speeds of one; each stops at 5 %, 25 % or all of its work (50, 30, 20 of 100)."""
     known = [{"fraction": 0.05, "probability": 0.5}, {"fraction": 0.25, "probability": 0.3}]
-    drawn: list[Drawn] = []
-    while len(drawn) < jobs:
-        (job,) = _published(generator, 1, max_gpus)
-        for _ in range(8):
-            stop = float(generator.choice([0.05, 0.25, 1.0], p=[0.5, 0.3, 0.2]))
-            drawn.append(job | {"stops_at": stop, "early_stop": known})
-    return drawn[:jobs]
+    (job,) = _published(generator, max_gpus)
+    stops = [float(generator.choice([0.05, 0.25, 1.0], p=[0.5, 0.3, 0.2])) for _ in range(8)]
+    return [job | {"stops_at": stop, "early_stop": known} for stop in stops]
 
 
-def _slots(generator: np.random.Generator, jobs: int, max_gpus: int) -> list[Drawn]:
-    """Whole seconds: work of one to five minutes on one unit, diminishing returns, restarts of 5 to 20 s."""
-    drawn = []
-    for _ in range(jobs):
-        time_s = float(generator.integers(60, 301))
-        loss = float(generator.uniform(0.0, 0.4))
-        times = {count: float(round(time_s * (loss + (1 - loss) / count))) for count in range(1, max_gpus + 1)}
-        drawn.append({"epochs": 1.0, "epoch_time_s": times, "restart_s": float(generator.integers(5, 21))})
-    return drawn
+def _slots(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
+    """Whole seconds: work of one to five minutes on one unit, diminishing returns, a restart of 5 to 20 s."""
+    time_s = float(generator.integers(60, 301))
+    loss = float(generator.uniform(0.0, 0.4))
+    times = {count: float(round(time_s * (loss + (1 - loss) / count))) for count in range(1, max_gpus + 1)}
+    return [{"epochs": 1.0, "epoch_time_s": times, "restart_s": float(generator.integers(5, 21))}]
 
 
 def _least_area(job: Drawn) -> float:
@@ -193,23 +132,25 @@ def _least_area(job: Drawn) -> float:
     return float(job["epochs"] * job.get("stops_at", 1.0) * area)
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
-
-
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    mix: Callable[[np.random.Generator, int, int], list[Drawn]]
-    arrive: Callable[[np.random.Generator, int, float], FloatArray]
+    words: str
+    draw: Callable[[np.random.Generator, int], list[Drawn]]  # a group of jobs
+    arrive: Callable[[np.random.Generator, int, float], Times]
     units: int = 64
     tick_s: float | None = None
 
 
 _RECIPES = {
-    "poisson": _Recipe(_published, poisson_arrivals),
-    "bursts": _Recipe(_published, burst_arrivals),
-    "daynight": _Recipe(_published, daynight_arrivals),
-    "resnet110": _Recipe(_resnet110, poisson_arrivals),
-    "search": _Recipe(_search, burst_arrivals),
-    "slots": _Recipe(_slots, poisson_arrivals, units=3, tick_s=60.0),
+    "poisson": _Recipe("published speeds, Poisson arrivals", _published, poisson_arrivals),
+    "bursts": _Recipe("published speeds, groups of jobs that arrive together", _published, burst_arrivals),
+    "daynight": _Recipe(
+        "published speeds, an arrival rate that rises and falls once a day", _published, daynight_arrivals
+    ),
+    "resnet110": _Recipe("identical ResNet-110 jobs, Poisson arrivals", _resnet110, poisson_arrivals),
+    "search": _Recipe(
+        "hyperparameter searches: groups of alike jobs of which most are stopped early", _search, burst_arrivals
+    ),
+    "slots": _Recipe("few small jobs that decide at ticks, for exact methods", _slots, poisson_arrivals, 3, 60.0),
 }
+PRESETS = {name: recipe.words for name, recipe in _RECIPES.items()}

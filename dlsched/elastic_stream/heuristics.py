@@ -1,94 +1,59 @@
 """The policies of elastic_stream as plain functions, from an instance to the stream they make of it.
 
 None means that a job needs more units than there are, which proves infeasibility. Each knows the present only. With
-``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file.
+``tick_s`` they decide at ticks alone. Ties go to the job that stands first in the file. Guarantee: none, of all of them;
+costs and sources stand with the policies. ``step`` is called now and then with how far the simulation has come, ``tick``
+at every event; both may raise to stop it.
 """
 
 import math
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.core.ticks import HAIR, end_after, end_in_slots, slots_for
+from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.checker import infeasible
-from dlsched.elastic_stream.clock import HAIR, end_after, end_in_slots, slots_for
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.policies import (
-    ORDERS,
-    Doubling,
-    EqualShare,
-    Exploratory,
-    Fastest,
-    Fixed,
-    Knee,
-    Marginal,
-    Myopic,
-    Queue,
-)
-from dlsched.elastic_stream.simulator import simulate
+from dlsched.elastic_stream.simulation.simulator import Step, no_step, simulate
+from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.elastic_stream.solution import Stream
-from dlsched.elastic_stream.view import Policy
 
-Step = Callable[[str], None]
-"""Called now and then with how far the simulation has come."""
-Tick = Callable[[], None]
-"""Called at every event; it raises when a limit is reached."""
+Heuristic = Callable[..., Stream | None]
 
 SIZINGS: dict[str, Callable[[str], Policy]] = {
-    "fixed": lambda order: Queue(order, Fixed()),
-    "fastest": lambda order: Queue(order, Fastest()),
-    "knee": lambda order: Queue(order, Knee()),
-    "equal": EqualShare,
-    "marginal": Marginal,
+    "fixed": lambda order: policies.Queue(order, policies.Fixed()),
+    "fastest": lambda order: policies.Queue(order, policies.Fastest()),
+    "knee": lambda order: policies.Queue(order, policies.Knee()),
+    "equal": policies.EqualShare,
+    "marginal": policies.Marginal,
 }
 """Sizing to a policy of any order: 8 units, all useful units, efficiency of at least one half, C / n each, marginal gain."""
 
 
-def doubling(instance: Instance, *, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
-    """Redistribute all units by the doubling heuristic at every event; see ``policies.Doubling``.
-
-    Guarantee: none. Cost: O(A log A) an event for A <= C admitted jobs.
-
-    Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available; the steps are our reconstruction.
-    """
-    return play(instance, Doubling(), step, tick)
+def doubling(instance: Instance, *, step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
+    """Redistribute all units by the doubling heuristic at every event: ``policies.Doubling``."""
+    return _play(instance, policies.Doubling(), step, tick)
 
 
-def marginal(
-    instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick | None = None
-) -> Stream | None:
-    """Redistribute all units by marginal gain at every event; see ``policies.Marginal``.
-
-    Guarantee: none over time. Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
-    """
-    return play(instance, Marginal(_known(order)), step, tick)
+def marginal(instance: Instance, *, order: str = "fifo", step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
+    """Redistribute all units by marginal gain at every event: ``policies.Marginal``."""
+    return _play(instance, policies.Marginal(order), step, tick)
 
 
 def fixed(
-    instance: Instance,
-    *,
-    units_per_job: int = 8,
-    order: str = "fifo",
-    step: Step | None = None,
-    tick: Tick | None = None,
+    instance: Instance, *, units_per_job: int = 8, order: str = "fifo", step: Step = no_step, tick: Tick = no_tick
 ) -> Stream | None:
-    """Give every job that runs its largest allowed count of at most ``units_per_job``, else its smallest.
-
-    First come, first served, unless another order is named. Guarantee: none. Cost: see ``policies.Queue``.
-
-    Raises
-    ------
-    UsageError
-        ``units_per_job`` < 1.
-    """
-    return play(instance, Queue(_known(order), Fixed(units_per_job)), step, tick)
+    """Give every job that runs its largest count of at most ``units_per_job`` (>= 1), else its smallest: ``policies.Queue``."""
+    return _play(instance, policies.Queue(order, policies.Fixed(units_per_job)), step, tick)
 
 
-def equal(
-    instance: Instance, *, order: str = "fifo", step: Step | None = None, tick: Tick | None = None
-) -> Stream | None:
-    """Give every job present its largest allowed count of at most C / n; see ``policies.EqualShare``. Guarantee: none."""
-    return play(instance, EqualShare(_known(order)), step, tick)
+def equal(instance: Instance, *, order: str = "fifo", step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
+    """Give every job present its largest allowed count of at most C / n: ``policies.EqualShare``."""
+    return _play(instance, policies.EqualShare(order), step, tick)
 
 
 def exploratory(
@@ -96,38 +61,22 @@ def exploratory(
     *,
     counts: tuple[int, ...] = (1, 2, 4, 8),
     step_s: float = 150.0,
-    step: Step | None = None,
-    tick: Tick | None = None,
+    step: Step = no_step,
+    tick: Tick = no_tick,
 ) -> Stream | None:
-    """Measure every job on a few counts for 2.5 minutes each, then double; see ``policies.Exploratory``.
-
-    Guarantee: none. Source: Capes et al. 2018, arXiv 1908.08082, abstract only; the steps are our reconstruction.
-    """
-    return play(instance, Exploratory(counts, step_s), step, tick)
+    """Measure every job on a few counts for 2.5 minutes each, then double: ``policies.Exploratory``."""
+    return _play(instance, policies.Exploratory(counts, step_s), step, tick)
 
 
-def myopic(instance: Instance, *, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
-    """Take the optimal allocation of the moment at every event; see ``policies.Myopic``. Guarantee: none over time."""
-    return play(instance, Myopic(), step, tick)
+def myopic(instance: Instance, *, step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
+    """Take the optimal allocation of the moment at every event: ``policies.Myopic``."""
+    return _play(instance, policies.Myopic(), step, tick)
 
 
 def ordered(
-    instance: Instance, order: str, sizing: str, *, step: Step | None = None, tick: Tick | None = None
+    instance: Instance, order: str, sizing: str, *, step: Step = no_step, tick: Tick = no_tick
 ) -> Stream | None:
-    """Serve jobs in an order, each at the units that a sizing gives it: the grid of Lin et al.
-
-    Parameters
-    ----------
-    instance
-        The stream.
-    order
-        ``fifo``, ``srpt``, ``sjf``, ``las`` or ``efficiency``: see ``policies.orders``.
-    sizing
-        A key of ``SIZINGS``: ``fixed``, ``fastest``, ``knee``, ``equal`` or ``marginal``.
-    step, tick
-        Called now and then with how far the simulation has come, and at every event; they may raise to stop it.
-
-    Guarantee: none.
+    """Serve jobs in an order of ``policies.orders``, each at the units that a key of ``SIZINGS`` gives it: the grid of Lin et al.
 
     Raises
     ------
@@ -136,31 +85,45 @@ def ordered(
     """
     if sizing not in SIZINGS:
         raise UsageError(f"sizing: found {sizing!r}, allowed: {', '.join(SIZINGS)}")
-    return play(instance, SIZINGS[sizing](_known(order)), step, tick)
+    return _play(instance, SIZINGS[sizing](order), step, tick)
 
 
-def play(instance: Instance, policy: Policy, step: Step | None = None, tick: Tick | None = None) -> Stream | None:
-    """Simulate a policy; None when the instance is infeasible."""
+def _play(instance: Instance, policy: Policy, step: Step, tick: Tick) -> Stream | None:
     return None if infeasible(instance) is not None else simulate(instance, policy, step=step, tick=tick)
 
 
-def in_turn(instance: Instance) -> Stream | None:
-    """Begin jobs in order of arrival, each on its fixed size as soon as so many units are free; none is ever stopped.
+PLAIN: dict[str, Heuristic] = {
+    policy.__name__: policy for policy in (doubling, marginal, fixed, equal, exploratory, myopic)
+}
+ALIASES = {f"fifo-{sizing}": sizing for sizing in ("fixed", "equal", "marginal")}
+"""Cells of the grid that have a name of their own."""
 
-    The quickest answer there is, without a simulation. Guarantee: none. Cost: O(J log J).
+GRID: dict[str, Heuristic] = {
+    f"{order}-{sizing}": partial(ordered, order=order, sizing=sizing)
+    for order in policies.ORDERS
+    for sizing in SIZINGS
+    if f"{order}-{sizing}" not in ALIASES
+}
+POLICIES = PLAIN | GRID
+
+
+def in_turn(instance: Instance) -> Stream | None:
+    """Begin jobs in order of arrival, each on its fixed size as soon as enough units are free; none is ever stopped.
+
+    The quickest answer there is, without a simulation. Cost: O(J log J).
     """
     if infeasible(instance) is not None:
         return None
     tick_s, free, now = instance.tick_s, instance.units, -math.inf
     ends: list[tuple[float, int]] = []
     periods = {}
-    for place in sorted(range(len(instance.jobs)), key=lambda place: (instance.jobs[place].arrival_s, place)):
-        job = instance.jobs[place]
+    for index in sorted(range(len(instance.jobs)), key=[job.arrival_s for job in instance.jobs].__getitem__):
+        job = instance.jobs[index]
         if job.work == 0:
             continue
-        counts = instance.counts(place)
-        units = counts[max(0, bisect_right(counts, Fixed().units) - 1)]
-        now = max(now, job.arrival_s if tick_s is None else instance.first_slot(place))
+        counts = instance.counts(index)
+        units = counts[max(0, bisect_right(counts, policies.Fixed().units) - 1)]
+        now = max(now, job.arrival_s if tick_s is None else instance.first_slot(index))
         while free < units or (ends and ends[0][0] <= now):
             end, count = heappop(ends)
             now, free = max(now, end), free + count
@@ -175,9 +138,3 @@ def in_turn(instance: Instance) -> Stream | None:
             periods[job.id] = [(now * tick_s, end_in_slots(int(now), slots, needed_s, tick_s), units)]
         heappush(ends, (end, units))
     return Stream(periods)
-
-
-def _known(order: str) -> str:
-    if order not in ORDERS:
-        raise UsageError(f"order: found {order!r}, allowed: {', '.join(ORDERS)}")
-    return order

@@ -25,10 +25,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from dlsched.cluster.training_job import TrainingJob
+from dlsched.cluster.training_job import TrainingJob, without_default_counts
 from dlsched.core.instance import STRICT, Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
-from dlsched.core.tolerance import rounding
+from dlsched.core.ticks import first_tick
 
 _ROUNDING = 1e-9  # by which probabilities may add up to more than 1
 _SHORTEST_TICK = 1e-9  # of the last arrival, and of a job on its fastest count
@@ -48,18 +48,9 @@ class EarlyStop(BaseModel):
 class Job(TrainingJob):
     """A malleable training job that arrives some time; its speeds are given by ``epoch_time_s`` or ``speed_law``.
 
-    Parameters
-    ----------
-    id, epochs, epoch_time_s, speed_law, max_gpus
-        As in ``cluster.training_job.TrainingJob``: name, epochs, and speeds on the allowed counts of units.
-    arrival_s
-        Seconds after the start of the stream at which it arrives, >= 0.
-    restart_s
-        Seconds without progress, units held, at the start of every period but the first, >= 0.
-    stops_at
-        Fraction of its epochs at which it really ends, in (0, 1]; hidden from policies.
-    early_stop
-        Distribution of that fraction as far as policies may know it; the rest of the probability runs to the end.
+    To the fields of a ``TrainingJob`` it adds ``arrival_s`` and ``restart_s``, seconds >= 0; ``stops_at``, in (0, 1] and
+    hidden from policies; and ``early_stop``, the distribution of it as far as policies may know it, of which the rest of
+    the probability runs to the end.
     """
 
     arrival_s: NonNegative
@@ -107,17 +98,19 @@ class Instance(InstanceFile):
                 raise Refused(repr(self.tick_s), f"at least 1e-9 of the last arrival, {last_s!r}", "tick_s")
             if not _LEAST <= self.tick_s <= _MOST:
                 raise Refused(repr(self.tick_s), f"seconds {_MODERATE}", "tick_s")
-        for place, job in enumerate(self.jobs):
+        for index, job in enumerate(self.jobs):
             for name, seconds in (("arrival_s", job.arrival_s), ("restart_s", job.restart_s)):
                 if seconds > _MOST:
-                    raise Refused(repr(seconds), "at most 1e100 s", "jobs", place, name)
+                    raise Refused(repr(seconds), "at most 1e100 s", "jobs", index, name)
             if job.epochs > 0:
-                self._require_moderate(place, job)
+                self._require_moderate(index, job)
         return self
 
-    def _require_moderate(self, place: int, job: Job) -> None:
+    def _require_moderate(self, index: int, job: Job) -> None:
         """Refuse numbers of which floats lose products or differences, and a tick that dwindles beside the job."""
-        slowest, fastest = max(job.slowest_s(self.units)), self._fastest_epoch_s(job)
+        slowest = max(job.slowest_s(self.units))
+        table = job.epoch_time_s
+        fastest = job.speed.epoch_time_s(job.fastest_count(self.units)) if table is None else min(table.times_s)
         for found, value in (
             (f"{job.work!r} epochs", job.work),
             (f"{fastest!r} s per epoch", fastest),
@@ -126,53 +119,41 @@ class Instance(InstanceFile):
             (f"{job.epochs * slowest!r} s of work", job.epochs * slowest),
         ):
             if not _LEAST <= value <= _MOST:
-                raise Refused(found, f"epochs, seconds per epoch and seconds of work {_MODERATE}", "jobs", place)
+                raise Refused(found, f"epochs, seconds per epoch and seconds of work {_MODERATE}", "jobs", index)
         if self.tick_s is not None and self.tick_s < _SHORTEST_TICK * job.work * fastest:
-            allowed = f"at least 1e-9 of the work of jobs[{place}] on its fastest count, {job.work * fastest!r} s"
+            allowed = f"at least 1e-9 of the work of jobs[{index}] on its fastest count, {job.work * fastest!r} s"
             raise Refused(repr(self.tick_s), allowed, "tick_s")
-
-    def _fastest_epoch_s(self, job: Job) -> float:
-        if job.epoch_time_s is not None:
-            return min(job.epoch_time_s.times_s)
-        assert job.speed_law is not None
-        return job.speed_law.epoch_time_s(job.speed_law.largest_useful_count(job.counts(self.units)[-1]))
 
     def counts(self, job: int) -> Sequence[int]:
         """Allowed counts of the job at that position that the cluster has, ascending; empty when it has too few units."""
-        record = self.jobs[job]
-        if record.epoch_time_s is None:
-            return range(1, min(record.max_gpus or self.units, self.units) + 1)
-        counts = record.epoch_time_s.counts
-        return counts if counts[-1] <= self.units else tuple(count for count in counts if count <= self.units)
+        return self.jobs[job].fitting_counts(self.units)
 
-    def useful_counts(self, job: int) -> Sequence[int]:
-        """Allowed counts of the job that the cluster has, ascending, without those of a law beyond its fastest."""
-        counts, law = self.counts(job), self.jobs[job].speed_law
-        return counts if law is None else range(1, law.largest_useful_count(counts[-1]) + 1)
+    def fastest_s(self, job: int) -> float:
+        """Seconds of the job's work on its fastest count, without pauses."""
+        record = self.jobs[job]
+        return record.work and record.work * record.speed.epoch_time_s(record.fastest_count(self.units))
 
     def first_slot(self, job: int) -> int:
         """First slot (t for the one from t tick_s on) that begins at or after the arrival of a job, rounding left out."""
         assert self.tick_s is not None
-        arrival_s = self.jobs[job].arrival_s
-        nearest = round(arrival_s / self.tick_s)
-        return nearest if arrival_s <= nearest * self.tick_s + rounding(arrival_s) else nearest + 1
+        return first_tick(self.jobs[job].arrival_s, self.tick_s)
 
-    def wait_s(self, job: int) -> float:
-        """Seconds from the arrival of a job to its first slot: what ticks make it wait; 0 without, or without work."""
+    def release_s(self, job: int) -> Fraction:
+        """When the job can first hold units, exactly: its arrival, or with ticks, if it has work, its first slot."""
         record = self.jobs[job]
         if self.tick_s is None or record.work == 0:
-            return 0.0
-        return max(0.0, float(self.first_slot(job) * Fraction(self.tick_s) - Fraction(record.arrival_s)))
+            return Fraction(record.arrival_s)
+        return self.first_slot(job) * Fraction(self.tick_s)
+
+    def wait_s(self, job: int) -> Fraction:
+        """Seconds from the job's arrival to its release, exactly; an arrival that is a tick but for rounding is one."""
+        return max(Fraction(0), self.release_s(job) - Fraction(self.jobs[job].arrival_s))
 
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
-        return {job.id: place for place, job in enumerate(self.jobs)}
+        return {job.id: index for index, job in enumerate(self.jobs)}
 
     def canonical_data(self) -> dict[str, Any]:
         """Return what the hash covers; a ``max_gpus`` equal to ``units`` is the default and left out."""
-        data = super().canonical_data()
-        for job in data["jobs"]:
-            if job.get("max_gpus") == self.units:
-                del job["max_gpus"]
-        return data
+        return without_default_counts(super().canonical_data(), self.units)

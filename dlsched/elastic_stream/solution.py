@@ -1,6 +1,7 @@
 """The decision of elastic_stream: the periods in which each job holds a constant number of units."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dlsched.core.errors import InputError
@@ -18,6 +19,21 @@ class Period(NamedTuple):
     units: int
 
 
+class Finished(NamedTuple):
+    """How a job fared.
+
+    ``flow_s``: seconds from its arrival to its end, None if it never ends; ``number``, ``needed_s``: the period in which it
+    ends, and how far into it; ``restarts``, ``unit_seconds``: pauses, and unit-seconds held.
+    """
+
+    flow_s: float | None
+    number: int
+    needed_s: float
+    restarts: int
+    unit_seconds: float
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Stream:
     """Periods by job id, each job's in order of time; immutable. Jobs that never ran have none.
 
@@ -25,9 +41,8 @@ class Stream:
     4
     """
 
-    __slots__ = ("followed", "periods")
     periods: Mapping[str, tuple[Period, ...]]
-    followed: tuple[Instance, Sequence[Any]] | None
+    followed: tuple[Instance, Sequence[Finished]] | None = field(compare=False)
     """What the checker found last, and of which instance: check, objective and figures follow the jobs once."""
 
     def __init__(self, periods: Mapping[str, Iterable[tuple[float, float, int]]]) -> None:
@@ -35,21 +50,12 @@ class Stream:
         object.__setattr__(self, "periods", FrozenMapping({job: held for job, held in frozen.items() if held}))
         object.__setattr__(self, "followed", None)
 
-    def keep(self, instance: Instance, followed: Sequence[Any]) -> None:
+    def keep(self, instance: Instance, followed: Sequence[Finished]) -> None:
         """Keep what the checker found."""
         object.__setattr__(self, "followed", (instance, followed))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a Stream is immutable")
-
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type["Stream"], tuple[dict[str, tuple[Period, ...]]]]:
         return type(self), (dict(self.periods),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and dict(self.periods) == dict(other.periods)
-
-    def __hash__(self) -> int:
-        return hash(self.periods)
 
     def __repr__(self) -> str:
         return f"Stream({dict(self.periods)})"
@@ -71,16 +77,16 @@ def read_solution(data: Any, instance: Instance) -> Stream:
     if not isinstance(data, dict) or not isinstance(data.get("periods"), dict):
         raise InputError("solution.periods: found no object, allowed: {job: [period, ...]}")
     read_object(data, {"periods"}, ("solution",))
-    periods: dict[str, list[tuple[float, float, int]]] = {}
+    periods: dict[str, list[Period]] = {}
     for job, held in data["periods"].items():
         where = ("solution", "periods", job)
         if not isinstance(held, list):
             raise InputError(f"{field_path(where)}: found {shown(held)}, allowed: a list of periods")
-        periods[job] = [_period(entry, (*where, place)) for place, entry in enumerate(held)]
+        periods[job] = [_period(entry, (*where, index)) for index, entry in enumerate(held)]
     return Stream(periods)
 
 
-def _period(data: Any, where: Where) -> tuple[float, float, int]:
-    entry = read_object(data, {"start_s", "end_s", "units"}, where)
+def _period(data: Any, where: Where) -> Period:
+    entry = read_object(data, set(Period._fields), where)
     units = read_whole(entry, "units", where)
-    return read_number(entry, "start_s", where), read_number(entry, "end_s", where), units
+    return Period(read_number(entry, "start_s", where), read_number(entry, "end_s", where), units)

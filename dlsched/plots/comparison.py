@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from dlsched.plots.figure import NARROW_IN, PAGE_IN, canvas, headline, text_size
 from dlsched.plots.palette import COLOURS, DASHES, FAINT, HUES
@@ -146,8 +146,16 @@ def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Ma
                 )
         _write(axes, y, answered, len(instances))
     for right, text in zip(COLUMNS, ("median\ngap", "no\nanswer"), strict=True):
-        where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": "small"}
-        axes.annotate(text, (1.0, 1.0), (right, 2), va="bottom", ha="right", **where)
+        axes.annotate(
+            text,
+            (1.0, 1.0),
+            (right, 2),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize="small",
+            va="bottom",
+            ha="right",
+        )
     axes.set_yticks(range(len(order)), [shown[method] for method in order])
     axes.set_ylim(max(len(order), 4) - 0.4, -0.6)  # the first method on top, rows never taller than a quarter
     axes.grid(axis="x")

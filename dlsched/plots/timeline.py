@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
+
+TimesT = TypeVar("TimesT", float, Vector)
 
 SAME = 1e-6  # of the time that is shown: panels that differ by less are equal
 MOST_NARROW = 4  # panels in a narrow figure
@@ -54,7 +56,7 @@ class Scene:
         """Colour of the job: its own, or that of the others."""
         return self.colours.get(job, OTHERS)
 
-    def x(self, time_s: Any) -> Any:
+    def x(self, time_s: TimesT) -> TimesT:
         """Position of a time, or of an array of times."""
         return (time_s - self.first_s) / self.unit_s
 

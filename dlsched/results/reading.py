@@ -1,17 +1,19 @@
 """Reading result files: complete ones (``dlsched/result/1``), and bare ``{"solution": ...}`` from anyone's heuristic."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
 from dlsched.certificates.kinds import certificate_from
 from dlsched.core.errors import InputError
-from dlsched.core.instance import STRICT, Finite, Name, NonNegative
+from dlsched.core.files import Json
+from dlsched.core.instance import STRICT, Finite, InstanceFile, Name, NonNegative
 from dlsched.core.limits import Limits
 from dlsched.core.messages import located
-from dlsched.core.result import InstanceId, Result
+from dlsched.core.result import InstanceId, Result, Solution
 from dlsched.core.sparing import sparing
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import rounding, tolerance
@@ -21,9 +23,9 @@ from dlsched.core.tolerance import rounding, tolerance
 class _Data:
     """A solution that is not yet read; only its family can."""
 
-    data: Any
+    data: Mapping[str, object]
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         return dict(self.data)
 
 
@@ -57,8 +59,8 @@ class _Complete(BaseModel):
     solver: str | None
     seed: int | None
     limits: _Limits
-    certificate: dict[str, Any] | None
-    solution: dict[str, Any] | None
+    certificate: dict[str, object] | None
+    solution: dict[str, object] | None
     figures: dict[str, Finite] = {}
     message: str = ""
 
@@ -71,7 +73,7 @@ class _Named(BaseModel):
 
 class _Bare(BaseModel):
     model_config = STRICT
-    solution: dict[str, Any]
+    solution: dict[str, object]
     instance: Name | _Named | None = None
     method: Name | None = None
     objective: Finite | None = None
@@ -87,13 +89,13 @@ class Claim:
     ``instance`` is what a bare solution says of the instance it belongs to; a name or hash that is missing is empty.
     """
 
-    solution: Any
+    solution: object
     objective: float | None
     method: str | None
-    result: Result[Any] | None
+    result: Result[Solution] | None
     instance: InstanceId | None = None
 
-    def of(self, instance: Any) -> bool | None:
+    def of(self, instance: InstanceFile) -> bool | None:
         """Whether it belongs to that instance; None where it does not say."""
         if self.result is not None:
             return bool(self.result.family == instance.family and self.result.instance.sha256 == instance.sha256)
@@ -102,7 +104,7 @@ class Claim:
         return self.instance.name in ("", instance.name) and self.instance.sha256 in ("", instance.sha256)
 
 
-def claim_from(data: Any, path: str | os.PathLike[str]) -> Claim:
+def claim_from(data: Json, path: str | os.PathLike[str]) -> Claim:
     """Validate the content of a result file; ``path`` is for messages.
 
     Raises
@@ -138,7 +140,7 @@ def _named(said: str | _Named | None) -> InstanceId | None:
     return None if said is None else InstanceId(said, "")
 
 
-def _same_gap(claimed: float, result: Result[Any]) -> bool:
+def _same_gap(claimed: float, result: Result[Solution]) -> bool:
     """Whether a gap follows from objective and bound, up to the rounding of their difference."""
     if result.gap is None or result.objective is None or result.bound is None:
         return False
@@ -147,7 +149,7 @@ def _same_gap(claimed: float, result: Result[Any]) -> bool:
     return abs(claimed - result.gap) <= tolerance(claimed, result.gap) + off
 
 
-def _result(file: _Complete) -> Result[Any]:
+def _result(file: _Complete) -> Result[Solution]:
     return Result(
         family=file.family,
         instance=InstanceId(file.instance.name, file.instance.sha256),

@@ -15,13 +15,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from dlsched.core.errors import InputError
 from dlsched.core.family import AnyFamily
 from dlsched.core.gap import meets
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import FOUND, printable
-from dlsched.core.result import Certificate, Result
+from dlsched.core.result import Certificate, Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import rounding, tolerance
 from dlsched.results.reading import Claim
@@ -57,12 +57,12 @@ class Verification:
     def __bool__(self) -> bool:
         return not self.failures
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return it as ``dlsched check --json`` prints it."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def verify_claim(family: AnyFamily, instance: Any, claim: Claim, where: str = "result") -> Verification:
+def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where: str = "result") -> Verification:
     """Hold what a result file says against its instance; ``where`` is for messages.
 
     Raises
@@ -103,7 +103,7 @@ def verify_claim(family: AnyFamily, instance: Any, claim: Claim, where: str = "r
     )
 
 
-def require_same_instance(family: AnyFamily, instance: Any, result: Result[Any], where: str) -> None:
+def require_same_instance(family: AnyFamily, instance: InstanceFile, result: Result[Solution], where: str) -> None:
     """Refuse the result of another instance, family or sense; InputError names what is wrong."""
     if result.family != family.name:
         raise InputError(f"{where}: family: found {printable(result.family)!r}, allowed: {family.name!r}")
@@ -116,15 +116,16 @@ def require_same_instance(family: AnyFamily, instance: Any, result: Result[Any],
         )
 
 
-def read_solution(family: AnyFamily, instance: Any, claim: Claim, where: str) -> Any:
+def read_solution(family: AnyFamily, instance: InstanceFile, claim: Claim, where: str) -> Solution:
     """Read the claim's solution; errors name the file."""
     try:
-        return family.read_solution(claim.solution, instance)
+        solution: Solution = family.read_solution(claim.solution, instance)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+    return solution
 
 
-def _names(family: AnyFamily, instance: Any, result: Result[Any]) -> Iterator[str]:
+def _names(family: AnyFamily, instance: InstanceFile, result: Result[Solution]) -> Iterator[str]:
     """Names that must be those of the instance, of a method and of a solver; and what a method draws."""
     if result.instance.name != instance.name:
         yield f"instance.name: {printable(result.instance.name)!r} is claimed, it is {printable(instance.name)!r}"
@@ -150,7 +151,7 @@ def _names(family: AnyFamily, instance: Any, result: Result[Any]) -> Iterator[st
         yield f"seed: found {result.seed}, but method {method.name} is {'seeded' if method.seeded else 'not random'}"
 
 
-def _ends(result: Result[Any]) -> Iterator[str]:
+def _ends(result: Result[Solution]) -> Iterator[str]:
     """Hold the status against gap and limits."""
     if result.proven and result.status not in (TerminationStatus.OPTIMAL, TerminationStatus.SOLVER_ERROR):
         yield f"status: {result.status} is claimed, but the bound meets the objective: optimal"
@@ -159,7 +160,9 @@ def _ends(result: Result[Any]) -> Iterator[str]:
         yield f"status: time_limit is claimed after {result.runtime_s!r} s of {limit_s!r} s"
 
 
-def _figures(family: AnyFamily, instance: Any, result: Result[Any], solution: Any) -> Iterator[str]:
+def _figures(
+    family: AnyFamily, instance: InstanceFile, result: Result[Solution], solution: Solution | None
+) -> Iterator[str]:
     """Compute every figure anew."""
     true = {} if solution is None else family.figures(instance, solution)
     for name, value in result.figures.items():
@@ -169,7 +172,7 @@ def _figures(family: AnyFamily, instance: Any, result: Result[Any], solution: An
             yield f"figures.{name}: {value!r} is claimed, it is {true[name]!r}"
 
 
-def _infeasible(family: AnyFamily, instance: Any, result: Result[Any], found: Verification) -> None:
+def _infeasible(family: AnyFamily, instance: InstanceFile, result: Result[Solution], found: Verification) -> None:
     """Prove infeasibility by counting, or disprove the claim of it."""
     reason = family.infeasible(instance)
     if result.status is TerminationStatus.INFEASIBLE:
@@ -182,7 +185,7 @@ def _infeasible(family: AnyFamily, instance: Any, result: Result[Any], found: Ve
 
 
 def _certificate(
-    family: AnyFamily, instance: Any, result: Result[Any], objective: float | None, found: Verification
+    family: AnyFamily, instance: InstanceFile, result: Result[Solution], objective: float | None, found: Verification
 ) -> float | None:
     """Verify a certificate in exact arithmetic; return what it proves."""
     certificate = result.certificate
@@ -205,7 +208,7 @@ def _certificate(
 
 
 def _bound(
-    family: AnyFamily, instance: Any, result: Result[Any], verified: float | None, found: Verification
+    family: AnyFamily, instance: InstanceFile, result: Result[Solution], verified: float | None, found: Verification
 ) -> float | None:
     """Say what of a bound is verified and what is claimed; return it where it goes beyond the certificate."""
     bound = result.bound
@@ -230,7 +233,7 @@ def _bound(
     return bound
 
 
-def _recomputed(result: Result[Any]) -> Iterator[str]:
+def _recomputed(result: Result[Solution]) -> Iterator[str]:
     if result.objective is not None:
         yield f"objective {result.objective!r}"
     if result.gap is not None:
@@ -240,7 +243,7 @@ def _recomputed(result: Result[Any]) -> Iterator[str]:
         yield f"{len(result.figures)} figures"
 
 
-def _trusted(result: Result[Any]) -> Iterator[str]:
+def _trusted(result: Result[Solution]) -> Iterator[str]:
     """What nobody can recompute."""
     said = [f"runtime {result.runtime_s!r} s"]
     if result.solver is not None:

@@ -6,6 +6,7 @@ from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate, generator
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
+from dlsched.ring_embedding.drawing import draw
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.span import build_span
@@ -84,6 +85,11 @@ FAMILY = Family(
     generate=generate,
     example=example,
     figures=figures,
+    options={
+        "servers": (int, "N", "Servers of the network; rings only."),
+        "slots": (int, "N", "Slots of time; rings only."),
+    },
+    draw=draw,
 )
 
 solve = FAMILY.solve

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
-from typing import Any
+from typing import Any, TypeVar
 
 from dlsched.core.errors import DlschedError, SolverError, not_installed
 from dlsched.core.limits import Limits
@@ -69,6 +69,9 @@ class _Child:
         return self.owner == os.getpid() and self.process.poll() is None
 
 
+HeardT = TypeVar("HeardT")
+
+
 class _Local(threading.local):
     child: _Child | None = None
 
@@ -88,7 +91,7 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def call(function: str, *arguments: Any, time_s: float | None, heard: Callable[[Any], None] | None = None) -> Any:
+def call(function: str, *arguments: object, time_s: float | None, heard: Callable[[HeardT], None] | None = None) -> Any:
     """Call ``module:function(*arguments)`` in the child and return what it returns.
 
     Parameters

@@ -1,16 +1,16 @@
 """What a search makes of a solver's answer."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dlsched.core.errors import SolverError
-from dlsched.core.family import Run
+from dlsched.core.family import InstanceT, Run
 from dlsched.core.limits import Limits
 from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
-from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.formulation import Formulation, ModelT
 from dlsched.solvers.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def solve_and_conclude(
 
 
 def conclude(
-    search: Search[SolutionT], outcome: Outcome, formulation: Formulation[Any, SolutionT]
+    search: Search[SolutionT], outcome: Outcome, formulation: Formulation[ModelT, SolutionT]
 ) -> TerminationStatus:
     """Take a solver's answer: the solution that it decodes to, its bound in the unit of the instance, its reason to stop.
 
@@ -66,7 +66,7 @@ def conclude(
     return settled(search, outcome.status, outcome.solver)
 
 
-def _trusted(search: Search[Any], outcome: Outcome, formulation: Formulation[Any, Any]) -> float:
+def _trusted(search: Search[SolutionT], outcome: Outcome, formulation: Formulation[ModelT, SolutionT]) -> float:
     """What a solver's bound proves: where its tolerances could matter they are given away, where not they are overlooked.
 
     The objectives of families that minimise are sums of terms >= 0 and the constant, which bounds them too.
@@ -84,7 +84,7 @@ def _trusted(search: Search[Any], outcome: Outcome, formulation: Formulation[Any
     return max(bound - slack, search.constant)
 
 
-def settled(search: Search[Any], status: TerminationStatus, solver: str) -> TerminationStatus:
+def settled(search: Search[SolutionT], status: TerminationStatus, solver: str) -> TerminationStatus:
     """Return why a solver stopped; ``feasible``, and said so, where it calls optimal what its bound does not prove."""
     if status is TerminationStatus.OPTIMAL and not search.proven:
         search.say(f"{solver} calls it optimal; its bound proves less")
@@ -92,10 +92,10 @@ def settled(search: Search[Any], status: TerminationStatus, solver: str) -> Term
     return status
 
 
-def bound_by_duals(relaxation: Callable[..., Certificate]) -> Run[Any, Any]:
+def bound_by_duals(relaxation: Callable[..., Certificate]) -> Run[InstanceT, SolutionT]:
     """Run a linear programming bound by HiGHS as a method: a function of an instance, ``time_s`` and ``tick``."""
 
-    def run(instance: Any, search: Search[Any]) -> TerminationStatus:
+    def run(instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
         from dlsched.solvers import availability, child
 
         search.tick()

@@ -1,7 +1,8 @@
 """CP-SAT, by OR-Tools: integer programs. Costs become integers; the error of that is taken off the bound."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 _LARGEST_OBJECTIVE = 2.0**53  # CP-SAT adds in 64 bits, and its presolve adds up differences of costs
 _LARGEST_SCALE = 2**20
@@ -41,9 +45,9 @@ def solve(
         cp.new_int_var(math.ceil(low), math.floor(high), name)
         for name, low, high in zip(model.names, model.lower.tolist(), model.upper.tolist(), strict=True)
     ]
-    for place, name in enumerate(model.row_names):
-        columns, coefficients = model.row(place)
-        low, high = float(model.row_lower[place]), float(model.row_upper[place])
+    for index, name in enumerate(model.row_names):
+        columns, coefficients = model.row(index)
+        low, high = float(model.row_lower[index]), float(model.row_upper[index])
         factor, whole = _whole(coefficients, name)
         row = cp_model.LinearExpr.weighted_sum([variables[c] for c in columns], whole)
         domain = cp_model.Domain(
@@ -64,7 +68,7 @@ def solve(
     bound = None
     if held or code == cp_model.UNKNOWN:
         bound = math.ldexp(solver.best_objective_bound, -power) - model.sign * error + model.constant
-    status = status_of(code, limits, solver.wall_time)
+    status = status_of(code, limits, solver)
     return Outcome(
         status=status,
         solver=version(),
@@ -76,7 +80,14 @@ def solve(
     )
 
 
-def run(cp: Any, limits: Limits, watch: Any = None, *, linear: int = 1, symmetry: bool = True) -> tuple[Any, Any]:
+def run(
+    cp: "cp_model.CpModel",
+    limits: Limits,
+    watch: "cp_model.CpSolverSolutionCallback | None" = None,
+    *,
+    linear: int = 1,
+    symmetry: bool = True,
+) -> "tuple[int, cp_model.CpSolver]":
     """Solve a CP-SAT model to a gap of 0 and return its code and the solver; a node limit limits the conflicts.
 
     ``linear``: how much of the model its linear relaxation holds, 0 to 2. ``symmetry``: whether it looks for symmetries.
@@ -101,8 +112,8 @@ def run(cp: Any, limits: Limits, watch: Any = None, *, linear: int = 1, symmetry
     return solver.solve(cp, watch), solver
 
 
-def status_of(code: Any, limits: Limits, wall_time: float) -> TerminationStatus:
-    """CP-SAT says only that a limit stopped it: which one, the clock tells."""
+def status_of(code: int, limits: Limits, solver: "cp_model.CpSolver") -> TerminationStatus:
+    """CP-SAT says only that a limit stopped it: of two, the one of which it has used the larger part."""
     from ortools.sat.python import cp_model
 
     if code == cp_model.OPTIMAL:
@@ -110,10 +121,11 @@ def status_of(code: Any, limits: Limits, wall_time: float) -> TerminationStatus:
     if code == cp_model.INFEASIBLE:
         return TerminationStatus.INFEASIBLE
     if code in (cp_model.FEASIBLE, cp_model.UNKNOWN):
-        if limits.nodes is not None and (limits.time_s is None or wall_time < limits.time_s):
+        if limits.nodes is None:
+            return TerminationStatus.SOLVER_ERROR if limits.time_s is None else TerminationStatus.TIME_LIMIT
+        if limits.time_s is None or solver.num_conflicts * limits.time_s >= solver.wall_time * limits.nodes:
             return TerminationStatus.NODE_LIMIT
-        if limits.time_s is not None:
-            return TerminationStatus.TIME_LIMIT
+        return TerminationStatus.TIME_LIMIT
     return TerminationStatus.SOLVER_ERROR
 
 
@@ -138,11 +150,13 @@ def _whole_costs(model: LinearModel) -> tuple[int, list[int], float]:
     return power, whole, float(off @ reach)
 
 
-def _end(value: float, rounding: Any, infinite: int) -> int:
-    return infinite if math.isinf(value) else int(rounding(value))
+def _end(value: float, rounding: Callable[[float], int], infinite: int) -> int:
+    return infinite if math.isinf(value) else rounding(value)
 
 
-def _watch(names: list[str], variables: list[Any], found: IncumbentCallback) -> Any:
+def _watch(
+    names: list[str], variables: "list[cp_model.IntVar]", found: IncumbentCallback
+) -> "cp_model.CpSolverSolutionCallback":
     from ortools.sat.python import cp_model
 
     class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped

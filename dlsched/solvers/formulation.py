@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from dlsched.core.result import SolutionT
 from dlsched.solvers.outcome import Incumbent
 
 ModelT = TypeVar("ModelT")
+AnswerT = TypeVar("AnswerT")
 
 
 @dataclass(frozen=True)
-class Formulation(Generic[ModelT, SolutionT]):
+class Formulation(Generic[ModelT, AnswerT]):
     """A model of an instance, as every builder returns it.
 
     Parameters
@@ -19,7 +19,7 @@ class Formulation(Generic[ModelT, SolutionT]):
     model
         As its solver takes it: a PuLP ``LpProblem`` or a ``LinearModel``, a Pyomo model, a CP-SAT model, an ``IntervalModel``.
     decode
-        The solution that values of its variables, by name, stand for.
+        What values of its variables, by name, stand for: a solution, or the part of one that the model decides.
     unit, constant
         The objective of the instance is ``unit`` times that of the model, plus ``constant``.
     start
@@ -27,7 +27,7 @@ class Formulation(Generic[ModelT, SolutionT]):
     """
 
     model: ModelT
-    decode: Callable[[Incumbent], SolutionT]
+    decode: Callable[[Incumbent], AnswerT]
     unit: float = 1.0
     constant: float = 0.0
     start: Incumbent | None = None

@@ -1,17 +1,18 @@
 """Scheduling by CP-SAT: jobs with several modes on cumulative resources, all times whole; minimise the sum of the ends."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
-from dlsched.solvers.cpsat import run, status_of
+from dlsched.solvers.cpsat import run, status_of, version
+from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
 
-Starts = tuple[tuple[int, int], ...]
-"""Of every job its mode and its start."""
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +40,20 @@ class IntervalModel:
     least: int
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalOutcome:
-    """Why CP-SAT stopped, what it holds, what it has proven of the sum of the ends, and its conflicts."""
-
-    status: TerminationStatus
-    starts: Starts | None
-    bound: int | None
-    conflicts: int = 0
+def values_of(modes: Sequence[int], starts: Sequence[int]) -> Incumbent:
+    """Values by name of a solution: ``mode_<job>``, counted from 0, and ``start_<job>``."""
+    named = {f"mode_{job}": mode for job, mode in enumerate(modes)}
+    return named | {f"start_{job}": start for job, start in enumerate(starts)}
 
 
 def solve_intervals(
     model: IntervalModel,
     *,
     limits: Limits | None = None,
-    start: Starts | None = None,
-    found: Callable[[Starts], None] | None = None,
-) -> IntervalOutcome:
-    """Solve in a child process, so that limits hold and Ctrl-C works; a node limit limits the conflicts.
+    start: Incumbent | None = None,
+    found: IncumbentCallback | None = None,
+) -> Outcome:
+    """Solve in a child process, so that limits hold and Ctrl-C works; nodes are conflicts.
 
     Parameters
     ----------
@@ -65,7 +62,7 @@ def solve_intervals(
     limits
         Time, nodes and threads.
     start
-        A solution to start from.
+        A solution to start from, as of ``values_of``.
     found
         Called with every better solution on the way.
 
@@ -82,26 +79,24 @@ def solve_intervals(
             "dlsched.solvers.intervals:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore
         )
     except child.OutOfTime:
-        return IntervalOutcome(TerminationStatus.TIME_LIMIT, None, None)
-    assert isinstance(outcome, IntervalOutcome)
+        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=version())
+    assert isinstance(outcome, Outcome)
     return outcome
 
 
-def _ignore(starts: Starts) -> None:
-    del starts
+def _ignore(values: Incumbent) -> None:
+    del values
 
 
-def solve(
-    model: IntervalModel, limits: Limits, start: Starts | None, found: Callable[[Starts], None]
-) -> IntervalOutcome:
+def solve(model: IntervalModel, limits: Limits, start: Incumbent | None, found: IncumbentCallback) -> Outcome:
     """One optional interval a mode, a cumulative constraint a resource, and one for all resources together."""
     from ortools.sat.python import cp_model
 
     began = time.monotonic()
     cp = cp_model.CpModel()
     begins, ends, chosen = [], [], []
-    used: list[list[tuple[Any, int]]] = [[] for _ in model.capacities]
-    together: list[tuple[Any, int]] = []
+    used: list[list[tuple[cp_model.IntervalVar, int]]] = [[] for _ in model.capacities]
+    together: list[tuple[cp_model.IntervalVar, int]] = []
     for job, (release, latest, modes) in enumerate(zip(model.releases, model.latest, model.modes, strict=True)):
         begin = cp.new_int_var(release, latest, f"start_{job}")
         end = cp.new_int_var(release, latest, f"end_{job}")
@@ -130,16 +125,15 @@ def solve(
         cp.add_cumulative([interval for interval, _ in together], [count for _, count in together], total)
     cp.add(sum(ends) >= model.least)
     cp.minimize(sum(ends))
-    for job, (mode, at) in enumerate(start or ()):
-        cp.add_hint(begins[job], at)
-        for place, pick in enumerate(chosen[job]):
-            cp.add_hint(pick, place == mode)
+    if start is not None:
+        for job, picks in enumerate(chosen):
+            cp.add_hint(begins[job], start[f"start_{job}"])
+            for mode, pick in enumerate(picks):
+                cp.add_hint(pick, mode == start[f"mode_{job}"])
 
-    def read(value: Callable[[Any], int]) -> Starts:
-        return tuple(
-            (next(mode for mode, pick in enumerate(picks) if value(pick)), value(begin))
-            for picks, begin in zip(chosen, begins, strict=True)
-        )
+    def read(value: "Callable[[cp_model.IntVar], int]") -> Incumbent:
+        modes = [next(mode for mode, pick in enumerate(picks) if value(pick)) for picks in chosen]
+        return values_of(modes, [value(begin) for begin in begins])
 
     class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
         def on_solution_callback(self) -> None:
@@ -151,5 +145,11 @@ def solve(
     code, solver = run(cp, limits, Watch(), linear=2, symmetry=False)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     bound = int(solver.best_objective_bound) if solved or code == cp_model.UNKNOWN else None
-    status = status_of(code, limits, solver.wall_time)
-    return IntervalOutcome(status, read(solver.value) if solved else None, bound, int(solver.num_conflicts))
+    status = status_of(code, limits, solver)
+    return Outcome(
+        status=status,
+        solver=version(),
+        values=read(solver.value) if solved else None,
+        bound=bound,
+        nodes=int(solver.num_conflicts),
+    )

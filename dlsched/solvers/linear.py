@@ -6,7 +6,7 @@ A is held row by row: the columns of row i are ``columns[row_starts[i] : row_sta
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from dlsched.core.status import Sense
 
 if TYPE_CHECKING:
     import pulp
+    from scipy.sparse import csr_array
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -43,16 +44,16 @@ class LinearModel:
         """1 when minimising, -1 when maximising."""
         return 1.0 if self.sense is Sense.MINIMIZE else -1.0
 
-    def matrix(self) -> Any:
+    def matrix(self) -> "csr_array":
         """A as a SciPy sparse array, shape (R, V)."""
         from scipy.sparse import csr_array
 
         shape = (len(self.row_names), len(self.names))
         return csr_array((self.coefficients, self.columns, self.row_starts), shape=shape)
 
-    def row(self, place: int) -> tuple[list[int], list[float]]:
+    def row(self, index: int) -> tuple[list[int], list[float]]:
         """Columns and coefficients of one row."""
-        part = slice(int(self.row_starts[place]), int(self.row_starts[place + 1]))
+        part = slice(int(self.row_starts[index]), int(self.row_starts[index + 1]))
         return self.columns[part].tolist(), self.coefficients[part].tolist()
 
     def objective(self, values: Floats) -> float:
@@ -100,7 +101,7 @@ def from_pulp(problem: "pulp.LpProblem") -> LinearModel:
     import pulp
 
     variables = problem.variables()
-    index = {variable.name: place for place, variable in enumerate(variables)}
+    index = {variable.name: position for position, variable in enumerate(variables)}
     costs = np.zeros(len(variables))
     constant = 0.0
     if problem.objective is not None:

@@ -7,7 +7,7 @@ which changes no digit, until coefficients lie around 1 and the largest cost at 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,11 @@ from dlsched.core.budget import Stopped
 from dlsched.core.errors import SolverError
 from dlsched.core.status import TerminationStatus
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, sparray
+
 Floats = npt.NDArray[np.float64]
+Matrix: TypeAlias = "Floats | sparray"
 
 _LARGE = 100_000
 """Entries of a matrix from which on a program is solved in the child, where Ctrl-C ends it at once."""
@@ -54,9 +58,9 @@ class LpAnswer:
 def linear_program(
     costs: npt.ArrayLike,
     *,
-    a_ub: Any = None,
+    a_ub: "Matrix | None" = None,
     b_ub: npt.ArrayLike | None = None,
-    a_eq: Any = None,
+    a_eq: "Matrix | None" = None,
     b_eq: npt.ArrayLike | None = None,
     bounds: npt.ArrayLike = (0.0, np.inf),
     tolerance: float | None = None,
@@ -117,9 +121,9 @@ def linear_program(
 
 def solve(
     costs: Floats,
-    upper: Any,
+    upper: "csr_array",
     upper_right: Floats,
-    equal: Any,
+    equal: "csr_array",
     equal_right: Floats,
     bounds: Floats,
     tolerance: float | None,
@@ -170,7 +174,7 @@ def _exponent(numbers: Floats) -> int:
     return int(np.frexp(largest)[1]) if largest > 0 else 0
 
 
-def _powers(matrix: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _powers(matrix: "csr_array") -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Powers of two by which rows and columns are multiplied: geometric means of their coefficients go to 1, in turns."""
     rows, columns = np.zeros(matrix.shape[0], dtype=np.int64), np.zeros(matrix.shape[1], dtype=np.int64)
     filled = matrix.tocoo()
@@ -182,15 +186,15 @@ def _powers(matrix: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     return rows, columns
 
 
-def _middle(place: npt.NDArray[np.int64], exponent: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-    """Midpoint of the least and the largest exponent of every place, 0 where there is none."""
+def _middle(index: npt.NDArray[np.int64], exponent: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Midpoint of the least and the largest exponent of every index, 0 where there is none."""
     least, largest = np.full(count, 2**40), np.full(count, -(2**40))
-    np.minimum.at(least, place, exponent)
-    np.maximum.at(largest, place, exponent)
+    np.minimum.at(least, index, exponent)
+    np.maximum.at(largest, index, exponent)
     return np.where(largest < least, 0, (least + largest) // 2).astype(np.int64)
 
 
-def _scaled(matrix: Any, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Any:
+def _scaled(matrix: "csr_array", rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> "csr_array":
     from scipy.sparse import csr_array
 
     coo = matrix.tocoo()

@@ -1,12 +1,15 @@
 """Non-linear mixed-integer models in Pyomo, solved to global optimality by SCIP."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.outcome import Outcome
+
+if TYPE_CHECKING:
+    from pyomo.environ import ConcreteModel
 
 FEASIBILITY = 1e-6
 """SCIP's own tolerance on a row or a non-linear term. At a tighter one its linear programs can cycle, so a model should be
@@ -14,7 +17,12 @@ scaled such that this one is enough; where that cannot be, it is told another.""
 
 
 def solve_minlp(
-    model: Any, *, limits: Limits | None = None, isolated: bool = True, terms: int = 1, feasibility: float = FEASIBILITY
+    model: "ConcreteModel",
+    *,
+    limits: Limits | None = None,
+    isolated: bool = True,
+    terms: int = 1,
+    feasibility: float = FEASIBILITY,
 ) -> Outcome:
     """Solve a Pyomo model to a relative gap of 0; its objective should be much larger than ``feasibility``.
 
@@ -50,7 +58,7 @@ def solve_minlp(
     return replace(outcome, slack=slack)
 
 
-def solve(model: Any, limits: Limits, feasibility: float = FEASIBILITY) -> Outcome:
+def solve(model: "ConcreteModel", limits: Limits, feasibility: float = FEASIBILITY) -> Outcome:
     """Solve in this process."""
     import pyomo.environ as pyo
     from pyomo.contrib.solver.common.factory import SolverFactory

@@ -1,6 +1,6 @@
 """SCIP, by PySCIPOpt: mixed-integer linear programs, with incumbents and bounds on the way."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,6 +8,9 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+
+if TYPE_CHECKING:
+    import pyscipopt
 
 STATUS = {
     "optimal": TerminationStatus.OPTIMAL,
@@ -41,8 +44,8 @@ def solve(
             model.costs.tolist(), model.lower.tolist(), model.upper.tolist(), model.integer.tolist(), strict=True
         )
     ]
-    for place, (low, high) in enumerate(zip(model.row_lower.tolist(), model.row_upper.tolist(), strict=True)):
-        columns, coefficients = model.row(place)
+    for index, (low, high) in enumerate(zip(model.row_lower.tolist(), model.row_upper.tolist(), strict=True)):
+        columns, coefficients = model.row(index)
         terms = pyscipopt.quicksum(a * variables[c] for c, a in zip(columns, coefficients, strict=True))
         scip.addCons(pyscipopt.scip.ExprCons(terms, lhs=_finite(low), rhs=_finite(high)))
     scip.addObjoffset(model.constant)
@@ -80,7 +83,9 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _watch(scip: Any, names: list[str], variables: list[Any], found: IncumbentCallback) -> None:
+def _watch(
+    scip: "pyscipopt.Model", names: list[str], variables: "list[pyscipopt.Variable]", found: IncumbentCallback
+) -> None:
     """Report every new best solution."""
     import pyscipopt
 
@@ -91,7 +96,7 @@ def _watch(scip: Any, names: list[str], variables: list[Any], found: IncumbentCa
         def eventexit(self) -> None:
             self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND, self)
 
-        def eventexec(self, event: Any) -> None:
+        def eventexec(self, event: "pyscipopt.Event") -> None:
             del event
             best = self.model.getBestSol()
             found({name: self.model.getSolVal(best, v) for name, v in zip(names, variables, strict=True)})

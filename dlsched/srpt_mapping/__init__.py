@@ -3,7 +3,6 @@
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.srpt_mapping import certificate, generator
-from dlsched.srpt_mapping.annealing import anneal
 from dlsched.srpt_mapping.bounds import bound, length, machine
 from dlsched.srpt_mapping.checker import (
     check,
@@ -14,16 +13,19 @@ from dlsched.srpt_mapping.checker import (
     iteration_time,
     objective,
 )
-from dlsched.srpt_mapping.dispatch import Waiting
+from dlsched.srpt_mapping.dispatching.annealing import anneal
+from dlsched.srpt_mapping.dispatching.dispatch import dispatch
+from dlsched.srpt_mapping.dispatching.predictor import errors, predict, with_error
+from dlsched.srpt_mapping.dispatching.waiting import Waiting
+from dlsched.srpt_mapping.drawing import draw
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
 from dlsched.srpt_mapping.generator import example, generate
-from dlsched.srpt_mapping.heavy_edge import compact, heavy_edge
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
 from dlsched.srpt_mapping.methods import METHODS
-from dlsched.srpt_mapping.predictor import errors, predict, with_error
-from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.placing.heavy_edge import compact, heavy_edge
+from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, read_solution
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "check",
     "compact",
     "completion_times",
+    "dispatch",
     "errors",
     "example",
     "fifo",
@@ -73,13 +76,15 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
-    formulations={"milp": lambda instance: build_milp(instance)[0]},
+    formulations={"milp": lambda instance: build_milp(instance).model},
     verify=certificate.verify,
     presets=generator.PRESETS,
     generate=generate,
     example=example,
     constant=constant,
     figures=figures,
+    options={"load": (float, "X", "Work that arrives over capacity; streams and gangs.")},
+    draw=draw,
 )
 
 solve = FAMILY.solve

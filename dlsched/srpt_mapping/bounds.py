@@ -4,13 +4,14 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dlsched.certificates import LengthsCertificate, SrptCertificate, rounded_down
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.certificate import Tick, exact_length_s, exact_size_s, length_value, machine_value, no_tick
+from dlsched.srpt_mapping.certificate import exact_length_s, exact_size_s, length_value, machine_value
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.instance import Instance
 
 
-def machine(instance: Instance, *, tick: Tick | None = None) -> SrptCertificate:
+def machine(instance: Instance, *, tick: Tick = no_tick) -> SrptCertificate:
     """SRPT on one virtual machine as fast as all GPUs, with true iterations at the least seconds of an iteration.
 
     Strong when GPUs are short. ``tick`` is called for every job; it may raise to stop.
@@ -21,40 +22,32 @@ def machine(instance: Instance, *, tick: Tick | None = None) -> SrptCertificate:
     UsageError
         The instance is infeasible.
     """
-    _require_feasible(instance)
     sizes = _of_every_job(instance, exact_size_s, tick)
     return SrptCertificate(sizes, rounded_down(machine_value(instance, list(sizes.values()))))
 
 
-def length(instance: Instance, *, tick: Tick | None = None) -> LengthsCertificate:
+def length(instance: Instance, *, tick: Tick = no_tick) -> LengthsCertificate:
     """Every job alone from its release on. Strong when there are GPUs enough. Otherwise as ``machine``."""
-    _require_feasible(instance)
     lengths = _of_every_job(instance, exact_length_s, tick)
     return LengthsCertificate(lengths, rounded_down(length_value(instance, list(lengths.values()))))
 
 
-def bound(instance: Instance, *, tick: Tick | None = None) -> SrptCertificate:
+def bound(instance: Instance, *, tick: Tick = no_tick) -> SrptCertificate:
     """Combine both: the k-th end is no sooner than that of ``machine``, nor than the k-th of ``length``.
 
     Never below the larger of the two. Otherwise as ``machine``.
     """
-    by_machine, by_length = machine(instance, tick=tick), length(instance, tick=tick)
-    value = machine_value(instance, list(by_machine.sizes.values()), list(by_length.lengths.values()))
-    return SrptCertificate(by_machine.sizes, rounded_down(value), by_length.lengths)
+    sizes, lengths = _of_every_job(instance, exact_size_s, tick), _of_every_job(instance, exact_length_s, tick)
+    value = machine_value(instance, list(sizes.values()), list(lengths.values()))
+    return SrptCertificate(sizes, rounded_down(value), lengths)
 
 
-def _of_every_job(
-    instance: Instance, exact: Callable[[Instance, int, Tick], Fraction], tick: Tick | None
-) -> dict[str, float]:
+def _of_every_job(instance: Instance, exact: Callable[[Instance, int, Tick], Fraction], tick: Tick) -> dict[str, float]:
     """Exact figures of the jobs, rounded down."""
-    figures = {}
-    for place, job in enumerate(instance.jobs):
-        if tick is not None:
-            tick()
-        figures[job.id] = rounded_down(exact(instance, place, tick or no_tick))
-    return figures
-
-
-def _require_feasible(instance: Instance) -> None:
     if infeasible(instance) is not None:
         raise UsageError("the instance is infeasible: every bound holds")
+    figures = {}
+    for index, job in enumerate(instance.jobs):
+        tick()
+        figures[job.id] = rounded_down(exact(instance, index, tick))
+    return figures

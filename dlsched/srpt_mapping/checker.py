@@ -18,7 +18,7 @@ Here all figures are computed from the definitions, by code of its own.
 
 import math
 from collections import defaultdict
-from typing import Any
+from collections.abc import Sequence
 
 from dlsched.core.errors import UsageError
 from dlsched.core.tolerance import rounding, tolerance
@@ -27,8 +27,8 @@ from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share
 
 _LATEST_S = 1e101  # instances hold times up to 1e100
-Held = dict[int, dict[str, int]]  # replicas by server, by stage
 Times = dict[str, tuple[float, float]]  # start and seconds of jobs
+Event = tuple[float, int, str, int]  # time, kind (0: GPUs are given back, 1: used for no time, 2: taken), server, GPUs
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:
@@ -60,7 +60,9 @@ def completion_times(instance: Instance, schedule: Schedule) -> dict[str, float]
 
 def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -> float:
     """alpha_i(x): seconds of one iteration of a job whose replicas are all placed."""
-    held = _held(placement)
+    held: dict[int, dict[str, int]] = defaultdict(dict)  # replicas by server, by stage
+    for share in placement:
+        held[share.stage][share.server] = share.replicas
     slowest_s = 0.0
     for number, stage in enumerate(job.stages):
         shared = {server: instance.nic_bandwidth_bytes_per_s / _gpus(instance, server) for server in held[number]}
@@ -83,9 +85,7 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
     found, times = _read(instance, schedule)
     broken = list(found)
-    for job in instance.jobs:
-        if job.id not in times:
-            continue
+    for job in (job for job in instance.jobs if job.id in times):
         start_s, length_s = times[job.id]
         early = job.release_s - start_s
         if early > tolerance(length_s) + rounding(job.release_s, start_s):
@@ -129,49 +129,50 @@ def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Time
             return broken, times
     broken = _broken_placements(instance, schedule)
     unplaced = {violation.where for violation in broken}
-    times = {job.id: _times(instance, schedule, job) for job in instance.jobs if job.id not in unplaced}
+    placed = [(job, schedule.jobs[job.id]) for job in instance.jobs if job.id not in unplaced]
+    times = {
+        job.id: (start_s, job.iterations * iteration_time(instance, job, placement))
+        for job, (start_s, placement) in placed
+    }
     _last[:] = [(instance, schedule, broken, times)]
     return broken, times
 
 
 def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation]:
-    broken = [
-        Violation("served", name, message="there is no such job")
-        for name in schedule.jobs
-        if name not in instance.index
-    ]
+    others = [name for name in schedule.jobs if name not in instance.index]
+    broken = [Violation("served", name, message="there is no such job") for name in others]
     for job in instance.jobs:
-        if job.id in schedule.jobs:
-            start_s, placement = schedule.jobs[job.id]
-            if type(start_s) not in (int, float) or not abs(start_s) <= _LATEST_S:
-                broken.append(Violation("release", job.id, message=f"it starts at {start_s!r}, which is no time"))
-            broken += _broken_gang(instance, job, placement)
-        else:
+        if job.id not in schedule.jobs:
             broken.append(Violation("served", job.id, 1.0, "it never starts"))
+            continue
+        start_s, placement = schedule.jobs[job.id]
+        if type(start_s) not in (int, float) or not abs(start_s) <= _LATEST_S:
+            broken.append(Violation("release", job.id, message=f"it starts at {start_s!r}, which is not a time"))
+        broken += _broken_gang(instance, job, placement)
     return broken
 
 
 def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> list[Violation]:
-    broken = []
-    placed = [0] * len(job.stages)
-    seen = set()
+    wrong, placed, seen = [], [0] * len(job.stages), set()
     for stage, server, replicas in placement:
         if type(stage) is not int or not 0 <= stage < len(job.stages):
-            broken.append(Violation("gang", job.id, message=f"there is no stage {stage!r}"))
+            wrong.append(f"there is no stage {stage!r}")
         elif type(server) is not str or server not in instance.server_index:
-            broken.append(Violation("gang", job.id, message=f"there is no server {server!r}"))
+            wrong.append(f"there is no server {server!r}")
         elif type(replicas) is not int or replicas < 1:
-            broken.append(Violation("gang", job.id, message=f"stage {stage} has {replicas!r} replicas on {server!r}"))
+            wrong.append(f"stage {stage} has {replicas!r} replicas on {server!r}")
         elif (stage, server) in seen:
-            broken.append(Violation("gang", job.id, message=f"stage {stage} is placed on {server!r} twice"))
+            wrong.append(f"stage {stage} is placed on {server!r} twice")
         else:
             placed[stage] += replicas
             seen.add((stage, server))
-    for number, stage_ in enumerate(job.stages):
-        if not broken and placed[number] != stage_.replicas:
-            message = f"stage {number} has {placed[number]} replicas, it needs {stage_.replicas}"
-            return [Violation("gang", job.id, float(abs(placed[number] - stage_.replicas)), message)]
-    return broken
+    if wrong:
+        return [Violation("gang", job.id, message=message) for message in wrong]
+    for number, (count, held) in enumerate(zip(placed, job.stages, strict=True)):
+        if count != held.replicas:
+            message = f"stage {number} has {count} replicas, it needs {held.replicas}"
+            return [Violation("gang", job.id, float(abs(count - held.replicas)), message)]
+    return []
 
 
 def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Violation]:
@@ -179,7 +180,8 @@ def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Viol
 
     A job that is over as soon as it starts, up to the tolerance, must not start while others run on its GPUs.
     """
-    events, moments = [], []
+    events: list[Event] = []
+    moments: list[Event] = []
     for name, (start_s, length_s) in times.items():
         end_s = start_s + length_s
         freed_s = end_s - tolerance(length_s) - rounding(end_s)
@@ -193,37 +195,24 @@ def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Viol
                 moments.append((start_s, 1, server, count))
     broken = _too_many(instance, events)
     if moments:
-        later = [(time_s + rounding(time_s) if kind else time_s, kind, *rest) for time_s, kind, *rest in events]
+        later = [(at_s + rounding(at_s) if kind else at_s, kind, where, count) for at_s, kind, where, count in events]
         broken = _too_many(instance, [*later, *moments]) | broken
     return list(broken.values())
 
 
-def _too_many(instance: Instance, events: list[Any]) -> dict[str, Violation]:
-    """By server, the first of the events (time, kind, server, GPUs) that is too much; of kind 1 are those that take no time."""
+def _too_many(instance: Instance, events: Sequence[Event]) -> dict[str, Violation]:
+    """By server, the first of the events that is too much."""
     busy: dict[str, int] = defaultdict(int)
     broken: dict[str, Violation] = {}
     for time_s, kind, server, count in sorted(events):
         taken = busy[server] + count
         if kind != 1:
             busy[server] = taken
-        over = taken - _gpus(instance, server)
-        if over > 0 and server not in broken:
-            message = f"{taken} of {_gpus(instance, server)} GPUs are used from {time_s!r} s on"
-            broken[server] = Violation("gpus", server, float(over), message)
+        gpus = _gpus(instance, server)
+        if taken > gpus and server not in broken:
+            message = f"{taken} of {gpus} GPUs are used from {time_s!r} s on"
+            broken[server] = Violation("gpus", server, float(taken - gpus), message)
     return broken
-
-
-def _times(instance: Instance, schedule: Schedule, job: Job) -> tuple[float, float]:
-    """When a job starts and how long it runs, seconds."""
-    start_s, placement = schedule.jobs[job.id]
-    return start_s, job.iterations * iteration_time(instance, job, placement)
-
-
-def _held(placement: tuple[Share, ...]) -> Held:
-    held: Held = defaultdict(dict)
-    for stage, server, replicas in placement:
-        held[stage][server] = replicas
-    return held
 
 
 def _gpus(instance: Instance, server: str) -> int:

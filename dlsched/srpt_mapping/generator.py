@@ -32,7 +32,7 @@ from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.instance import Instance, Stage
 
 Drawn = dict[str, Any]
 
@@ -84,34 +84,21 @@ def example() -> Instance:
         nic_bandwidth_bytes_per_s=4.0e9,
         servers=[{"id": "s0", "gpus": 2}, {"id": "s1", "gpus": 2}],
         jobs=[
-            {
-                "id": "all-reduce",
-                "release_s": 0.0,
-                "iterations": 10,
-                "stages": [{"replicas": 2, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": 4.0e9}],
-            },
+            {"id": "all-reduce", "release_s": 0.0, "iterations": 10, "stages": [_stage(2, 1.0, 0, 4.0e9)]},
             {
                 "id": "pipeline",
                 "release_s": 0.0,
                 "iterations": 4,
-                "stages": [
-                    {"replicas": 1, "compute_s": 0.5, "output_bytes": 2.0e9, "parameter_bytes": 1.0e9},
-                    {"replicas": 1, "compute_s": 0.5, "output_bytes": 0, "parameter_bytes": 1.0e9},
-                ],
+                "stages": [_stage(1, 0.5, 2.0e9, 1.0e9), _stage(1, 0.5, 0, 1.0e9)],
             },
-            {
-                "id": "long",
-                "release_s": 0.0,
-                "iterations": 4,
-                "stages": [{"replicas": 1, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": 1.0e9}],
-            },
+            {"id": "long", "release_s": 0.0, "iterations": 4, "stages": [_stage(1, 1.0, 0, 1.0e9)]},
             {
                 "id": "short",
                 "release_s": 1.0,
                 "iterations": 2,
                 "predicted_iterations": 3.0,
                 "group": "nightly",
-                "stages": [{"replicas": 1, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": 1.0e9}],
+                "stages": [_stage(1, 1.0, 0, 1.0e9)],
             },
         ],
     )
@@ -153,7 +140,8 @@ def generate(
         drawn = _recurring(generator, cluster, jobs)
     else:
         drawn = [_job(generator, cluster, preset, used) for _ in range(jobs)]
-    span_s = math.fsum(job["iterations"] * cluster.gpu_s(job) for job in drawn) / (load * total)
+    gpu_s = [job["iterations"] * (_graph(job["stages"]).gpus * cluster.iteration_s(job)) for job in drawn]
+    span_s = math.fsum(gpu_s) / (load * total)
     if not 0 < span_s < 1e15:
         raise UsageError(f"load: found {load}, allowed: one at which arrivals span up to 1e15 s")
     releases = np.cumsum(generator.exponential(span_s / jobs, jobs)).tolist()
@@ -163,17 +151,17 @@ def generate(
         source="\n".join([command + (f" --load {load!r}" if load != 0.8 else ""), *_sources(used)]),
         intra_bandwidth_bytes_per_s=_INTRA,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[
-            {"id": f"j{place}", "release_s": float(f"{release_s:.9g}"), **job}
-            for place, (job, release_s) in enumerate(zip(drawn, releases, strict=True))
+            {"id": f"j{index}", "release_s": float(f"{release_s:.9g}"), **job}
+            for index, (job, release_s) in enumerate(zip(drawn, releases, strict=True))
         ],
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """All GPUs, and the largest bandwidth, with which alpha^low is reckoned."""
+    """All GPUs, and the largest bandwidth, with which alpha^low is computed."""
 
     gpus: int
     fastest: float
@@ -182,18 +170,17 @@ class _Cluster:
         """alpha^low of a job."""
         return _graph(job["stages"]).uniform_s(self.fastest)
 
-    def gpu_s(self, job: Drawn) -> float:
-        """GPU-seconds of an iteration at alpha^low."""
-        return _graph(job["stages"]).gpus * self.iteration_s(job)
-
     def iterations(self, job: Drawn, length_s: float) -> float:
         """As many as fill a length, whole and at least one."""
         return _rounded(max(1.0, round(length_s / self.iteration_s(job))))
 
 
+def _stage(replicas: int, compute_s: float, output_bytes: float, parameter_bytes: float) -> Drawn:
+    return dict(zip(Stage.model_fields, (replicas, compute_s, output_bytes, parameter_bytes), strict=True))
+
+
 def _graph(stages: Sequence[Drawn]) -> JobGraph:
-    columns = ("replicas", "compute_s", "output_bytes", "parameter_bytes")
-    return JobGraph(*(tuple(stage[column] for stage in stages) for column in columns))
+    return JobGraph(*(tuple(stage[name] for stage in stages) for name in Stage.model_fields))
 
 
 def _even_sizes(gpus: int) -> list[int]:
@@ -240,12 +227,12 @@ def _chain(generator: np.random.Generator, gpus: int, most: int, heavier: float 
     cuts = sorted((generator.permutation(gpus - 1)[: stages - 1] + 1).tolist())
     iteration_s = _log_uniform(generator, *_ITERATION_S)
     return [
-        {
-            "replicas": last - first,
-            "compute_s": _rounded(iteration_s * float(generator.lognormal(0.0, 0.25))),
-            "output_bytes": _rounded(heavier * _log_uniform(generator, *_OUTPUTS)) if last < gpus else 0.0,
-            "parameter_bytes": _rounded(heavier * _log_uniform(generator, *_PARAMETERS)),
-        }
+        _stage(
+            last - first,
+            _rounded(iteration_s * float(generator.lognormal(0.0, 0.25))),
+            _rounded(heavier * _log_uniform(generator, *_OUTPUTS)) if last < gpus else 0.0,
+            _rounded(heavier * _log_uniform(generator, *_PARAMETERS)),
+        )
         for first, last in zip([0, *cuts], [*cuts, gpus], strict=True)
     ]
 
@@ -262,29 +249,22 @@ def _published(generator: np.random.Generator, gpus: int) -> tuple[PublishedMode
         if stages * replicas <= most and stages <= len(model.blocks)
     ]
     stages, replicas = shapes[int(generator.integers(len(shapes)))]
-    return model, {
-        "model": model.model,
-        "stages": [
-            {
-                "replicas": stage.replicas,
-                "compute_s": _rounded(stage.compute_s),
-                "output_bytes": float(stage.output_bytes),
-                "parameter_bytes": float(stage.parameter_bytes),
-            }
-            for stage in model.stages(stages, replicas)
-        ],
-    }
+    cut = [
+        _stage(each.replicas, _rounded(each.compute_s), float(each.output_bytes), float(each.parameter_bytes))
+        for each in model.stages(stages, replicas)
+    ]
+    return model, {"model": model.model, "stages": cut}
 
 
 def _recurring(generator: np.random.Generator, cluster: _Cluster, jobs: int) -> list[Drawn]:
     """Groups of a user, a model and a typical length; jobs of any group in any order."""
     models = [
-        {"model": f"m{place}", "stages": _chain(generator, _size(generator, _GPUS, cluster.gpus), 4)}
-        for place in range(-(-jobs // _PER_MODEL))
+        {"model": f"m{index}", "stages": _chain(generator, _size(generator, _GPUS, cluster.gpus), 4)}
+        for index in range(-(-jobs // _PER_MODEL))
     ]
     groups = []
-    for place in range(-(-jobs // _PER_GROUP)):
-        words = {"group": f"g{place}", "user": f"u{generator.integers(-(-jobs // _PER_USER))}"}
+    for index in range(-(-jobs // _PER_GROUP)):
+        words = {"group": f"g{index}", "user": f"u{generator.integers(-(-jobs // _PER_USER))}"}
         groups.append((words | models[int(generator.integers(len(models)))], _log_uniform(generator, *_LENGTHS_S)))
     drawn = []
     for _ in range(jobs):
@@ -297,7 +277,7 @@ def _recurring(generator: np.random.Generator, cluster: _Cluster, jobs: int) -> 
 
 
 def _quantile_s(chance: float) -> float:
-    """The length that such a share of the jobs does not exceed."""
+    """The length that this share of the jobs does not exceed."""
     return float(np.exp(np.interp(chance, list(_QUANTILES), np.log(list(_QUANTILES.values())))))
 
 
@@ -307,7 +287,7 @@ def _sources(used: Sequence[PublishedModel]) -> list[str]:
     for model in published_stages():
         if model not in used:
             continue
-        which = ", ".join(f"j{place}" for place, other in enumerate(used) if other is model)
+        which = ", ".join(f"j{index}" for index, other in enumerate(used) if other is model)
         how = "measured" if model.iteration_how is None else model.iteration_how
         lines += [
             f"{model.model} ({which}), seconds: {model.iteration_source} ({how})",

@@ -22,9 +22,7 @@ _ROUNDING = 1e-9
 
 def factor(instance: Instance) -> float:
     """The theorem's factor for an instance."""
-    fastest = max(instance.intra_bandwidth_bytes_per_s, *instance.shares)
-    slowest = min(instance.intra_bandwidth_bytes_per_s, *instance.shares)
-    rho = max(job.graph.uniform_s(slowest) / job.graph.uniform_s(fastest) for job in instance.jobs)
+    rho = max(job.graph.uniform_s(instance.slowest) / job.graph.uniform_s(instance.fastest) for job in instance.jobs)
     eta1 = max(1.0, *(job.iterations / job.predicted for job in instance.jobs))
     eta2 = max(1.0, *(job.predicted / job.iterations for job in instance.jobs))
     total, largest = instance.total_gpus, max(job.gpus for job in instance.jobs)

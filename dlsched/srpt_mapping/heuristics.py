@@ -10,33 +10,31 @@ policy                   order of the queue
 ``fifo``                 release (least attained service is the same here, as nothing is preempted)
 =======================  =============================================================================================
 
-Each may let communication-heavy jobs wait for a better placement (``dispatch.Waiting``), as A-SRPT does; ``PATIENT``, with
-``compact``, is ours: at 10 times the length of a job waiting pays for almost every one.
+Each may let communication-heavy jobs wait for a better placement (``dispatching.waiting``), as A-SRPT does.
 
 alpha_i: ``placed``, what ``compact`` reaches on the empty servers, never more than Heavy-Edge there; it stands for the
 paper's alpha^min, the best placement there, and may be more. Or ``low``, the closed form alpha^low, with which A-SRPT has
 its guarantee.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from dlsched.algorithms.srpt import srpt_completions
-from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.certificate import Tick, no_tick
 from dlsched.srpt_mapping.checker import infeasible
-from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
-from dlsched.srpt_mapping.dispatch import Waiting, dispatch
-from dlsched.srpt_mapping.heavy_edge import Rule, compact, heavy_edge, in_order
+from dlsched.srpt_mapping.dispatching.dispatch import dispatch
+from dlsched.srpt_mapping.dispatching.waiting import PATIENT, Waiting
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.servers import Servers, require_placeable
-from dlsched.srpt_mapping.solution import Schedule
+from dlsched.srpt_mapping.placing.heavy_edge import Rule, compact, heavy_edge, in_order, placed_s
+from dlsched.srpt_mapping.placing.servers import Servers, require_placeable
+from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
 SPEEDS = ("placed", "low")
-PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 
 def a_srpt(
@@ -53,7 +51,7 @@ def a_srpt(
     Step 1, virtual machine: job i has size n~_i g_i alpha_i / G and is released at r_i; preemptive SRPT runs it.
     Step 2, queue: jobs join in the order in which they complete there, at that time.
     Step 3, dispatch: the head starts when its GPUs are free, placed by ``place``.
-    Step 4, waiting: see ``dispatch``; its three parameters, and their defaults, are ours.
+    Step 4, waiting: see ``Waiting``; its three parameters, and their defaults, are ours.
 
     Parameters
     ----------
@@ -78,28 +76,17 @@ def a_srpt(
     UsageError
         An unknown word.
     """
-    rule = _rule(place)
     if speeds not in SPEEDS:
         raise UsageError(f"speeds: found {speeds!r}, allowed: {', '.join(SPEEDS)}")
-    if infeasible(instance) is not None:
-        return None
-    require_placeable(instance)
-    own = on_own_clock(instance)
-    alpha = placed_s(own, compact, tick=tick) if speeds == "placed" else lowest_s(own)
-    sizes = [job.predicted * job.gpus * each / own.total_gpus for job, each in zip(own.jobs, alpha, strict=True)]
-    releases = np.array([job.release_s for job in own.jobs])
-    joins_s = srpt_completions(releases, np.array(sizes)).tolist()
-    schedule = dispatch(
-        own,
-        joins_s=joins_s,
-        keys=joins_s,
-        place=rule,
-        backfill=backfill,
-        waiting=waiting,
-        least_s=placed_s(own, rule, tick=tick) if waiting else (),
-        tick=tick,
-    )
-    return Schedule(on_clock_of(instance, own, schedule))
+
+    def completions(own: Instance) -> tuple[Sequence[float], Sequence[float]]:
+        low = speeds == "low"
+        alpha = [job.graph.uniform_s(own.fastest) for job in own.jobs] if low else placed_s(own, compact, tick=tick)
+        sizes = [job.predicted * job.gpus * each / own.total_gpus for job, each in zip(own.jobs, alpha, strict=True)]
+        ends_s = srpt_completions(np.array([job.release_s for job in own.jobs]), np.array(sizes)).tolist()
+        return ends_s, ends_s
+
+    return _queued(instance, completions, backfill, place, waiting, tick)
 
 
 def shortest_first(
@@ -111,7 +98,8 @@ def shortest_first(
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted length first; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _ordered(instance, lambda job, least_s: job.predicted * least_s, backfill, place, waiting, tick)
+    order = _at_release(lambda job, least_s: job.predicted * least_s, tick)
+    return _queued(instance, order, backfill, place, waiting, tick)
 
 
 def least_work_first(
@@ -123,7 +111,8 @@ def least_work_first(
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted GPU-seconds first; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _ordered(instance, lambda job, least_s: job.predicted * job.gpus * least_s, backfill, place, waiting, tick)
+    order = _at_release(lambda job, least_s: job.predicted * job.gpus * least_s, tick)
+    return _queued(instance, order, backfill, place, waiting, tick)
 
 
 def fifo(
@@ -135,7 +124,7 @@ def fifo(
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _ordered(instance, lambda job, least_s: job.release_s, backfill, place, waiting, tick)
+    return _queued(instance, _at_release(lambda job, least_s: job.release_s, tick), backfill, place, waiting, tick)
 
 
 def one_by_one(instance: Instance) -> Schedule | None:
@@ -157,52 +146,51 @@ def one_by_one(instance: Instance) -> Schedule | None:
     return Schedule(starts)
 
 
-def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[float]:
-    """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
-    empty = Servers(instance)
-    known: dict[JobGraph, float] = {}
-    for job in instance.jobs:
-        if job.graph not in known:
-            tick()
-            known[job.graph] = empty.iteration_s(job.graph, rule(job.graph, empty))
-    return [known[job.graph] for job in instance.jobs]
+POLICIES: dict[str, Callable[..., Schedule | None]] = {
+    "a-srpt": a_srpt,
+    "a-srpt-strict": partial(a_srpt, waiting=None, speeds="low"),
+    "a-srpt-backfill": partial(a_srpt, waiting=None, backfill=True),
+    "a-srpt-compact": partial(a_srpt, waiting=None, backfill=True, place="compact"),
+    "shortest-first": shortest_first,
+    "shortest-backfill": partial(shortest_first, backfill=True),
+    "least-work": least_work_first,
+    "work-backfill": partial(least_work_first, backfill=True),
+    "work-compact": partial(least_work_first, backfill=True, place="compact"),
+    "work-patient": partial(least_work_first, place="compact", waiting=PATIENT),
+    "fifo": fifo,
+    "fifo-backfill": partial(fifo, backfill=True),
+}
+"""By the name of their method, from an instance to a schedule; ``tick`` is called while they run."""
+
+WARM = "work-compact"
+"""The policy whose answer exact methods hold first."""
+
+_Order = Callable[[Instance], tuple[Sequence[float], Sequence[float]]]
+"""From an instance on its own clock to when jobs join the queue, and their keys."""
 
 
-def lowest_s(instance: Instance) -> list[float]:
-    """Seconds of an iteration of every job by the closed form alpha^low."""
-    fastest = max(instance.intra_bandwidth_bytes_per_s, *instance.shares)
-    known = {graph: graph.uniform_s(fastest) for graph in {job.graph for job in instance.jobs}}
-    return [known[job.graph] for job in instance.jobs]
+def _at_release(key: Callable[[Job, float], float], tick: Tick) -> _Order:
+    """Jobs join at their release; keys from a job and its alpha_i."""
+
+    def order(own: Instance) -> tuple[Sequence[float], Sequence[float]]:
+        alpha = placed_s(own, compact, tick=tick)
+        return [job.release_s for job in own.jobs], [key(job, each) for job, each in zip(own.jobs, alpha, strict=True)]
+
+    return order
 
 
-def _ordered(
-    instance: Instance,
-    key: Callable[[Job, float], float],
-    backfill: bool,
-    place: str,
-    waiting: Waiting | None,
-    tick: Tick,
+def _queued(
+    instance: Instance, order: _Order, backfill: bool, place: str, waiting: Waiting | None, tick: Tick
 ) -> Schedule | None:
-    rule = _rule(place)
+    if place not in PLACES:
+        raise UsageError(f"place: found {place!r}, allowed: {', '.join(PLACES)}")
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)
-    own = on_own_clock(instance)
-    alpha = placed_s(own, compact, tick=tick)
+    own, rule = instance.on_own_clock(), PLACES[place]
+    joins_s, keys = order(own)
+    least_s = placed_s(own, rule, tick=tick) if waiting else ()
     schedule = dispatch(
-        own,
-        joins_s=[job.release_s for job in own.jobs],
-        keys=[key(job, seconds) for job, seconds in zip(own.jobs, alpha, strict=True)],
-        place=rule,
-        backfill=backfill,
-        waiting=waiting,
-        least_s=placed_s(own, rule, tick=tick) if waiting else (),
-        tick=tick,
+        own, joins_s=joins_s, keys=keys, place=rule, backfill=backfill, waiting=waiting, least_s=least_s, tick=tick
     )
     return Schedule(on_clock_of(instance, own, schedule))
-
-
-def _rule(place: str) -> Rule:
-    if place not in PLACES:
-        raise UsageError(f"place: found {place!r}, allowed: {', '.join(PLACES)}")
-    return PLACES[place]

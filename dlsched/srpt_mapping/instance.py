@@ -15,12 +15,14 @@ code                              mathematics
 ================================  ===================================================================================
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.clock import from_the_first
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
 
@@ -66,7 +68,7 @@ class Job(BaseModel):
     Parameters
     ----------
     id
-        Its name, unique in the instance.
+        Unique in the instance.
     release_s
         When it arrives, seconds.
     iterations
@@ -76,7 +78,7 @@ class Job(BaseModel):
     group, user, model
         Words that predictors use.
     stages
-        The chain of its stages.
+        A chain.
     """
 
     model_config = STRICT
@@ -105,13 +107,7 @@ class Job(BaseModel):
     @cached_property
     def graph(self) -> JobGraph:
         """The stages as plain tuples."""
-        stages = self.stages
-        return JobGraph(
-            tuple(stage.replicas for stage in stages),
-            tuple(stage.compute_s for stage in stages),
-            tuple(stage.output_bytes for stage in stages),
-            tuple(stage.parameter_bytes for stage in stages),
-        )
+        return JobGraph(*(tuple(getattr(stage, name) for stage in self.stages) for name in Stage.model_fields))
 
     @property
     def gpus(self) -> int:
@@ -148,18 +144,17 @@ class Instance(InstanceFile):
         for field in ("intra_bandwidth_bytes_per_s", "nic_bandwidth_bytes_per_s"):
             if not _MODERATE[0] <= getattr(self, field) <= _MODERATE[1]:
                 raise Refused(f"{getattr(self, field)}", _ALLOWED, field)
-        slowest = min(self.intra_bandwidth_bytes_per_s, *self.shares)
-        for place, job in enumerate(self.jobs):
+        for index, job in enumerate(self.jobs):
             if job.release_s > _MODERATE[1]:
-                raise Refused(f"{job.release_s}", "a number up to 1e100", "jobs", place, "release_s")
+                raise Refused(f"{job.release_s}", "a number up to 1e100", "jobs", index, "release_s")
             for number, stage in enumerate(job.stages):
                 if stage.compute_s < _MODERATE[0]:
-                    raise Refused(f"{stage.compute_s}", _ALLOWED, "jobs", place, "stages", number, "compute_s")
+                    raise Refused(f"{stage.compute_s}", _ALLOWED, "jobs", index, "stages", number, "compute_s")
             least, most = sorted((job.iterations, job.predicted))
-            iteration_s = job.graph.uniform_s(slowest)
+            iteration_s = job.graph.uniform_s(self.slowest)
             if not (most * iteration_s <= _MODERATE[1] and least * iteration_s >= _MODERATE[0]):
                 allowed = "seconds of a job and of its prediction from 1e-100 to 1e100"
-                raise Refused("times that are vast or vanish", allowed, "jobs", place)
+                raise Refused("times that are vast or vanish", allowed, "jobs", index)
         return self
 
     @cached_property
@@ -168,21 +163,43 @@ class Instance(InstanceFile):
         return sum(server.gpus for server in self.servers)
 
     @cached_property
-    def first_release_s(self) -> float:
-        """When the first job arrives."""
-        return min(job.release_s for job in self.jobs)
-
-    @cached_property
     def shares(self) -> tuple[float, ...]:
         """b_out / g^m of every server, B/s."""
         return tuple(self.nic_bandwidth_bytes_per_s / server.gpus for server in self.servers)
 
     @cached_property
+    def slowest(self) -> float:
+        """The least bandwidth there is, B/s, with which alpha^max is computed."""
+        return min(self.intra_bandwidth_bytes_per_s, *self.shares)
+
+    @cached_property
+    def fastest(self) -> float:
+        """The largest bandwidth there is, B/s, with which alpha^low is computed."""
+        return max(self.intra_bandwidth_bytes_per_s, *self.shares)
+
+    @cached_property
     def server_index(self) -> dict[str, int]:
-        """Position of every server by its id."""
-        return {server.id: place for place, server in enumerate(self.servers)}
+        """Index of every server by its id."""
+        return {server.id: index for index, server in enumerate(self.servers)}
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Position of every job by its id."""
-        return {job.id: place for place, job in enumerate(self.jobs)}
+        """Index of every job by its id."""
+        return {job.id: index for index, job in enumerate(self.jobs)}
+
+    def on_own_clock(self, indices: Sequence[int] | None = None) -> "Instance":
+        """Return an instance with some of the jobs (None: all), in this order, the first of which is released at 0."""
+        jobs = self.jobs if indices is None else [self.jobs[index] for index in indices]
+        releases_s = [job.release_s for job in jobs]
+        if indices is None and min(releases_s) == 0:
+            return self
+        return Instance.model_construct(
+            name=self.name,
+            intra_bandwidth_bytes_per_s=self.intra_bandwidth_bytes_per_s,
+            nic_bandwidth_bytes_per_s=self.nic_bandwidth_bytes_per_s,
+            servers=self.servers,
+            jobs=tuple(
+                job.model_copy(update={"release_s": own_s})
+                for job, own_s in zip(jobs, from_the_first(releases_s), strict=True)
+            ),
+        )

@@ -8,13 +8,14 @@ from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
-from dlsched.solvers.formulation import Formulation
-from dlsched.srpt_mapping import bounds, exact, guarantees
-from dlsched.srpt_mapping.closing import Closing
-from dlsched.srpt_mapping.heuristics import one_by_one
+from dlsched.srpt_mapping import bounds, guarantees
+from dlsched.srpt_mapping.exact.closing import Closing
+from dlsched.srpt_mapping.exact.turns import run_exact
+from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, warm
+from dlsched.srpt_mapping.formulations.milp import build_milp
+from dlsched.srpt_mapping.heuristics import POLICIES, one_by_one
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
-from dlsched.srpt_mapping.policies import POLICIES
+from dlsched.srpt_mapping.placing.layouts import layouts
 from dlsched.srpt_mapping.solution import Schedule
 
 
@@ -26,12 +27,12 @@ def run_intervals(instance: Instance, search: Search[Schedule]) -> TerminationSt
     UsageError
         There are too many layouts.
     """
-    exact.warm(instance, search)
+    warm(instance, search)
     closing = Closing(instance, layouts(instance, tick=search.tick), search)
     try:
         status = TerminationStatus.OPTIMAL
-        for number in closing.open:
-            status = closing.by_intervals(number)
+        for index in closing.open:
+            status = closing.by_intervals(index)
             if status not in (TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE):
                 return status
             if status is TerminationStatus.FEASIBLE:
@@ -49,17 +50,15 @@ def run_milp(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     UsageError
         There are too many layouts, or too many rows.
     """
-    from dlsched.srpt_mapping.formulations.milp import build_milp
-
-    exact.warm(instance, search)
-    return solve_and_conclude(search, Formulation(*build_milp(instance, tick=search.tick)))
+    warm(instance, search)
+    return solve_and_conclude(search, build_milp(instance, tick=search.tick))
 
 
 def run_annealing(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """Every policy, then simulated annealing over orders from the best one on; stops at a limit."""
-    exact.warm(instance, search)
-    exact.offer_policies(instance, search, nodes=0)
-    exact.run_annealing(instance, search)
+    warm(instance, search)
+    offer_policies(instance, search, nodes=0)
+    anneal_held(instance, search)
     return TerminationStatus.FEASIBLE
 
 
@@ -67,21 +66,18 @@ def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, 
     return Method(name, "bound", bound_by(lambda instance, search: function(instance, tick=search.tick)))
 
 
+def _policy(name: str) -> Method[Instance, Schedule]:
+    promise = guarantees.STRICT if name == "a-srpt-strict" else None
+    return Method(name, "heuristic", heuristic(name, POLICIES[name], one_by_one), promise)
+
+
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", exact.run_exact, seeded=True, warm=exact.warm),
-        Method("intervals", "exact", run_intervals, solvers=("cpsat",), warm=exact.warm),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=exact.warm),
-        *(
-            Method(
-                name,
-                "heuristic",
-                heuristic(name, policy, one_by_one),
-                guarantees.STRICT if name == "a-srpt-strict" else None,
-            )
-            for name, policy in POLICIES.items()
-        ),
+        Method("exact", "exact", run_exact, seeded=True, warm=warm),
+        Method("intervals", "exact", run_intervals, solvers=("cpsat",), warm=warm),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=warm),
+        *map(_policy, POLICIES),
         Method("annealing", "heuristic", run_annealing, seeded=True),
         _bound("bound", bounds.bound),
         _bound("machine", bounds.machine),

@@ -1,8 +1,10 @@
 """The decision of srpt_mapping: when each job starts, and where each of its replicas runs."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from dlsched.core.clock import put_back
 from dlsched.core.errors import InputError
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.reading import Where, read_list, read_name, read_number, read_object, read_whole
@@ -10,7 +12,7 @@ from dlsched.srpt_mapping.instance import Instance
 
 
 class Share(NamedTuple):
-    """So many replicas of a stage (counted from 0) on one server, by its id."""
+    """``replicas`` of a stage (counted from 0) on one server, by its id."""
 
     stage: int
     server: str
@@ -24,6 +26,7 @@ class Start(NamedTuple):
     placement: tuple[Share, ...]
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class Schedule:
     """A ``Start`` for every job, by its id; immutable.
 
@@ -31,7 +34,6 @@ class Schedule:
     's0'
     """
 
-    __slots__ = ("jobs",)
     jobs: Mapping[str, Start]
 
     def __init__(self, jobs: Mapping[str, tuple[float, Iterable[tuple[int, str, int]]]]) -> None:
@@ -41,21 +43,6 @@ class Schedule:
         }
         object.__setattr__(self, "jobs", FrozenMapping(frozen))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a Schedule is immutable")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self.jobs),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schedule) and dict(self.jobs) == dict(other.jobs)
-
-    def __hash__(self) -> int:
-        return hash(self.jobs)
-
-    def __repr__(self) -> str:
-        return f"Schedule({dict(self.jobs)})"
-
     def as_data(self) -> dict[str, Any]:
         """Return the schedule as result files hold it."""
         return {
@@ -64,6 +51,21 @@ class Schedule:
                 for job, start in self.jobs.items()
             }
         }
+
+
+def on_clock_of(instance: Instance, own: Instance, schedule: Schedule) -> dict[str, Start]:
+    """Return the starts of a schedule of ``own``, jobs of the instance on their own clock, on the clock of the instance."""
+    if own is instance:
+        return dict(schedule.jobs)
+    held = [schedule.jobs[job.id] for job in own.jobs]
+    starts_s = put_back(
+        [instance.jobs[instance.index[job.id]].release_s for job in own.jobs],
+        [job.release_s for job in own.jobs],
+        [start.start_s for start in held],
+    )
+    return {
+        job.id: Start(start_s, start.placement) for job, start_s, start in zip(own.jobs, starts_s, held, strict=True)
+    }
 
 
 def read_solution(data: Any, instance: Instance) -> Schedule:
@@ -83,7 +85,7 @@ def read_solution(data: Any, instance: Instance) -> Schedule:
         where = ("solution", "jobs", job)
         entry = read_object(held, {"start_s", "placement"}, where)
         placement = read_list(entry, "placement", where)
-        shares = [_share(share, (*where, "placement", place)) for place, share in enumerate(placement)]
+        shares = [_share(share, (*where, "placement", index)) for index, share in enumerate(placement)]
         starts[job] = read_number(entry, "start_s", where), shares
     return Schedule(starts)
 

@@ -10,32 +10,35 @@ try:
 except ImportError:
     raise ImportError("dlsched.testing needs Hypothesis: pip install 'dlsched[testing]'") from None
 
-from dlsched.testing.brute_force import brute_force
-from dlsched.testing.brute_force_async import brute_force_async
-from dlsched.testing.brute_force_placement import brute_force_placement
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.brute_force_srpt import brute_force_srpt
-from dlsched.testing.brute_force_stream import brute_force_stream
+from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async
+from dlsched.testing.cases import CASES, Case
 from dlsched.testing.contract import check_method, hold_to_contract
-from dlsched.testing.strategies import (
-    INSTANCES,
+from dlsched.testing.elastic_stream import brute_force_stream, elastic_stream_instances
+from dlsched.testing.matching_placement import brute_force_placement, matching_placement_instances
+from dlsched.testing.ring_allocation import (
+    brute_force_allocation,
     convex_instances,
-    cost_tables,
     doubling_instances,
-    elastic_stream_instances,
     ring_allocation_instances,
 )
-from dlsched.testing.strategies_async import async_sgd_instances
-from dlsched.testing.strategies_placement import matching_placement_instances
-from dlsched.testing.strategies_ring import ring_embedding_instances
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
+from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
+from dlsched.testing.tables import cost_tables
 
 del _hypothesis
 
+brute_force = brute_force_allocation
+
+INSTANCES = {family: case.instances for family, case in CASES.items()}
+"""By family: the strategy of its instances, small enough for brute force."""
+
 __all__ = [
+    "CASES",
     "INSTANCES",
+    "Case",
     "async_sgd_instances",
     "brute_force",
+    "brute_force_allocation",
     "brute_force_async",
     "brute_force_placement",
     "brute_force_ring",

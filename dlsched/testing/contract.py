@@ -14,42 +14,25 @@ exact, proven           (own methods) optimal means the brute-force optimum; cer
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as seeded
 
-from dlsched.core.family import AnyFamily, AnyMethod, Guarantee
+from dlsched.core.family import AnyFamily, AnyMethod, Family, Guarantee, InstanceT, Method
 from dlsched.core.gap import meets
-from dlsched.core.result import Result
+from dlsched.core.result import Result, SolutionT
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.families import find_family
-from dlsched.testing.brute_force import brute_force
-from dlsched.testing.brute_force_async import brute_force_async
-from dlsched.testing.brute_force_placement import brute_force_placement
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.brute_force_srpt import brute_force_srpt
-from dlsched.testing.brute_force_stream import brute_force_stream
-from dlsched.testing.strategies import INSTANCES
-
-OPTIMA: dict[str, Callable[[Any], tuple[float, Any] | None]] = {
-    "ring_allocation": brute_force,
-    "elastic_stream": brute_force_stream,
-    "matching_placement": brute_force_placement,
-    "srpt_mapping": brute_force_srpt,
-    "ring_embedding": brute_force_ring,
-    "async_sgd": brute_force_async,
-}
-"""By family: the optimum of a small instance and a solution that attains it, None when infeasible."""
+from dlsched.testing.cases import CASES
 
 _SLACK = 1e-9  # relative, of rounded objectives against each other and against an exact bound
 
 
 def hold_to_contract(
     family: str,
-    heuristic: Callable[[Any], Any],
+    heuristic: Callable[[InstanceT], SolutionT | None],
     *,
-    guarantee: Guarantee[Any] | None = None,
+    guarantee: Guarantee[InstanceT] | None = None,
     examples: int = 100,
     seed: int = 0,
 ) -> None:
@@ -75,7 +58,7 @@ def hold_to_contract(
 
     >>> from dlsched import ring_allocation
     >>> def smallest(instance):
-    ...     counts = {job.id: instance.counts(place)[0] for place, job in enumerate(instance.jobs)}
+    ...     counts = {job.id: instance.counts(index)[0] for index, job in enumerate(instance.jobs)}
     ...     return ring_allocation.Allocation(counts) if sum(counts.values()) <= instance.gpus else None
     >>> hold_to_contract("ring_allocation", smallest, examples=10)
     """
@@ -90,15 +73,19 @@ def hold_to_contract(
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    @given(INSTANCES[family]())
-    def holds(instance: Any) -> None:
+    @given(CASES[family].instances())
+    def holds(instance: InstanceT) -> None:
         check_heuristic(record, heuristic, instance, guarantee=guarantee)
 
     holds()
 
 
 def check_heuristic(
-    record: AnyFamily, heuristic: Callable[[Any], Any], instance: Any, *, guarantee: Guarantee[Any] | None = None
+    record: Family[InstanceT, SolutionT],
+    heuristic: Callable[[InstanceT], SolutionT | None],
+    instance: InstanceT,
+    *,
+    guarantee: Guarantee[InstanceT] | None = None,
 ) -> None:
     """Assert that a heuristic keeps the contract on one instance small enough for brute force."""
     name = getattr(heuristic, "__name__", "the heuristic")
@@ -106,17 +93,23 @@ def check_heuristic(
     solution, again = heuristic(instance), heuristic(instance)
     assert instance.as_data() == before, f"{name} changed the instance."
     assert (solution is None) == (again is None), f"{name} found a solution only once in two runs on one instance."
-    if solution is None:
+    if solution is None or again is None:
         return
     assert solution.as_data() == again.as_data(), f"{name} gave two different answers for one instance."
     _check_solution(record, name, instance, solution)
     objective = record.objective(instance, solution)
     bound = record.solve(instance, method=record.best_bound).bound
     _no_better(record, objective, bound, f"{name}: its objective {objective} beats the proven bound {bound}.")
-    _check_optimum(record, name, instance, objective, OPTIMA[record.name](instance), guarantee)
+    _check_optimum(record, name, instance, objective, CASES[record.name].brute_force(instance), guarantee)
 
 
-def check_method(record: AnyFamily, method: AnyMethod, instance: Any, *, solver: str | None = None) -> Result[Any]:
+def check_method(
+    record: Family[InstanceT, SolutionT],
+    method: Method[InstanceT, SolutionT],
+    instance: InstanceT,
+    *,
+    solver: str | None = None,
+) -> Result[SolutionT]:
     """Assert that a method of the package keeps the contract on one instance, and return its result.
 
     Parameters
@@ -133,7 +126,7 @@ def check_method(record: AnyFamily, method: AnyMethod, instance: Any, *, solver:
     result, again = (record.solve(instance, method=method.name, solver=solver) for _ in range(2))
     assert instance.as_data() == before, f"{name} changed the instance."
     assert _answer(result) == _answer(again), f"{name} gave two different answers for one instance."
-    found = OPTIMA[record.name](instance)
+    found = CASES[record.name].brute_force(instance)
     allowed = _allowed(method, feasible=found is not None)
     assert result.status in allowed, f"{name} ended with {result.status} ({result.message})."
     if result.certificate is not None:
@@ -169,22 +162,22 @@ def _allowed(method: AnyMethod, *, feasible: bool) -> tuple[TerminationStatus, .
     return TerminationStatus.FEASIBLE, TerminationStatus.OPTIMAL, TerminationStatus.NO_SOLUTION
 
 
-def _answer(result: Result[Any]) -> dict[str, Any]:
+def _answer(result: Result[SolutionT]) -> dict[str, object]:
     return {key: value for key, value in result.as_data().items() if key != "runtime_s"}
 
 
-def _check_solution(record: AnyFamily, name: str, instance: Any, solution: Any) -> None:
+def _check_solution(record: Family[InstanceT, SolutionT], name: str, instance: InstanceT, solution: SolutionT) -> None:
     violations = record.check(instance, solution)
     assert not violations, f"{name} returned a solution that breaks {', '.join(map(str, violations))}."
 
 
 def _check_optimum(
-    record: AnyFamily,
+    record: Family[InstanceT, SolutionT],
     name: str,
-    instance: Any,
+    instance: InstanceT,
     objective: float,
-    found: tuple[float, Any] | None,
-    guarantee: Guarantee[Any] | None,
+    found: tuple[float, SolutionT] | None,
+    guarantee: Guarantee[InstanceT] | None,
 ) -> None:
     assert found is not None, f"{name} solved an instance that brute force finds infeasible."
     best = found[0]

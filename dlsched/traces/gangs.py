@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.errors import InputError, UsageError
-from dlsched.srpt_mapping.heavy_edge import compact
-from dlsched.srpt_mapping.heuristics import placed_s
 from dlsched.srpt_mapping.instance import Instance, Server, Stage
+from dlsched.srpt_mapping.placing.heavy_edge import compact, placed_s
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window, arriving, cluster_gpus
 from dlsched.traces.rows import rounded
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from dlsched.cluster.published import PublishedSpeed
 from dlsched.core.errors import DlschedError, InputError, UsageError
+from dlsched.core.instance import InstanceFile
 from dlsched.ring_allocation import Instance
 from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias
 from dlsched.traces.gavel import import_gavel
@@ -29,7 +30,7 @@ class Source:
 
     words: str
     options: tuple[str, ...]
-    build: Callable[..., tuple[Any, list[str]]]
+    build: Callable[..., tuple[InstanceFile, list[str]]]
 
 
 def import_instance(
@@ -43,7 +44,7 @@ def import_instance(
     restart_s: float | None = None,
     from_: str | None = None,
     to: str | None = None,
-) -> tuple[Any, list[str]]:
+) -> tuple[InstanceFile, list[str]]:
     """Read a public file as an instance, and the audit of what was dropped, repaired or assumed.
 
     Parameters

@@ -11,9 +11,9 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from dlsched.cluster.published import PublishedSpeed
+from dlsched.core.files import Json
 from dlsched.traces.rows import csv_rows, integer, listing, positive, rounded
 
 IMAGENET_SAMPLES = 1_281_167
@@ -263,8 +263,8 @@ def _gavel_epochs(speeds: Sequence[PublishedSpeed]) -> str:
     return ", ".join(f"{GAVEL_DATASETS[model][1]:,} {GAVEL_DATASETS[model][2]} for {model}" for model in models)
 
 
-def _json(path: Path) -> Any:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _json(path: Path) -> Json:
+    def unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         record = dict(pairs)
         if len(record) < len(pairs):
             keys = [key for key, _ in pairs]
@@ -272,20 +272,21 @@ def _json(path: Path) -> Any:
         return record
 
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
+        data: Json = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
+    return data
 
 
-def _mapping(value: Any, where: str) -> dict[str, Any]:
+def _mapping(value: Json, where: str) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise ValueError(f"{where}: must be a JSON object, found {type(value).__name__}")
     return value
 
 
-def _throughput(value: Any, where: str) -> float:
+def _throughput(value: Json, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e300:
         raise ValueError(f"{where}: steps per second must be a number >= 0, found {value!r}")
     return float(value)

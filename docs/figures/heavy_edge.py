@@ -31,7 +31,7 @@ def placed() -> list[tuple[int, tuple[int, ...]]]:
 
 def draw(theme: Theme) -> Figure:
     """Draw the graph four times; replicas that have a server have its colour."""
-    figure = Figure(figsize=(7.4, 2.3), layout="constrained")
+    figure = Figure(figsize=(7.4, 2.0), layout="constrained")
     panels = figure.subplots(1, 4)
     first, second = SERVERS
     states: list[dict[int, int]] = [

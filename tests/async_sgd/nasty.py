@@ -5,10 +5,10 @@ many shards, nodes to spare and none.
 """
 
 import numpy as np
+from nasty import magnitudes
 
 from dlsched.async_sgd.instance import Instance
 
-_NEAR = [1.0, 1.0 + 1e-12, 1.0 + 3e-12, 1.0 - 1e-9, 0.1 + 0.2]
 _QUANTITIES = ("epochs", "dataset", "batch", "bytes", "bandwidth", "compute", "update")
 
 
@@ -16,33 +16,11 @@ def nasty(generator: np.random.Generator) -> Instance:
     """One to four jobs on one to ten nodes."""
     number = int(generator.integers(1, 5))
     nodes = int(generator.integers(number if generator.random() < 0.9 else 1, 11))
-    magnitude = _magnitudes(generator)
+    magnitude = magnitudes(generator, _QUANTITIES)
     jobs = [_job(generator, magnitude) for _ in range(number)]
     if generator.random() < 0.2:
         jobs = [jobs[0]] * number
     return Instance(name="nasty", nodes=nodes, jobs=[{"id": f"j{place}", **job} for place, job in enumerate(jobs)])
-
-
-def _magnitudes(generator):
-    """How this instance draws its numbers: what is drawn may be near 1, a few values, or anything, about a base of its own."""
-    bases = {name: 10.0 ** generator.uniform(-12, 12) if generator.random() < 0.4 else 1.0 for name in _QUANTITIES}
-    ways = {name: generator.integers(5) for name in _QUANTITIES}
-
-    def draw(name):
-        match ways[name]:
-            case 0:
-                factor = 1.0
-            case 1:
-                factor = float(generator.choice(_NEAR))
-            case 2:
-                factor = float(generator.choice([1.0, 2.0, 4.0, 0.5, 3.0]))
-            case 3:
-                factor = float(generator.choice([1e-9, 1.0, 1e9]))
-            case _:
-                factor = 10.0 ** generator.uniform(-4, 4)
-        return bases[name] * factor
-
-    return draw
 
 
 def _job(generator, magnitude):

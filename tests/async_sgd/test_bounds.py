@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dlsched.async_sgd import Bounds, Network, asymptotic, balanced_job, mean_values
 from dlsched.core.errors import UsageError
-from dlsched.testing.strategies_async import networks
+from dlsched.testing.async_sgd import networks
 
 SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
 CHECKED = Network(0.25, [(0.08, 2), (0.01, 1)])

@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from dlsched.async_sgd.checker import check, infeasible, objective
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.solution import Allocation
-from dlsched.testing.brute_force_async import brute_force_async, convolution, demands, exact_throughput
-from dlsched.testing.strategies_async import async_sgd_instances, networks
+from dlsched.testing.async_sgd import (
+    async_sgd_instances,
+    brute_force_async,
+    convolution,
+    demands,
+    exact_throughput,
+    networks,
+)
 
 BASE = {
     "epochs": 1,

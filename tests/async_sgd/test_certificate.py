@@ -14,8 +14,7 @@ from dlsched.async_sgd.certificate import price_bound, verify
 from dlsched.async_sgd.exact_times import ExactTimes
 from dlsched.certificates import DualsCertificate, LengthsCertificate, PriceCertificate
 from dlsched.core.errors import UsageError
-from dlsched.testing.brute_force_async import brute_force_async, exact_throughput
-from dlsched.testing.strategies_async import async_sgd_instances
+from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, exact_throughput
 
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 

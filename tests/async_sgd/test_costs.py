@@ -11,8 +11,7 @@ from dlsched.async_sgd import levels as rooms
 from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.levels import levels
 from dlsched.core.errors import UsageError
-from dlsched.testing.brute_force_async import exact_throughput
-from dlsched.testing.strategies_async import async_sgd_instances
+from dlsched.testing.async_sgd import async_sgd_instances, exact_throughput
 
 SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
 

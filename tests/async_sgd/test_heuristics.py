@@ -22,8 +22,7 @@ from dlsched.async_sgd import (
 )
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import meets
-from dlsched.testing.brute_force_async import brute_force_async, exact_throughput
-from dlsched.testing.strategies_async import async_sgd_instances
+from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, exact_throughput
 
 SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
 

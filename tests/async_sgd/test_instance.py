@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.core.errors import InstanceError
-from dlsched.testing.strategies_async import async_sgd_instances
+from dlsched.testing.async_sgd import async_sgd_instances
 
 SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)
 JOB = {

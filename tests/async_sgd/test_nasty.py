@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from nasty import campaign
 
 import dlsched
 from dlsched import Limits, TerminationStatus
 from dlsched.async_sgd import Instance, batches_per_s, check
 from dlsched.async_sgd.methods import METHODS
 from dlsched.core.errors import UsageError
-from dlsched.testing.brute_force_async import brute_force_async
-from tests.nasty import campaign
+from dlsched.testing.async_sgd import brute_force_async
 
 from .nasty import nasty
 

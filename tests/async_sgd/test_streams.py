@@ -15,8 +15,7 @@ from dlsched.core.errors import InstanceError, UsageError
 from dlsched.elastic_stream import check, flow_times, infeasible, objective, ordered
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.policies import ORDERS
-from dlsched.testing.brute_force_async import exact_throughput
-from dlsched.testing.strategies_async import async_sgd_instances
+from dlsched.testing.async_sgd import async_sgd_instances, exact_throughput
 
 SETTINGS = settings(max_examples=30, derandomize=True, deadline=None, database=None)
 LINEAR = {"parameter_bytes": 0.0, "bandwidth_bytes_per_s": 1.0, "compute_s": 1.0}

@@ -12,8 +12,7 @@ from dlsched.async_sgd.instance import Job
 from dlsched.async_sgd.network import Network, Station
 from dlsched.async_sgd.throughput import Recursion, batches_per_s, iterate, mean_values, throughputs
 from dlsched.core.errors import UsageError
-from dlsched.testing.brute_force_async import convolution, exact_throughput
-from dlsched.testing.strategies_async import async_sgd_instances, networks
+from dlsched.testing.async_sgd import async_sgd_instances, convolution, exact_throughput, networks
 
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 DESIGN = Network(0.25, ((0.08, 2), (0.01, 1)))

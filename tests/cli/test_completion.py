@@ -19,9 +19,10 @@ def test_names_are_those_of_the_records() -> None:
     """Every family's methods and aliases, presets, formulations; sources and solvers; in their order."""
     assert tuple(record.name for record in FAMILIES.values()) == names.FAMILIES
     for family, record in FAMILIES.items():
-        assert names.METHODS[family] == (*record.methods, *record.aliases), f"{family}: names.METHODS"
-        assert names.PRESETS[family] == tuple(record.presets)
-        assert names.FORMULATIONS[family] == tuple(record.formulations)
+        assert names.methods(family) == (*record.methods, *record.aliases), f"{family}: methods in names.py"
+        assert names.presets(family) == tuple(record.presets)
+        assert names.formulations(family) == tuple(record.formulations)
+        assert names.options(family) == record.options
     assert (tuple(SOLVERS), tuple(SOURCES)) == (names.SOLVERS, names.SOURCES)
 
 

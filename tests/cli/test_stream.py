@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dlsched import async_sgd, elastic_stream, read, write
-from dlsched.elastic_stream.methods import ALIASES
+from dlsched.elastic_stream.heuristics import ALIASES
 
 
 @pytest.fixture

@@ -47,6 +47,12 @@ def test_what_the_pages_import_has_an_entry(documented):
     assert not missing
 
 
+@pytest.mark.parametrize("page", public_names.PAGES)
+def test_every_name_is_described(page):
+    """Each has a first sentence, so that the table at the top of its page says what it is."""
+    assert [name.path for name in public_names.names_on(page) if not name.summary] == []
+
+
 def test_every_page_is_listed():
     """api.md leads to each page, in the same order."""
     listed = re.findall(r"^_api/([\w.]+)$", (DOCS / "api.md").read_text("utf-8"), re.MULTILINE)

@@ -32,7 +32,7 @@ POLICIES = {
 def stream(*jobs, units=4, **fields):
     """An instance; each job is its arrival, epochs and times by count, and further fields."""
     drawn = [
-        {"id": f"j{place}", "arrival_s": arrival, "epochs": epochs, "epoch_time_s": times, **further}
-        for place, (arrival, epochs, times, further) in enumerate((*job, {})[:4] for job in jobs)
+        {"id": f"j{index}", "arrival_s": arrival, "epochs": epochs, "epoch_time_s": times, **further}
+        for index, (arrival, epochs, times, further) in enumerate((*job, {})[:4] for job in jobs)
     ]
     return Instance(name="by hand", units=units, jobs=drawn, **fields)

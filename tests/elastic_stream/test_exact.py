@@ -5,13 +5,13 @@ from hypothesis import given, settings
 
 from dlsched import Limits
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream import Instance, Stream, check, example, generate, objective, simulate, solve
-from dlsched.elastic_stream import slots as room
+from dlsched.elastic_stream import Instance, Stream, check, exact, example, generate, objective, simulate, solve
+from dlsched.elastic_stream.exact import SLOTS
 from dlsched.elastic_stream.formulations.milp import build_milp, windows
+from dlsched.elastic_stream.heuristics import POLICIES as NAMED
 from dlsched.elastic_stream.heuristics import in_turn
-from dlsched.elastic_stream.methods import POLICIES as NAMED
-from dlsched.elastic_stream.methods import SLOTS
-from dlsched.elastic_stream.slotted import stream_of
+from dlsched.elastic_stream.slots import search as room
+from dlsched.elastic_stream.slots.plan import stream_of
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
@@ -82,11 +82,11 @@ def test_search_over_slots_is_brute_force(instance):
 @given(elastic_stream_instances(max_jobs=3, max_units=3, feasible=True))
 def test_the_program_is_brute_force(instance):
     """HiGHS in this process, with the horizon of jobs one by one, which nothing but the instance gives."""
-    problem, decode = build_milp(instance)
-    if not problem.variables():
+    program = build_milp(instance)
+    if not program.model.variables():
         return
-    outcome = solve_milp(problem, isolated=False)
-    made = decode(outcome.values)
+    outcome = solve_milp(program.model, isolated=False)
+    made = program.decode(outcome.values)
     assert not check(instance, made)
     assert objective(instance, made) == pytest.approx(brute_force_stream(instance)[0], rel=1e-9)
     assert outcome.bound == pytest.approx(brute_force_stream(instance)[0], rel=1e-6, abs=1e-6)
@@ -215,7 +215,7 @@ def test_an_interrupt_keeps_what_was_said(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(NAMED, "doubling", refuses)
-    monkeypatch.setattr(room, "search_slots", interrupted)
+    monkeypatch.setattr(exact, "search_slots", interrupted)
     result = solve(generate(preset="slots", jobs=5, gpus=3, seed=1))
     assert (str(result.status), result.solution is not None) == ("interrupted", True)
     assert result.message.endswith("have too many counts to weigh: 1")

@@ -1,11 +1,10 @@
 """Generated streams: reproducible, of the load that was asked for, and of the arrival pattern that was named."""
 
-import numpy as np
 import pytest
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, generate
-from dlsched.elastic_stream.generator import PRESETS, burst_arrivals, daynight_arrivals, poisson_arrivals
+from dlsched.elastic_stream.generator import PRESETS
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -29,19 +28,6 @@ def test_load_is_area_over_capacity(preset, load):
     )
     assert area / (32 * instance.jobs[-1].arrival_s) == pytest.approx(load, rel=0.35)
     assert instance.source.endswith(f"--load {load:g}")
-
-
-def test_arrival_patterns():
-    """Mean gaps as asked; bursts come together; more arrivals by day than by night."""
-    for arrive in (poisson_arrivals, burst_arrivals, daynight_arrivals):
-        times = arrive(np.random.default_rng(0), 20_000, 20_000 * 300.0)
-        assert len(times) == 20_000 and np.all(np.diff(times) >= 0)
-        assert times[-1] / 20_000 == pytest.approx(300.0, rel=0.1)
-    bursts = burst_arrivals(np.random.default_rng(0), 20_000, 1e6)
-    assert 20_000 / len(np.unique(bursts)) == pytest.approx(8.0, rel=0.1)
-    times = daynight_arrivals(np.random.default_rng(0), 20_000, 20 * 86400.0)
-    day = (times % 86400) < 43200
-    assert day.mean() == pytest.approx(0.5 + 0.9 / np.pi, abs=0.03)
 
 
 def test_searches_stop_early():

@@ -1,16 +1,10 @@
 """Nasty streams through every method: results that pass their check, and with ticks the optimum of brute force."""
 
-import json
-
 import numpy as np
 import pytest
 from nasty import hold
 
-from dlsched.core.limits import Limits
-from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream import FAMILY, bound, infeasible, solve
-from dlsched.results.reading import claim_from
-from dlsched.results.verification import verify_claim
+from dlsched.elastic_stream import bound, infeasible
 from dlsched.testing import brute_force_stream
 
 from .nasty import nasty
@@ -23,20 +17,7 @@ def holds(seed, ticked, skip=()):
         found = brute_force_stream(instance)
         return hold(instance, None if found is None else found[0], skip=skip)
     least = None if infeasible(instance) else bound(instance).value
-    for name, method in FAMILY.methods.items():
-        if name == "milp":
-            continue
-        result = solve(instance, method=name, limits=Limits(time_s=20.0))
-        said = f"{name} {result.status} {result.objective!r} {least!r}: {json.dumps(instance.as_data())}"
-        failures = verify_claim(
-            FAMILY, instance, claim_from(json.loads(json.dumps(result.as_data())), "result")
-        ).failures
-        assert not failures, f"{failures}; {said}"
-        assert result.status is not TerminationStatus.SOLVER_ERROR, said
-        assert (result.status is TerminationStatus.INFEASIBLE) == (least is None), said
-        if least is not None and method.kind != "bound" and result.objective is not None:
-            assert result.objective >= least * (1 - 1e-9), said
-    return None
+    return hold(instance, least, exact=False, skip=("milp",))
 
 
 @pytest.mark.parametrize("ticked", [True, False])

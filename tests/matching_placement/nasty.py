@@ -5,10 +5,11 @@ of the speed of others, smallest sizes that leave no choice, and workers that ar
 """
 
 import numpy as np
+from nasty import magnitudes
 
 from dlsched.matching_placement.instance import Instance
 
-_NEAR = [1.0, 1.0 + 1e-12, 1.0 + 3e-12, 1.0 - 1e-9, 0.1 + 0.2]
+_QUANTITIES = ("bandwidth", "iterations", "batch", "gradient", "rate")
 
 
 def nasty(generator: np.random.Generator) -> Instance:
@@ -17,7 +18,7 @@ def nasty(generator: np.random.Generator) -> Instance:
     number = int(generator.integers(1, 4))
     # brute force tries every share of every type; a worker a job is enough to be feasible, mostly
     held = generator.choice(types, int(generator.integers(number if generator.random() < 0.9 else 1, 7)))
-    magnitude = _magnitudes(generator)
+    magnitude = magnitudes(generator, _QUANTITIES)
     bandwidth = {kind: magnitude("bandwidth") for kind in types}
     workers = [
         {"id": f"w{place}", "type": str(kind), "bandwidth_bytes_per_s": bandwidth[str(kind)]}
@@ -27,31 +28,6 @@ def nasty(generator: np.random.Generator) -> Instance:
     if generator.random() < 0.15:
         jobs = [jobs[0]] * number
     return Instance(name="nasty", workers=workers, jobs=[{"id": f"j{place}", **job} for place, job in enumerate(jobs)])
-
-
-def _magnitudes(generator):
-    """How this instance draws its numbers: what is drawn may be near 1, a few values, or anything, about a base of its own."""
-    bases = {name: 10.0 ** generator.uniform(-12, 12) if generator.random() < 0.4 else 1.0 for name in _QUANTITIES}
-    ways = {name: generator.integers(5) for name in _QUANTITIES}
-
-    def draw(name):
-        match ways[name]:
-            case 0:
-                factor = 1.0
-            case 1:
-                factor = float(generator.choice(_NEAR))
-            case 2:
-                factor = float(generator.choice([1.0, 2.0, 4.0, 0.5, 3.0]))
-            case 3:
-                factor = float(generator.choice([1e-9, 1.0, 1e9]))
-            case _:
-                factor = 10.0 ** generator.uniform(-4, 4)
-        return bases[name] * factor
-
-    return draw
-
-
-_QUANTITIES = ("bandwidth", "iterations", "batch", "gradient", "rate")
 
 
 def _job(generator, types, magnitude):

@@ -1,13 +1,13 @@
 """Every method on nasty instances: results that pass ``check``, at the optimum by brute force, with bounds that hold."""
 
 import pytest
+from nasty import campaign
 
 import dlsched
 from dlsched import Limits, TerminationStatus
 from dlsched.matching_placement import Instance, check
 from dlsched.matching_placement.methods import METHODS
 from dlsched.testing import brute_force_placement
-from tests.nasty import campaign
 
 from .draw import draw
 from .nasty import nasty

@@ -1,11 +1,12 @@
 """Every method on instances with nasty numbers, against brute force: right, or refused, and every result passes check."""
 
 import pytest
+from nasty import campaign
 
 from dlsched.core.limits import Limits
 from dlsched.testing import brute_force
-from tests.nasty import campaign
-from tests.ring_allocation.nasty import nasty
+
+from .nasty import nasty
 
 
 def test_a_sample():

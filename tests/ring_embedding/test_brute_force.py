@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from dlsched.ring_embedding.checker import check, objective
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 
 def profile(examples):

@@ -23,7 +23,7 @@ from dlsched.ring_embedding.guarantees import HALF, applies
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.solvers.milp import solve_milp
-from dlsched.testing.brute_force_ring import brute_force_ring
+from dlsched.testing.ring_embedding import brute_force_ring
 
 CLOSE = 1e-9  # relative, of floats
 SOLVERS = 1e-6  # relative, of what a solver with tolerances, or a bound that meets, calls optimal

@@ -18,8 +18,7 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.rows import classes, epochs, rows
 from dlsched.ring_embedding.rings.tree import Tree
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import rings_of
 from .test_brute_force import TRIANGLE, job, made, profile

@@ -12,7 +12,7 @@ from dlsched.ring_embedding.checker import check, figures, infeasible, objective
 from dlsched.ring_embedding.heuristics.baselines import fifo
 from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.solution import Embedding, read_solution
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import ring_embedding_instances
 
 from .test_brute_force import job, made
 

@@ -11,8 +11,7 @@ from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.horizon.columns import Columns
 from dlsched.ring_embedding.horizon.relaxation import relax
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
 from .test_brute_force import TRIANGLE, job, made, profile

@@ -19,8 +19,7 @@ from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers import milp
 from dlsched.solvers.milp import solve_milp
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .draw import one_slot
 from .small_networks import racks, switches

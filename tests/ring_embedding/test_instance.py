@@ -11,7 +11,7 @@ from dlsched.cluster.utility import Sigmoid, Sqrt
 from dlsched.core.errors import InstanceError
 from dlsched.ring_embedding.checker import infeasible
 from dlsched.ring_embedding.instance import Instance, Job
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import ring_embedding_instances
 
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 BASE = {

@@ -19,7 +19,7 @@ from dlsched.ring_embedding.rings import ring_prices
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.testing.brute_force_ring import brute_force_ring
+from dlsched.testing.ring_embedding import brute_force_ring
 
 from .small_networks import Asked, racks, switches
 from .test_brute_force import job, made

@@ -16,8 +16,7 @@ from dlsched.ring_embedding.heuristics.plan import plan as plan_of
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import embedding
 from dlsched.ring_embedding.rings.rows import epochs
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
 from .test_brute_force import job, made, profile

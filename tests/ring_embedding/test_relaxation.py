@@ -11,8 +11,7 @@ from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax
 from dlsched.ring_embedding.horizon.totals import build_totals
 from dlsched.solvers.milp import solve_milp
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import Asked
 from .test_brute_force import job, made, profile

@@ -15,8 +15,7 @@ from dlsched.ring_embedding.guarantees import HALF, applies
 from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.milp import solve_milp
-from dlsched.testing.brute_force_ring import brute_force_ring
-from dlsched.testing.strategies_ring import ring_embedding_instances
+from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .test_brute_force import job, made, profile
 from .test_campaign import draw

@@ -1,17 +1,19 @@
 """CP-SAT works in integers: what the rounding of costs gives away is taken off its bound."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pulp
 import pytest
+from ortools.sat.python import cp_model
 
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import generate
 from dlsched.ring_allocation.formulations.milp import build_milp
-from dlsched.solvers.cpsat import _whole_costs
+from dlsched.solvers.cpsat import _whole_costs, status_of
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 
@@ -80,6 +82,25 @@ def test_which_limit_stopped_it():
     problem = choice([1.0, 2.0])
     outcome = solve_milp(problem, solver="cpsat", limits=Limits(nodes=0), isolated=False)
     assert outcome.status in (TerminationStatus.NODE_LIMIT, TerminationStatus.OPTIMAL)
+
+
+@pytest.mark.parametrize(
+    ("time_s", "nodes", "wall_time", "conflicts", "status"),
+    [
+        (2.0, None, 1.999, 10**6, TerminationStatus.TIME_LIMIT),
+        (None, 5, 1e6, 0, TerminationStatus.NODE_LIMIT),
+        (2.0, 1000, 1.999, 700, TerminationStatus.TIME_LIMIT),  # it may end a little early
+        (2.0, 1000, 1.5, 1000, TerminationStatus.NODE_LIMIT),
+        (0.0, 1000, 0.01, 0, TerminationStatus.TIME_LIMIT),
+        (2.0, 0, 0.01, 0, TerminationStatus.NODE_LIMIT),
+        (None, None, 1.0, 1, TerminationStatus.SOLVER_ERROR),
+    ],
+)
+def test_of_two_limits_the_one_that_is_used_up(time_s, nodes, wall_time, conflicts, status):
+    """The larger part of it is used."""
+    solver = SimpleNamespace(wall_time=wall_time, num_conflicts=conflicts)
+    assert status_of(cp_model.UNKNOWN, Limits(time_s=time_s, nodes=nodes), solver) is status
+    assert status_of(cp_model.FEASIBLE, Limits(time_s=time_s, nodes=nodes), solver) is status
 
 
 @pytest.mark.parametrize("seed", range(12))

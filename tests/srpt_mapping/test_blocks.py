@@ -6,10 +6,10 @@ from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping import fifo, solve
-from dlsched.srpt_mapping.blocks import blocks_of, whole_bound_s, whole_schedule
+from dlsched.srpt_mapping.blocks.block import blocks_of, whole_bound_s, whole_schedule
 from dlsched.srpt_mapping.checker import check, objective
-from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
-from dlsched.srpt_mapping.layouts import layouts
+from dlsched.srpt_mapping.placing.layouts import layouts
+from dlsched.srpt_mapping.solution import on_clock_of
 
 from .test_brute_force import made
 
@@ -50,12 +50,12 @@ def test_a_bound_above_what_is_held_is_a_contradiction():
 def test_clocks_there_and_back():
     """A job that starts at its release does so on either clock, to the bit; others are rounded once."""
     instance = made([1], (UNIX + 0.3, 1, 1), (UNIX + 0.7, 1, 1))
-    own = on_own_clock(instance)
+    own = instance.on_own_clock()
     assert [job.release_s for job in own.jobs] == [0.0, (UNIX + 0.7) - (UNIX + 0.3)]
     back = on_clock_of(instance, own, fifo(own))
     assert back["a"].start_s == UNIX + 0.3
     assert back["b"].start_s == UNIX + 0.3 + 1
-    assert on_own_clock(own) is own
+    assert own.on_own_clock() is own
 
 
 @pytest.mark.parametrize("method", ["exact", "intervals", "milp"])

@@ -18,8 +18,7 @@ from dlsched.srpt_mapping.formulations.placement import best_placement
 from dlsched.srpt_mapping.heuristics import fifo, least_work_first
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Share
-from dlsched.testing.brute_force_srpt import brute_force_srpt
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 
 from dlsched.srpt_mapping.checker import check, infeasible, objective
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
+from dlsched.srpt_mapping.placing.layouts import layouts
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing import brute_force_srpt, srpt_mapping_instances
-from dlsched.testing.brute_force_srpt import _usages
+from dlsched.testing.srpt_mapping import _usages
 
 
 def profile(examples):

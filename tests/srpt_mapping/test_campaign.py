@@ -20,10 +20,10 @@ from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, objective
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.guarantees import STRICT
+from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
-from dlsched.srpt_mapping.policies import POLICIES
-from dlsched.testing.brute_force_srpt import brute_force_srpt
+from dlsched.srpt_mapping.placing.layouts import layouts
+from dlsched.testing.srpt_mapping import brute_force_srpt
 
 CLOSE = 1e-9  # relative, of the checker's objectives
 SOLVERS = 1e-6  # relative, of what a solver with tolerances, or a bound that meets, calls optimal
@@ -111,7 +111,8 @@ def agree(seed, seen):
         optimum = best
         seen["brute force"] += 1
     if len(instance.jobs) <= PROGRAM_JOBS:
-        problem, decode, unit_s = build_milp(instance)
+        formulation = build_milp(instance)
+        problem, decode, unit_s = formulation.model, formulation.decode, formulation.unit
         outcome = solve_milp(problem, solver="highs", isolated=False)
         assert outcome.status is TerminationStatus.OPTIMAL
         assert check(instance, decode(outcome.values)) == []

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given, settings
 
 from dlsched import srpt_mapping
+from dlsched.algorithms.start_tree import Tree
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.srpt_mapping import exact, solve
-from dlsched.srpt_mapping.branching import Tree
+from dlsched.srpt_mapping import solve
 from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
+from dlsched.srpt_mapping.exact import turns
+from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import layouts
-from dlsched.srpt_mapping.policies import POLICIES
+from dlsched.srpt_mapping.placing.layouts import layouts, mode_jobs
+from dlsched.srpt_mapping.placing.timing import timed_picks
 from dlsched.srpt_mapping.solution import Schedule
-from dlsched.srpt_mapping.timing import timed
-from dlsched.testing.brute_force_srpt import brute_force_srpt
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
 from .test_campaign import draw as of_campaign
 
@@ -91,10 +91,10 @@ def branched(instance):
     best, nodes = [], []
 
     def better(picked):
-        chosen = dict(picked)
-        best.append(timed(instance, [job for job, _ in picked], [chosen[job] for job in range(len(picked))]))
+        best.append(timed_picks(instance, [(job, found[job][mode]) for job, mode in picked]))
 
-    Tree(instance, found, math.inf, tick=lambda count=0: nodes.append(count), better=better).run()
+    sizes, jobs = [server.gpus for server in instance.servers], mode_jobs(instance, found)
+    Tree(sizes, jobs, math.inf, tick=lambda count=0: nodes.append(count), better=better).run()
     assert all(check(instance, each) == [] for each in best)
     least = min(best, key=lambda each: objective(instance, each))  # timing may improve an earlier one further
     return objective(instance, least), least, sum(nodes)
@@ -240,8 +240,8 @@ def test_a_node_limit_keeps_answer_and_bound(nodes):
 
 def test_without_limits_the_search_ends_and_says_so(monkeypatch):
     """After ``TURNS`` turns; with a limit it goes on."""
-    monkeypatch.setattr(exact, "TURNS", 1)
-    monkeypatch.setattr(exact, "LOOKS", 100)
+    monkeypatch.setattr(turns, "TURNS", 1)
+    monkeypatch.setattr(turns, "LOOKS", 100)
     result = solve(OPEN)
     assert result.status is TerminationStatus.FEASIBLE
     assert "the search ended after 1 turns; with a limit on time or nodes it goes on" in result.message

@@ -13,7 +13,6 @@ from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
 from dlsched.srpt_mapping.bounds import bound, length, machine
 from dlsched.srpt_mapping.checker import check, completion_times, objective
-from dlsched.srpt_mapping.clock import on_own_clock
 from dlsched.srpt_mapping.formulations import milp
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
@@ -35,16 +34,16 @@ def solved(problem, solver="highs"):
     return solve_milp(problem, solver=solver, isolated=False)
 
 
-def agree(instance, decode, unit_s, outcome, found):
+def agree(instance, formulation, outcome, found):
     """The outcome is brute force's: infeasible, or a checked schedule at the optimum with a bound that meets it."""
     if found is None:
         assert outcome.status is TerminationStatus.INFEASIBLE
         return
     assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
-    schedule = decode(outcome.values)
+    schedule = formulation.decode(outcome.values)
     assert check(instance, schedule) == []
     assert objective(instance, schedule) == pytest.approx(found[0], rel=SOLVED)
-    assert outcome.bound * unit_s == pytest.approx(found[0], rel=SOLVED, abs=1e-5)
+    assert outcome.bound * formulation.unit == pytest.approx(found[0], rel=SOLVED, abs=1e-5)
 
 
 @pytest.mark.parametrize(("solver", "examples"), [("highs", 50), ("cbc", 20), ("scip", 15)])
@@ -54,8 +53,8 @@ def test_milp_optimum_is_brute_forces(solver, examples):
     @profile(examples)
     @given(srpt_mapping_instances())
     def agrees(instance):
-        problem, decode, unit_s = build_milp(instance)
-        agree(instance, decode, unit_s, solved(problem, solver), brute_force_srpt(instance))
+        formulation = build_milp(instance)
+        agree(instance, formulation, solved(formulation.model, solver), brute_force_srpt(instance))
 
     agrees()
 
@@ -63,12 +62,9 @@ def test_milp_optimum_is_brute_forces(solver, examples):
 @profile(20)
 @given(srpt_mapping_instances(max_jobs=4, max_gpus=2, max_servers=2, feasible=True))
 def test_milp_optimum_of_four_jobs(instance):
-    """One job more, by HiGHS; with a horizon, the optimum's own makespan, it stays."""
-    found = brute_force_srpt(instance)
-    last_s = max(completion_times(instance, found[1]).values())
-    for horizon_s in (None, last_s):
-        problem, decode, unit_s = build_milp(instance, horizon_s=horizon_s)
-        agree(instance, decode, unit_s, solved(problem), found)
+    """One job more, by HiGHS."""
+    formulation = build_milp(instance)
+    agree(instance, formulation, solved(formulation.model), brute_force_srpt(instance))
 
 
 @profile(30)
@@ -92,7 +88,7 @@ def values_of(instance, problem, schedule):
     ends = completion_times(instance, schedule)
     begins = {job: start.start_s for job, start in schedule.jobs.items()}
     values = dict.fromkeys((variable.name for variable in problem.variables()), 0.0)
-    kept, _ = milp._worth_it(on_own_clock(instance), None)
+    kept, _ = milp._worth_it(instance.on_own_clock())
     for name, held, layout in zip(names, kept, chosen, strict=True):
         values[f"z_{name}_{held.index(layout)}"] = 1.0
         values[f"w_{name}"] = begins[name] - instance.jobs[instance.index[name]].release_s
@@ -111,7 +107,7 @@ def values_of(instance, problem, schedule):
 
 def in_order_of_twins(instance, schedule):
     """Whether the model keeps the schedule's layouts: it may need other names of equal servers."""
-    kept, _ = milp._worth_it(on_own_clock(instance), None)
+    kept, _ = milp._worth_it(instance.on_own_clock())
     return all(layout in held for held, layout in zip(kept, of_layouts(instance, schedule)[1], strict=True))
 
 
@@ -120,7 +116,8 @@ def in_order_of_twins(instance, schedule):
 def test_the_optimum_is_a_point_of_the_model_and_the_relaxation_a_bound(instance):
     """The brute-force answer fulfils every row at its sum; the relaxation is no more, and no less than jobs alone."""
     value, schedule = brute_force_srpt(instance)
-    problem, decode, unit_s = build_milp(instance)
+    formulation = build_milp(instance)
+    problem, decode, unit_s = formulation.model, formulation.decode, formulation.unit
     if in_order_of_twins(instance, schedule):
         start = values_of(instance, problem, schedule)
         start |= {name: value / unit_s for name, value in start.items() if name.startswith("w_")}
@@ -157,7 +154,8 @@ def relaxation(problem):
 
 def test_milp_rows_and_variables_by_name():
     """Servers of two GPUs and of one; a of all and b of one, both released at 1, of 2 s: every name, and its numbers."""
-    problem, decode, _ = build_milp(made([2, 1], (1, 2, 3), (1, 2, 1)))
+    formulation = build_milp(made([2, 1], (1, 2, 3), (1, 2, 1)))
+    problem, decode = formulation.model, formulation.decode
     pairs, servers = ["a_b", "b_a"], ["s0", "s1"]
     assert sorted(variable.name for variable in problem.variables()) == sorted(
         ["w_a", "w_b", "z_a_0", "z_b_0", "z_b_1", *(f"y_{pair}" for pair in pairs)]
@@ -197,7 +195,7 @@ def test_milp_rows_and_variables_by_name():
 
 def test_what_cannot_be_is_left_out():
     """Released at 100, b is not over before a, of 2 s at 0, starts in any optimal schedule; and a is over before b comes."""
-    problem, _, _ = build_milp(made([1], (0, 2, 1), (100, 2, 1)))
+    problem = build_milp(made([1], (0, 2, 1), (100, 2, 1))).model
     names = problem.variablesDict()
     assert names["y_a_b"].lowBound == 1
     assert not set(names) & {"y_b_a", "f_s0_b_a"}
@@ -207,7 +205,7 @@ def test_what_cannot_be_is_left_out():
 
 def test_a_late_clock_leaves_the_model_as_it_is():
     """At a Unix time the rows are those of time 0; the constant is what the releases add."""
-    at_zero, at_unix = (build_milp(made([2, 1], (at + 1, 2, 3), (at + 1, 2, 1)))[0] for at in (0, 2**31))
+    at_zero, at_unix = (build_milp(made([2, 1], (at + 1, 2, 3), (at + 1, 2, 1))).model for at in (0, 2**31))
     assert (at_zero.objective.constant, at_unix.objective.constant) == (2, 2 + 2**32)
     rows = [{name: str(row) for name, row in problem.constraints.items()} for problem in (at_zero, at_unix)]
     assert rows[0] == rows[1]
@@ -218,14 +216,14 @@ def test_a_late_clock_leaves_the_model_as_it_is():
 
 def test_layouts_that_take_too_long_are_left_out():
     """Two GPUs on one server take 2 s, on two servers some 1e9 s: no schedule is that patient, and solvers need not see it."""
-    problem, _, _ = build_milp(made([2, 2, 1], (0, 1, 2), (0, 1, 1), ring=8.0, nic=1e-8))
+    problem = build_milp(made([2, 2, 1], (0, 1, 2), (0, 1, 1), ring=8.0, nic=1e-8)).model
     lengths = [cost for variable, cost in problem.objective.items() if variable.name[0] == "z"]
     assert sorted(lengths) == [1.0, 1.0, 1.0, 2.0]  # a on the first of two equal servers
 
 
 def test_equal_servers_are_not_told_apart_twice():
     """Three equal servers: one of the jobs of one GPU has one layout, the other one three."""
-    problem, _, _ = build_milp(made([2, 2, 2], (0, 2, 1), (0, 2, 1)))
+    problem = build_milp(made([2, 2, 2], (0, 2, 1), (0, 2, 1))).model
     assert sorted(variable.name for variable in problem.variables() if variable.name[0] == "z") == [
         "z_a_0", "z_b_0", "z_b_1", "z_b_2"
     ]  # fmt: skip
@@ -234,7 +232,7 @@ def test_equal_servers_are_not_told_apart_twice():
 def test_starts_that_are_equal_up_to_tolerance_follow_y():
     """B starts a little before a by the values, but y puts a first: a of a millisecond does not wait for b."""
     instance = made([1], (0, 1, 1), (0, 1000, 1))
-    _, decode, _ = build_milp(instance)
+    decode = build_milp(instance).decode
     values = {"z_a_0": 1, "z_b_0": 1, "w_a": 5e-7, "w_b": 0.0}
     assert decode(values).jobs["a"].start_s == 1000.0
     assert decode(values | {"y_a_b": 1.0}).jobs["a"].start_s == 0.0
@@ -246,14 +244,15 @@ def test_ids_that_make_ambiguous_names_become_positions():
     instance = made([1], (0, 1, 1), (0, 1, 1))
     data = instance.model_dump()
     data["jobs"][1]["id"] = "a_b"
-    problem, decode, _ = build_milp(type(instance).model_validate(data))
+    formulation = build_milp(type(instance).model_validate(data))
+    problem, decode = formulation.model, formulation.decode
     assert {v.name for v in problem.variables() if v.name[0] in "wy"} == {"w_j0", "w_j1", "y_j0_j1", "y_j1_j0"}
     assert set(decode({"w_j0": 1.0}).jobs) == {"a", "a_b"}
 
 
 def test_a_job_larger_than_the_cluster_makes_an_infeasible_model():
     """Every solver says so."""
-    problem, _, _ = build_milp(made([1, 1], (0, 1, 1), (0, 1, 3)))
+    problem = build_milp(made([1, 1], (0, 1, 1), (0, 1, 3))).model
     assert "z_b_none" in {variable.name for variable in problem.variables()}
     for solver in ("highs", "cbc", "scip"):
         assert solve_milp(problem, solver=solver, isolated=False).status is TerminationStatus.INFEASIBLE
@@ -278,7 +277,8 @@ def test_the_unit_of_time_keeps_solvers_exact(scale):
     for job in data["jobs"]:
         job["stages"][0]["compute_s"] = scale
     instance = instance_from(data, "scaled")
-    problem, decode, unit_s = build_milp(instance)
+    formulation = build_milp(instance)
+    problem, decode, unit_s = formulation.model, formulation.decode, formulation.unit
     outcome = solved(problem)
     assert outcome.status is TerminationStatus.OPTIMAL
     assert objective(instance, decode(outcome.values)) == 12.5 * scale

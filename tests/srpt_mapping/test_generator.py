@@ -10,7 +10,7 @@ from dlsched.cluster.published_stages import published_stages
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.checker import check, infeasible
 from dlsched.srpt_mapping.generator import PRESETS, example, generate
-from dlsched.srpt_mapping.heuristics import fifo, lowest_s
+from dlsched.srpt_mapping.heuristics import fifo
 from dlsched.srpt_mapping.instance import Instance
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
@@ -29,7 +29,9 @@ def sizes(**arguments):
 
 def lengths_s(instance):
     """Seconds of every job at alpha^low."""
-    return np.array([job.iterations for job in instance.jobs]) * lowest_s(instance)
+    return np.array([job.iterations for job in instance.jobs]) * [
+        job.graph.uniform_s(instance.fastest) for job in instance.jobs
+    ]
 
 
 @every_preset
@@ -144,7 +146,7 @@ def test_heavy_communication():
     median = {}
     for preset in ("mixed", "communication-heavy"):
         instance = generate(preset=preset, jobs=400, gpus=64)
-        least_s, slowest = lowest_s(instance), min(instance.shares)
+        least_s, slowest = [job.graph.uniform_s(instance.fastest) for job in instance.jobs], min(instance.shares)
         ratios = [
             job.graph.uniform_s(slowest) / low for job, low in zip(instance.jobs, least_s, strict=True) if job.gpus > 1
         ]

@@ -7,18 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlsched.cluster.grouping import grouped, improved
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.cluster.spreading import TooMany, best_rows
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping.checker import iteration_time
 from dlsched.srpt_mapping.formulations.placement import best_placement
-from dlsched.srpt_mapping.heavy_edge import compact, grouped, heavy_edge, improved
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.rows import TooMany, best_rows
-from dlsched.srpt_mapping.servers import Servers
+from dlsched.srpt_mapping.placing.heavy_edge import compact, heavy_edge
+from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Share
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import srpt_mapping_instances
 
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 
@@ -275,7 +276,7 @@ def test_best_rows_are_the_best_of_all_for_fixed_usage(seed):
 
 def test_too_many_rows_are_a_signal(monkeypatch):
     """Eight replicas of each of four stages on four servers, and a search that may try a hundred splits."""
-    monkeypatch.setattr("dlsched.srpt_mapping.rows.LARGEST", 100)
+    monkeypatch.setattr("dlsched.cluster.spreading.LARGEST", 100)
     graph = JobGraph((8,) * 4, (1.0,) * 4, (5.0, 6.0, 7.0, 0.0), (3.0,) * 4)
     with pytest.raises(TooMany):
         best_rows(graph, (8,) * 4, (1.0,) * 4, 64.0)

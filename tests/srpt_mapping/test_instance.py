@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from dlsched.core.errors import InstanceError
 from dlsched.srpt_mapping.checker import infeasible
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import srpt_mapping_instances
 
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 BASE = {

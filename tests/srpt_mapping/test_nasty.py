@@ -3,7 +3,7 @@
 import pytest
 from nasty import campaign
 
-from dlsched.testing.brute_force_srpt import brute_force_srpt
+from dlsched.testing.srpt_mapping import brute_force_srpt
 
 from .nasty import nasty
 

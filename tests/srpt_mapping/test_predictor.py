@@ -7,10 +7,11 @@ import sys
 import numpy as np
 import pytest
 
+from dlsched.algorithms.recurrence import FIRST_TRAINING
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping import predictor
+from dlsched.srpt_mapping.dispatching.predictor import WAYS, PredictionErrors, errors, predict, with_error
+from dlsched.srpt_mapping.dispatching.predictor import recurring as recurring_jobs
 from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
-from dlsched.srpt_mapping.predictor import WAYS, PredictionErrors, errors, predict, with_error
 
 
 def job(name, release_s, iterations, group="x", user=None, *, gpus=1, compute_s=1.0, parameter_bytes=0.0, **words):
@@ -145,9 +146,9 @@ def test_nothing_is_peeked_at(by):
 def test_forest_begins_with_the_mean():
     """Until 64 jobs are known the mean predicts."""
     given = recurring()
-    _, known = predictor._history(given)
+    _, known = recurring_jobs(given).known()
     by_mean, by_forest = (found(predict(given, by=way, trees=5)) for way in ("mean", "forest"))
-    early = {job.id for job, count in zip(given.jobs, known, strict=True) if count < predictor.FIRST_TRAINING}
+    early = {job.id for job, count in zip(given.jobs, known, strict=True) if count < FIRST_TRAINING}
     assert 64 <= len(early) < 100
     assert all(by_mean[name] == by_forest[name] for name in early)
     assert sum(by_mean[name] != by_forest[name] for name in by_mean.keys() - early) > 150
@@ -253,5 +254,5 @@ def test_missing_scikit_learn_is_named(monkeypatch):
 
 def test_importing_loads_no_scikit_learn():
     """It is imported when it is used."""
-    program = "import sys, dlsched.srpt_mapping.predictor; sys.exit('sklearn' in sys.modules)"
+    program = "import sys, dlsched.srpt_mapping.dispatching.predictor; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

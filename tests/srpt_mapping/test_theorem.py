@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from dlsched.srpt_mapping.bounds import bound
 from dlsched.srpt_mapping.checker import check, objective
-from dlsched.srpt_mapping.dispatch import dispatch
+from dlsched.srpt_mapping.dispatching.dispatch import dispatch
 from dlsched.srpt_mapping.guarantees import STRICT, factor
 from dlsched.srpt_mapping.heuristics import a_srpt
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.methods import METHODS
-from dlsched.testing.brute_force_srpt import brute_force_srpt
-from dlsched.testing.strategies_srpt import srpt_mapping_instances
+from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 ROUNDING = 1 + 1e-9

@@ -1,7 +1,8 @@
 """elastic_stream with ticks as a time-indexed mixed-integer linear program in PuLP.
 
 Slot t lasts from t D to (t + 1) D. Times are counted in slots, progress in parts of the job's work: a slot on w units is
-worth g = D / (work_j tau_j(w)) of it, a restart costs h = restart_j / (work_j tau_j(w)) of it.
+worth g = D / (work_j tau_j(w)) of it, a restart costs h = restart_j / (work_j tau_j(w)) of it. Ends count from the job's own
+first slot, so that numbers stay small however late it is.
 
 =========================  ===========================================================================================
 name                       mathematics
@@ -27,40 +28,36 @@ objective                  minimise sum_j (D end_j + v_j) / J, v_j the seconds f
 ``capacity_<t>``           sum_jn n x_jtn <= C
 =========================  ===========================================================================================
 
-Rows with ``y``, ``first`` and ``started`` are left out for jobs without a restart.
+Rows with ``y``, ``first`` and ``started`` are left out for jobs without a restart. *work* is an equation: of more than the
+whole work the used part of the last slot can be cut.
 
-*work* is an equation: of more than the whole work the used part of the last slot can be cut.
-
-Ends count from the job's own first slot, so that numbers stay small however late it is.
-
-*progress.* P_jt is the progress by the end of slot t, R >= g the most that a slot can do.
-If j ends in slot f using part u of it, 1 - P_j,f-k <= R (u + k - 1) for k >= 1 and <= 1, so
-end_j = f - s_j + u >= sum_t (1 - P_jt) + u + sum_k max(0, 1 - R (u + k - 1)); G_j is the least of the last two terms
-over u in 0 .. 1. It binds what a mixture of slots would get for nothing, and makes the relaxation strong.
+*progress.* P_jt is the progress by the end of slot t, R >= g the most that a slot can do. If j ends in slot f using part
+u of it, 1 - P_j,f-k <= R (u + k - 1) for k >= 1 and <= 1, so end_j = f - s_j + u >= sum_t (1 - P_jt) + u +
+sum_k max(0, 1 - R (u + k - 1)); G_j is the least of the last two terms over u in 0 .. 1. It makes the relaxation strong.
 
 *Horizon.* Some stream is known whose flow times add up to U: jobs one by one, or better. In an optimal one job j has flow
 time at most U less the least flow times of all others; later slots have no variables.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.elastic_stream import slotted
+from dlsched.core.ticks import HAIR, slots_for
 from dlsched.elastic_stream.checker import infeasible
-from dlsched.elastic_stream.clock import HAIR, slots_for
-from dlsched.elastic_stream.figures import fastest_s
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.slotted import stream_of, useful_times
+from dlsched.elastic_stream.slots import plan
 from dlsched.elastic_stream.solution import Stream
+from dlsched.solvers.formulation import Formulation
 
 if TYPE_CHECKING:
     import pulp
 
-Decode = Callable[[Mapping[str, float]], Stream]
+    Terms = list[tuple[pulp.LpVariable, float]]
 
 LARGEST_COLUMNS = 200_000
 """Binary variables that ``build_milp`` is willing to make."""
@@ -69,87 +66,61 @@ _ROUNDING = 1e-9
 _MOST_GAIN = 1e6  # of a slot over a job's work, for solvers' tolerances
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Slots in which a job may run, its useful counts, and its seconds per epoch on them."""
 
     first: int
     last: int
     time_s: Mapping[int, float]
 
-    @property
-    def columns(self) -> int:
-        """Pairs of a slot and a count."""
-        return (self.last - self.first + 1) * len(self.time_s)
-
 
 def refusal(instance: Instance) -> str | None:
     """Return a sentence that says why the program does not hold for an instance, or None."""
-    reason = infeasible(instance) or slotted.refusal(instance)
+    reason = infeasible(instance) or plan.refusal(instance)
     if reason is not None or instance.tick_s is None:
         return reason
-    for place, job in enumerate(instance.jobs):
-        shortest_s = fastest_s(instance, place)
+    for index, job in enumerate(instance.jobs):
+        shortest_s = instance.fastest_s(index)
         if job.work and shortest_s * _MOST_GAIN < instance.tick_s:
-            return f"jobs[{place}]: found {shortest_s!r} s of work, allowed: at least {1 / _MOST_GAIN:g} of tick_s"
+            return f"jobs[{index}]: found {shortest_s!r} s of work, allowed: at least {1 / _MOST_GAIN:g} of tick_s"
     return None
 
 
 def windows(instance: Instance, total_flow_s: float | None = None) -> list[Window]:
-    """Slots and counts of every job with work, in the order of the file, empty for jobs without.
+    """Slots and counts of every job of a feasible instance with ``tick_s``; no counts for jobs without work.
 
-    Parameters
-    ----------
-    instance
-        A feasible one with ``tick_s``.
-    total_flow_s
-        Sum of the flow times of a known stream with decisions at ticks; None: jobs one by one.
+    ``total_flow_s``: sum of the flow times of a known stream with decisions at ticks; None: of jobs one by one.
     """
     tick_s = instance.tick_s
     assert tick_s is not None
-    times = [useful_times(instance, place) for place in range(len(instance.jobs))]
-    first = [instance.first_slot(place) for place in range(len(times))]
-    least_s = [
-        instance.wait_s(place) + job.work * min(time.values()) if time else 0.0
-        for place, (job, time) in enumerate(zip(instance.jobs, times, strict=True))
-    ]
-    most_s = min(_one_by_one_s(instance, first, times), math.inf if total_flow_s is None else total_flow_s)
-    spare_s = max(0.0, most_s - math.fsum(least_s)) + _ROUNDING * most_s
-    found = []
-    for job, time, start in zip(instance.jobs, times, first, strict=True):
-        slots = math.ceil((job.work * min(time.values(), default=0.0) + spare_s) / tick_s - _ROUNDING)
-        found.append(Window(start, start + max(1, slots) - 1, time))
-    return found
+    indices = range(len(instance.jobs))
+    fastest_s = list(map(instance.fastest_s, indices))
+    first = list(map(instance.first_slot, indices))
+    wait_s = [float(instance.wait_s(index)) for index in indices]
+    most_s = math.inf if total_flow_s is None else total_flow_s
+    most_s = min(_one_by_one_s(tick_s, first, wait_s, fastest_s), most_s)
+    least_s = math.fsum(waits_s + runs_s for waits_s, runs_s in zip(wait_s, fastest_s, strict=True))
+    spare_s = max(0.0, most_s - least_s) + _ROUNDING * most_s
+    slots = [max(1, math.ceil((runs_s + spare_s) / tick_s - _ROUNDING)) for runs_s in fastest_s]
+    times_s = plan.useful_times_s(instance)
+    return [Window(first[index], first[index] + slots[index] - 1, times_s[index]) for index in indices]
 
 
-def _one_by_one_s(instance: Instance, first: list[int], times: list[dict[int, float]]) -> float:
+def _one_by_one_s(tick_s: float, first: list[int], wait_s: list[float], fastest_s: list[float]) -> float:
     """Sum of flow times when jobs run alone, each at its fastest count, in order of arrival."""
-    tick_s = instance.tick_s
-    assert tick_s is not None
     flows_s, slot = [], 0
-    for place in sorted(range(len(first)), key=lambda place: (first[place], place)):
-        if not times[place]:
-            continue
-        needed_s = instance.jobs[place].work * min(times[place].values())
-        begin = max(slot, first[place])
-        flows_s.append(instance.wait_s(place) + (begin - first[place]) * tick_s + needed_s)
-        slot = begin + slots_for(needed_s, HAIR * needed_s, tick_s)
+    for index in sorted(range(len(first)), key=first.__getitem__):
+        if fastest_s[index]:
+            begin = max(slot, first[index])
+            flows_s.append(wait_s[index] + (begin - first[index]) * tick_s + fastest_s[index])
+            slot = begin + slots_for(fastest_s[index], HAIR * fastest_s[index], tick_s)
     return math.fsum(flows_s)
 
 
 def build_milp(
-    instance: Instance, *, total_flow_s: float | None = None, tick: Callable[[], None] | None = None
-) -> tuple["pulp.LpProblem", Decode]:
-    """Build the model and the function that reads a stream from values of its variables.
-
-    Parameters
-    ----------
-    instance
-        A feasible one with ``tick_s`` and shorter restarts.
-    total_flow_s
-        As in ``windows``.
-    tick
-        Called before every slot of every job; it may raise to stop.
+    instance: Instance, *, total_flow_s: float | None = None, tick: Tick = no_tick
+) -> "Formulation[pulp.LpProblem, Stream]":
+    """Build the model of a feasible instance with ``tick_s`` and shorter restarts; ``total_flow_s`` as in ``windows``.
 
     Raises
     ------
@@ -162,115 +133,104 @@ def build_milp(
     if reason is not None:
         raise UsageError(reason)
     spans = windows(instance, total_flow_s)
-    columns = sum(span.columns for span in spans)
+    columns = sum((span.last - span.first + 1) * len(span.time_s) for span in spans)
     if columns > LARGEST_COLUMNS:
         raise UsageError(
             f"the program would have {columns} binary variables, allowed: {LARGEST_COLUMNS} (a longer tick_s)"
         )
-    labels = plain_labels([job.id for job in instance.jobs], "j")
-    problem = pulp.LpProblem("elastic_stream", pulp.LpMinimize)
-    held: dict[str, tuple[int, int, int]] = {}
-    capacity: dict[int, list[tuple[Any, float]]] = {}
-    objective: list[tuple[Any, float]] = []
+    program = _Program(instance, tick)
+    objective = []
     share_s = (instance.tick_s or 0.0) / len(instance.jobs)
-    for place, (label, span) in enumerate(zip(labels, spans, strict=True)):
+    labels = plain_labels([job.id for job in instance.jobs], "j")
+    for index, (label, span) in enumerate(zip(labels, spans, strict=True)):
         if span.time_s:
-            end = _add_job(problem, instance, place, label, span, held, capacity, tick or _nothing)
-            objective.append((end, share_s))
-    waited_s = math.fsum(map(instance.wait_s, range(len(instance.jobs))))
-    problem.setObjective(pulp.LpAffineExpression(objective, waited_s / len(instance.jobs)))
-    for slot in sorted(capacity):
-        row = pulp.LpAffineExpression(capacity[slot])
-        problem.addConstraint(pulp.LpConstraint(row, pulp.LpConstraintLE, f"capacity_{slot}", instance.units))
+            objective.append((program.add_job(index, label, span), share_s))
+    waited_s = math.fsum(float(instance.wait_s(index)) for index in range(len(instance.jobs)))
+    program.model.setObjective(pulp.LpAffineExpression(objective, waited_s / len(instance.jobs)))
+    for slot in sorted(program.capacity):
+        program.add_row(f"capacity_{slot}", program.capacity[slot], pulp.LpConstraintLE, instance.units)
+    return Formulation(program.model, program.decode)
 
-    def decode(values: Mapping[str, float]) -> Stream:
-        given: list[dict[int, int]] = [{} for _ in instance.jobs]
-        for name, (place, slot, count) in held.items():
+
+class _Program:
+    """The model as it grows."""
+
+    def __init__(self, instance: Instance, tick: Tick) -> None:
+        import pulp
+
+        self.instance, self.tick = instance, tick
+        self.model = pulp.LpProblem("elastic_stream", pulp.LpMinimize)
+        self.held: dict[str, tuple[int, int, int]] = {}  # by name of x: job, slot and count
+        self.capacity: defaultdict[int, Terms] = defaultdict(list)
+
+    def decode(self, values: Mapping[str, float]) -> Stream:
+        """Read a stream from values of the variables."""
+        given: plan.Plan = [{} for _ in self.instance.jobs]
+        for name, (index, slot, count) in self.held.items():
             if values.get(name, 0.0) > 0.5:
-                given[place][slot] = count
-        return stream_of(instance, given)
+                given[index][slot] = count
+        return plan.stream_of(self.instance, given)
 
-    return problem, decode
+    def add_row(self, name: str, terms: "Terms", sense: int, right: float) -> None:
+        """Add a constraint."""
+        import pulp
 
+        self.model.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
 
-def _add_job(
-    problem: "pulp.LpProblem",
-    instance: Instance,
-    place: int,
-    label: str,
-    span: Window,
-    held: dict[str, tuple[int, int, int]],
-    capacity: dict[int, list[tuple[Any, float]]],
-    tick: Callable[[], None],
-) -> "pulp.LpVariable":
-    """Add variables and rows of one job; return the variable of its end."""
-    import pulp
+    def add_job(self, index: int, label: str, span: Window) -> "pulp.LpVariable":
+        """Add variables and rows of one job; return the variable of its end."""
+        from pulp import LpConstraintEQ, LpConstraintGE, LpConstraintLE, LpInteger, LpVariable
 
-    job, tick_s = instance.jobs[place], instance.tick_s
-    assert tick_s is not None
-
-    def add(name: str, terms: list[tuple[Any, float]], sense: int, right: float) -> None:
-        problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
-
-    def part(name: str) -> "pulp.LpVariable":
-        return pulp.LpVariable(name, 0, 1)
-
-    gain = {count: tick_s / (job.work * time_s) for count, time_s in span.time_s.items()}
-    loss = {count: job.restart_s / (job.work * time_s) for count, time_s in span.time_s.items()}
-    slots = range(span.first, span.last + 1)
-    end = pulp.LpVariable(f"end_{label}", 0, len(slots))
-    work: list[tuple[Any, float]] = []
-    progress: list[tuple[Any, float]] = [(end, 1.0)]
-    before: dict[int, Any] = {}
-    started = None
-    for slot in slots:
-        tick()
-        x, u = {}, {}
-        opening: list[tuple[Any, float]] = []
-        for count in span.time_s:
-            name = f"{label}_{slot}_{count}"
-            x[count] = pulp.LpVariable(f"x_{name}", 0, 1, pulp.LpInteger)
-            u[count] = part(f"u_{name}")
-            held[x[count].name] = (place, slot, count)
-            capacity.setdefault(slot, []).append((x[count], count))
-            add(f"used_{name}", [(u[count], 1.0), (x[count], -1.0)], pulp.LpConstraintLE, 0.0)
-            done = [(u[count], gain[count])]
+        job, tick_s, add = self.instance.jobs[index], self.instance.tick_s, self.add_row
+        assert tick_s is not None
+        gain = {count: tick_s / (job.work * time_s) for count, time_s in span.time_s.items()}
+        loss = {count: job.restart_s / (job.work * time_s) for count, time_s in span.time_s.items()}
+        slots = range(span.first, span.last + 1)
+        end = LpVariable(f"end_{label}", 0, len(slots))
+        work: Terms = []
+        progress: Terms = [(end, 1.0)]
+        before: dict[int, LpVariable] = {}
+        earlier: Terms = []
+        for slot in slots:
+            self.tick()
+            x, u = {}, {}
+            opening: Terms = []
+            for count in span.time_s:
+                name = f"{label}_{slot}_{count}"
+                x[count] = LpVariable(f"x_{name}", 0, 1, LpInteger)
+                u[count] = LpVariable(f"u_{name}", 0, 1)
+                self.held[x[count].name] = (index, slot, count)
+                self.capacity[slot].append((x[count], count))
+                add(f"used_{name}", [(u[count], 1.0), (x[count], -1.0)], LpConstraintLE, 0.0)
+                done = [(u[count], gain[count])]
+                if job.restart_s > 0:
+                    y = LpVariable(f"y_{name}", 0, 1)
+                    first = LpVariable(f"first_{name}", 0, 1, LpInteger)
+                    same = [(before[count], 1.0)] if before else []
+                    start = [(y, 1.0), (x[count], -1.0), *same, (first, 1.0)]
+                    add(f"start_{name}", start, LpConstraintGE, 0.0)
+                    add(f"pause_{name}", [(u[count], 1.0), (y, -job.restart_s / tick_s)], LpConstraintGE, 0.0)
+                    add(f"opens_{name}", [(first, 1.0), (x[count], -1.0)], LpConstraintLE, 0.0)
+                    opening.append((first, 1.0))
+                    done.append((y, -loss[count]))
+                work += done
+                progress += [(variable, value * (span.last - slot + 1)) for variable, value in done]
+            add(f"one_{label}_{slot}", [(each, 1.0) for each in x.values()], LpConstraintLE, 1.0)
+            late = [(each, -float(slot - span.first)) for each in x.values()]
+            late += [(each, -1.0) for each in u.values()]
+            add(f"last_{label}_{slot}", [(end, 1.0), *late], LpConstraintGE, 0.0)
             if job.restart_s > 0:
-                y = part(f"y_{name}")
-                first = pulp.LpVariable(f"first_{name}", 0, 1, pulp.LpInteger)
-                same = [(before[count], 1.0)] if before else []
-                start = [(y, 1.0), (x[count], -1.0), *same, (first, 1.0)]
-                add(f"start_{name}", start, pulp.LpConstraintGE, 0.0)
-                add(f"pause_{name}", [(u[count], 1.0), (y, -job.restart_s / tick_s)], pulp.LpConstraintGE, 0.0)
-                add(f"opens_{name}", [(first, 1.0), (x[count], -1.0)], pulp.LpConstraintLE, 0.0)
-                opening.append((first, 1.0))
-                done.append((y, -loss[count]))
-            work += done
-            progress += [(variable, value * (span.last - slot + 1)) for variable, value in done]
-        add(f"one_{label}_{slot}", [(each, 1.0) for each in x.values()], pulp.LpConstraintLE, 1.0)
-        last = [
-            (end, 1.0),
-            *((each, -float(slot - span.first)) for each in x.values()),
-            *((each, -1.0) for each in u.values()),
-        ]
-        add(f"last_{label}_{slot}", last, pulp.LpConstraintGE, 0.0)
-        if job.restart_s > 0:
-            now = part(f"started_{label}_{slot}")
-            add(f"holds_{label}_{slot}", [(now, 1.0), *((each, -1.0) for each in x.values())], pulp.LpConstraintGE, 0.0)
-            earlier: list[tuple[Any, float]] = [] if started is None else [(started, 1.0)]
-            if started is not None:
-                add(f"stays_{label}_{slot}", [(now, 1.0), (started, -1.0)], pulp.LpConstraintGE, 0.0)
-            add(f"once_{label}_{slot}", [*opening, *earlier], pulp.LpConstraintLE, 1.0)
-            started = now
-        before = x
-    add(f"work_{label}", work, pulp.LpConstraintEQ, 1.0)
-    least = len(slots) + _ending(max(gain.values()))
-    add(f"progress_{label}", progress, pulp.LpConstraintGE, least)
-    return end
-
-
-def _nothing() -> None:
-    pass
+                now = LpVariable(f"started_{label}_{slot}", 0, 1)
+                holds = [(now, 1.0), *((each, -1.0) for each in x.values())]
+                add(f"holds_{label}_{slot}", holds, LpConstraintGE, 0.0)
+                if earlier:
+                    add(f"stays_{label}_{slot}", [(now, 1.0), (earlier[0][0], -1.0)], LpConstraintGE, 0.0)
+                add(f"once_{label}_{slot}", [*opening, *earlier], LpConstraintLE, 1.0)
+                earlier = [(now, 1.0)]
+            before = x
+        add(f"work_{label}", work, LpConstraintEQ, 1.0)
+        add(f"progress_{label}", progress, LpConstraintGE, len(slots) + _ending(max(gain.values())))
+        return end
 
 
 def _ending(most: float) -> float:

@@ -3,8 +3,7 @@
 from dlsched.elastic_stream.policies.exploratory import Exploratory
 from dlsched.elastic_stream.policies.gains import Doubling, Marginal, Myopic
 from dlsched.elastic_stream.policies.orders import ORDERS
-from dlsched.elastic_stream.policies.queue import Queue
-from dlsched.elastic_stream.policies.shares import EqualShare
+from dlsched.elastic_stream.policies.queue import EqualShare, Queue
 from dlsched.elastic_stream.policies.sizes import Fastest, Fixed, Knee
 
 __all__ = ["ORDERS", "Doubling", "EqualShare", "Exploratory", "Fastest", "Fixed", "Knee", "Marginal", "Myopic", "Queue"]

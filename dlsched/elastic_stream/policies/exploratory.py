@@ -3,7 +3,7 @@
 from dlsched.algorithms.greedy import double_greedily
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.gains import allocate, costs_of
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
 
 class Exploratory:
@@ -58,7 +58,7 @@ class Exploratory:
                 self._steps[job] = given[job], view.now_s + self._step_s
         learnt = [job for job in given if job not in self._steps and not self._to_measure[job]]
         units = left + sum(given[job] for job in learnt)
-        costs = {job: costs_of(view, job, self._known(view, job)) for job in learnt}
+        costs = {job: costs_of(view, job, sorted({view.allowed(job)[0], *self._measured[job]})) for job in learnt}
         if self._steps:
             view.wake_at(min(until_s for _, until_s in self._steps.values()))
         return dict.fromkeys(view, 0) | given | allocate(costs, units, double_greedily)
@@ -76,7 +76,3 @@ class Exploratory:
             if until_s <= view.now_s:
                 self._measured[job].append(count)
                 del self._steps[job]
-
-    def _known(self, view: View, job: int) -> list[int]:
-        """Counts with known speeds, and the smallest, at which the job is admitted whether it was measured or not."""
-        return sorted({view.allowed(job)[0], *self._measured[job]})

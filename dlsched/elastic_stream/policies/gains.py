@@ -5,101 +5,21 @@ pause that a change costs. Jobs are admitted in order while their smallest count
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
 from dlsched.algorithms.cost_table import CostTable, IntArray
 from dlsched.algorithms.greedy import double_greedily, increase_greedily
 from dlsched.algorithms.knapsack import solve_knapsack
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream.policies.orders import ORDERS, Order
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.policies.orders import Order, fifo, fitting, order_named
+from dlsched.elastic_stream.simulation.view import View
 
 LARGEST_PAIRS = 2**18
 """Pairs of an admitted job and a count that a policy is willing to weigh at one event."""
 
 Algorithm = Callable[[CostTable, int], IntArray | None]
-
-
-class Doubling:
-    """At every event: all admitted jobs at their smallest count, then double whoever saves most time per added unit.
-
-    1. In order of arrival, admit every job whose smallest count fits beside those of the jobs admitted before.
-    2. Among the admitted, double the job with the largest (cost_j(w) - cost_j(2w)) / w for which 2w is allowed and fits.
-    3. Repeat 2 while that saving is positive.
-
-    Guarantee: none. Knows speeds and the nominal work. Cost: O(A log A) an event for A <= C admitted jobs.
-
-    Source: Capes et al. 2018, arXiv 1908.08082: jobs are stopped, resized and restarted. Only the abstract was
-    available; the steps are our reconstruction.
-    """
-
-    clairvoyant = False
-
-    def decide(self, view: View) -> dict[int, int]:
-        """Stop, resize and restart."""
-        return _resize(view, ORDERS["fifo"], doubling_counts, double_greedily)
-
-
-class Marginal:
-    """At every event: all admitted jobs at their smallest count, then the next larger count to whoever gains most per unit.
-
-    Parameters
-    ----------
-    order
-        Who is admitted first: a name of ``ORDERS``; a job's key is taken at its smallest count.
-
-    Guarantee: none over time; at each event optimal for the time left if it is convex (Fox 1966). Knows speeds and the
-    nominal work. Cost: O(P + S log A) an event for P pairs of admitted jobs and counts, S <= C steps.
-
-    Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
-    """
-
-    clairvoyant = False
-
-    def __init__(self, order: str = "fifo") -> None:
-        self._order = ORDERS[order]
-
-    def decide(self, view: View) -> dict[int, int]:
-        """Resize by marginal gain."""
-        return _resize(view, self._order, View.useful, increase_greedily)
-
-
-class Myopic:
-    """At every event: the allocation of least total time left (ring_allocation's optimum) of the admitted jobs.
-
-    Exact for the moment, and blind to what will end and arrive. Guarantee: none over time. Knows speeds and the nominal
-    work. Cost: that of ``algorithms.knapsack`` an event.
-    """
-
-    clairvoyant = False
-
-    def decide(self, view: View) -> dict[int, int]:
-        """Resize to the optimum of the moment."""
-        return _resize(view, ORDERS["fifo"], View.useful, partial(_exactly, step=view.tick))
-
-
-def doubling_counts(view: View, job: int) -> Sequence[int]:
-    """Counts that doubling may visit: all of a table, of a law the powers of two up to twice its fastest count."""
-    useful = view.useful(job)
-    if not isinstance(useful, range):
-        return useful
-    most = min(view.allowed(job)[-1], 2 * useful[-1])
-    return [2**power for power in range(most.bit_length())]
-
-
-def admitted(view: View, order: Order, units: int) -> list[int]:
-    """Jobs whose smallest counts fit together, in order; one that does not fit is passed over."""
-    least = {job: view.allowed(job)[0] for job in view}
-    jobs = []
-    for job in sorted(least, key=lambda job: (order(view, job, least[job]), job)):
-        if least[job] <= units:
-            units -= least[job]
-            jobs.append(job)
-            if not units:
-                break
-    return jobs
 
 
 def costs_of(view: View, job: int, counts: Iterable[int]) -> dict[int, float]:
@@ -121,20 +41,84 @@ def allocate(costs: Mapping[int, Mapping[int, float]], units: int, algorithm: Al
     return dict(zip(costs, counts[chosen].tolist(), strict=True))
 
 
-def _resize(
-    view: View, order: Order, counts: Callable[[View, int], Sequence[int]], algorithm: Algorithm
-) -> dict[int, int]:
-    jobs = admitted(view, order, view.units)
-    allowed = {job: counts(view, job) for job in jobs}
-    pairs = sum(map(len, allowed.values()))
-    if pairs > LARGEST_PAIRS:
-        raise UsageError(
-            f"found {pairs} pairs of job and count at {view.now_s!r} s, allowed: {LARGEST_PAIRS} (limit max_gpus)"
-        )
-    given = allocate({job: costs_of(view, job, row) for job, row in allowed.items()}, view.units, algorithm)
-    return dict.fromkeys(view, 0) | given
+class _Resizing:
+    """Stops, resizes and restarts at every event, by one algorithm for the counts that the jobs admitted may hold."""
+
+    clairvoyant = False
+
+    def __init__(self, order: Order, counts: Callable[[View, int], Sequence[int]], algorithm: Algorithm) -> None:
+        self._order, self._counts, self._algorithm = order, counts, algorithm
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Allocate all units anew."""
+        jobs = fitting(view, self._order, {job: view.allowed(job)[0] for job in view})
+        counts = {job: self._counts(view, job) for job in jobs}
+        pairs = sum(map(len, counts.values()))
+        if pairs > LARGEST_PAIRS:
+            raise UsageError(
+                f"found {pairs} pairs of job and count at {view.now_s!r} s, allowed: {LARGEST_PAIRS} (limit max_gpus)"
+            )
+        costs = {job: costs_of(view, job, row) for job, row in counts.items()}
+        return dict.fromkeys(view, 0) | allocate(costs, view.units, self._algorithm)
 
 
-def _exactly(table: CostTable, units: int, step: Callable[[], None]) -> IntArray | None:
-    choice = solve_knapsack(table, units, step=step)
-    return None if choice is None else choice.pairs
+class Doubling(_Resizing):
+    """At every event: all admitted jobs at their smallest count, then double whoever saves most time per added unit.
+
+    Doubled is, while that is positive, the job with the largest (cost_j(w) - cost_j(2w)) / w for which 2w is allowed and
+    fits. Guarantee: none. Knows speeds and the nominal work. Cost: O(A log A) an event for A <= C admitted jobs.
+
+    Source: Capes et al. 2018, arXiv 1908.08082: jobs are stopped, resized and restarted. Only the abstract was
+    available; the steps are our reconstruction.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(fifo, doubling_counts, double_greedily)
+
+
+class Marginal(_Resizing):
+    """At every event: all admitted jobs at their smallest count, then the next larger count to whoever gains most per unit.
+
+    Parameters
+    ----------
+    order
+        Who is admitted first: a name of ``ORDERS``; a job's key is taken at its smallest count.
+
+    Guarantee: none over time; at each event optimal for the time left if it is convex (Fox 1966). Knows speeds and the
+    nominal work. Cost: O(P + S log A) an event for P pairs of admitted jobs and counts, S <= C steps.
+
+    Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
+    """
+
+    def __init__(self, order: str = "fifo") -> None:
+        super().__init__(order_named(order), View.useful, increase_greedily)
+
+
+class Myopic(_Resizing):
+    """At every event: the allocation of least total time left (ring_allocation's optimum) of the admitted jobs.
+
+    Exact for the moment, and blind to what will end and arrive. Guarantee: none over time. Knows speeds and the nominal
+    work. Cost: that of ``algorithms.knapsack`` an event.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(fifo, View.useful, self._exactly)
+        self._tick: Tick = no_tick
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Allocate all units anew."""
+        self._tick = view.tick
+        return super().decide(view)
+
+    def _exactly(self, table: CostTable, units: int) -> IntArray | None:
+        choice = solve_knapsack(table, units, step=self._tick)
+        return None if choice is None else choice.pairs
+
+
+def doubling_counts(view: View, job: int) -> Sequence[int]:
+    """Counts that doubling may visit: all of a table, of a law the powers of two up to twice its fastest count."""
+    useful = view.useful(job)
+    if not isinstance(useful, range):
+        return useful
+    most = min(view.allowed(job)[-1], 2 * useful[-1])
+    return [2**power for power in range(most.bit_length())]

@@ -14,9 +14,10 @@ Between two events the order of two waiting jobs stays as it is, in all of them.
 except by ``las``; and by ``srpt`` running jobs only move forward, past waiting ones.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from dlsched.elastic_stream.view import View
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.simulation.view import View
 
 Order = Callable[[View, int, int], float]
 """From what is seen, a job and its size to its key."""
@@ -54,3 +55,22 @@ def efficiency_of(view: View, job: int, size: int) -> float:
 
 
 ORDERS: dict[str, Order] = {"fifo": fifo, "srpt": srpt, "sjf": sjf, "las": las, "efficiency": efficiency}
+
+
+def order_named(name: str) -> Order:
+    """Return an order by its name; UsageError when there is none."""
+    if name not in ORDERS:
+        raise UsageError(f"order: found {name!r}, allowed: {', '.join(ORDERS)}")
+    return ORDERS[name]
+
+
+def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
+    """Jobs whose sizes fit together, in order; one that does not fit is passed over."""
+    jobs, left = [], view.units
+    for job in sorted(sizes, key=lambda job: (order(view, job, sizes[job]), job)):
+        if sizes[job] <= left:
+            left -= sizes[job]
+            jobs.append(job)
+            if not left:
+                break
+    return jobs

@@ -1,20 +1,15 @@
 """Sizes: how many units a job is given when it runs, whatever else is present."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.orders import efficiency_of
-from dlsched.elastic_stream.view import View
+from dlsched.elastic_stream.simulation.view import View
 
-
-class Size(Protocol):
-    """From what is seen and a job to an allowed count of units, the same one whenever it is asked."""
-
-    def __call__(self, view: View, job: int) -> int:
-        """Return the size of the job."""
-        ...
+Size = Callable[[View, int], int]
+"""From what is seen and a job to an allowed count of units, the same one whenever it is asked."""
 
 
 def largest_up_to(view: View, job: int, most: int) -> int:
@@ -25,13 +20,7 @@ def largest_up_to(view: View, job: int, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The largest allowed count of at most ``units``, else the smallest.
-
-    Raises
-    ------
-    UsageError
-        ``units`` < 1.
-    """
+    """The largest allowed count of at most ``units``, else the smallest; ``units`` < 1 is a ``UsageError``."""
 
     units: int = 8
 
@@ -41,8 +30,7 @@ class Fixed:
 
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""
-        allowed = view.allowed(job)
-        return allowed[-1] if allowed[-1] <= self.units else largest_up_to(view, job, self.units)
+        return largest_up_to(view, job, self.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +39,14 @@ class Fastest:
 
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""
-        useful = view.useful(job)
-        if isinstance(useful, range):  # of a law: up to its fastest count
-            return useful[-1]
-        return min(useful, key=lambda count: (view.epoch_time_s(job, count), count))
+        return view.fastest(job)
 
 
 @dataclass(frozen=True, slots=True)
 class Knee:
     """The largest count with an efficiency e(n) = f(n) n0 / (f(n0) n) of at least ``theta``, n0 the smallest count.
 
-    Raises
-    ------
-    UsageError
-        ``theta`` is not in (0, 1]; then no count, or every count, might do.
+    A ``theta`` that is not in (0, 1], with which no count, or every count, might do, is a ``UsageError``.
     """
 
     theta: float = 0.5

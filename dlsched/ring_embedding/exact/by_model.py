@@ -66,7 +66,7 @@ def run_circuit(instance: Instance, search: Search[Embedding], *, nodes: int | N
     code, solver = run(circuit.model, limits, Watch(), symmetry=False)
     search.solver_version = version()
     search.budget.nodes += int(solver.num_conflicts)
-    status = status_of(code, limits, solver.wall_time)
+    status = status_of(code, limits, solver)
     if code in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         search.offer(decoded(solver.value), source=search.solver_version)
         search.prove(circuit.bound(solver.best_objective_bound), source=search.solver_version)

@@ -22,92 +22,71 @@ too much the model is built again, in a unit of the better schedule found, or in
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dlsched.certificates import exact_sum, rounded_down
-from dlsched.solvers.intervals import IntervalModel, Starts
-from dlsched.srpt_mapping.blocks import Block, picked_of
-from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import Layout
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.intervals import IntervalModel, values_of
+from dlsched.solvers.outcome import Incumbent
+from dlsched.srpt_mapping.blocks.block import Block
+from dlsched.srpt_mapping.placing.layouts import Picked, lengths_s, picked_of
 
 FEWEST_DIGITS, MOST_DIGITS = 30, 32
 """Bits of the sum of all ends; with 34 CP-SAT 9.15 hung, aborted or erred on some tiny models."""
 
+Intervals = Formulation[IntervalModel, Picked]
+
 
 def unit_s(block: Block, digits: int) -> float:
-    """Seconds of a unit with which the sum of the ends of the schedule held has so many binary digits."""
+    """Seconds of a unit with which the sum of the ends of the schedule held has ``digits`` binary digits."""
     total_s = block.flow_s + math.fsum(job.release_s for job in block.instance.jobs)
     return math.ldexp(1.0, math.frexp(total_s)[1] - digits)
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """The model; the layouts that it keeps of every job; the schedule held, as a hint; and what is to be taken off bounds."""
-
-    model: IntervalModel
-    kept: list[list[Layout]]
-    hint: Starts
-    off: int
-
-
-def build_intervals(block: Block, unit_s: float) -> Whole:
-    """Build the model with times in units of so many seconds."""
+def build_intervals(block: Block, unit_s: float) -> Intervals:
+    """Build the model with times in units of ``unit_s``, from the schedule held; its objective is the sum of the ends."""
     instance, unit = block.instance, Fraction(unit_s)
+    count, exact = len(instance.jobs), [Fraction(job.release_s) for job in instance.jobs]
     releases = tuple(_whole(job.release_s, unit) for job in instance.jobs)
-    lengths = [
-        [_whole(length_s(instance, index, layout), unit) for layout in held] for index, held in enumerate(block.found)
-    ]
-    exact = [Fraction(job.release_s) for job in instance.jobs]
-    count = len(instance.jobs)
-    off = count * sum(0 in held for held in lengths)
-    lengths = [[max(1, length) for length in held] for held in lengths]
+    rounded = [[_whole(length_s, unit) for length_s in held] for held in lengths_s(instance, block.found)]
+    off = count * sum(0 in held for held in rounded)
+    lengths = [[max(1, length) for length in held] for held in rounded]
     total = math.floor(exact_sum([Fraction(block.flow_s), *exact]) / unit) + 1
     soonest = [release + min(held) for release, held in zip(releases, lengths, strict=True)]
     spare = max(0, total + off - sum(soonest))
-    kept, modes = [], []
-    for held, each in zip(block.found, lengths, strict=True):
-        pairs = [(layout, n) for layout, n in zip(held, each, strict=True) if n <= min(each) + spare]
-        kept.append([layout for layout, _ in pairs])
-        modes.append(tuple((n, layout.usage) for layout, n in pairs))
+    pairs = [
+        [(length, layout) for length, layout in zip(each, held, strict=True) if length <= min(each) + spare]
+        for each, held in zip(lengths, block.found, strict=True)
+    ]
+    kept = [[layout for _, layout in held] for held in pairs]
+    seconds = lengths_s(instance, kept)
     least = math.floor(exact_sum([Fraction(block.bound_s), *exact]) / unit)
     model = IntervalModel(
         capacities=tuple(server.gpus for server in instance.servers),
         releases=releases,
-        modes=tuple(modes),
+        modes=tuple(tuple((length, layout.usage) for length, layout in held) for held in pairs),
         latest=tuple(end + spare for end in soonest),
         least=max(sum(soonest), least - count * (count + 1)),
     )
-    return Whole(model, kept, _hint(block, kept, unit), off)
 
+    def decode(values: Incumbent) -> Picked:
+        """The jobs in the order of their starts, of equal ones the shorter first, whose length may be 0."""
+        modes = [int(values[f"mode_{job}"]) for job in range(count)]
+        order = sorted(range(count), key=lambda job: (values[f"start_{job}"], seconds[job][modes[job]], job))
+        return [(job, kept[job][modes[job]]) for job in order]
 
-def length_s(instance: Instance, index: int, layout: Layout) -> float:
-    """Seconds that a job runs in a layout."""
-    return instance.jobs[index].iterations * layout.iteration_s
-
-
-def proven_s(block: Block, whole: Whole, bound: int, unit_s: float) -> float:
-    """What a bound on the model proves of the sum of flow times, seconds."""
-    ends_s = Fraction(bound - whole.off) * Fraction(unit_s) * (1 - Fraction(1, 2**48))
-    return rounded_down(exact_sum([ends_s, *(Fraction(-job.release_s) for job in block.instance.jobs)]))
-
-
-def decode(block: Block, kept: Sequence[Sequence[Layout]], starts: Starts) -> list[tuple[int, Layout]]:
-    """The jobs of a solution in the order of their starts, of equal ones the shorter first, whose length may be 0."""
-    chosen = [held[mode] for held, (mode, _) in zip(kept, starts, strict=True)]
-    lengths = [length_s(block.instance, index, layout) for index, layout in enumerate(chosen)]
-    order = sorted(range(len(starts)), key=lambda job: (starts[job][1], lengths[job], job))
-    return [(job, chosen[job]) for job in order]
-
-
-def _hint(block: Block, kept: Sequence[Sequence[Layout]], unit: Fraction) -> Starts:
-    """Of every job the layout with its usage, and its start."""
-    layout_of = dict(picked_of(block.instance, kept, block.schedule))
-    return tuple(
-        (held.index(layout_of[index]), _whole(block.schedule.jobs[job.id].start_s, unit))
-        for index, (job, held) in enumerate(zip(block.instance.jobs, kept, strict=True))
+    layout_of = dict(picked_of(instance, kept, block.schedule))
+    hint = values_of(
+        [held.index(layout_of[job]) for job, held in enumerate(kept)],
+        [_whole(block.schedule.jobs[job.id].start_s, unit) for job in instance.jobs],
     )
+    return Formulation(model, decode, unit_s, -off * unit_s, hint)
+
+
+def proven_s(block: Block, intervals: Intervals, bound: float) -> float:
+    """What a bound on the model proves of the sum of flow times, seconds."""
+    ends_s = (Fraction(bound) * Fraction(intervals.unit) + Fraction(intervals.constant)) * (1 - Fraction(1, 2**48))
+    return rounded_down(exact_sum([ends_s, *(Fraction(-job.release_s) for job in block.instance.jobs)]))
 
 
 def _whole(seconds: float, unit: Fraction) -> int:

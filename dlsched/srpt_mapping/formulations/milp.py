@@ -33,31 +33,29 @@ p_i = min_l L_il is the least length of job i. D_i is how long after its release
 before j starts. *Fixed*: y_ij = 1 where r_i + D_i <= r_j. So all numbers are of the size of waits and lengths of good
 schedules, however late the clock.
 
-*Valid* (``busy``). Count the first p_i seconds of every job only, and give it the share g_i / G of one machine: jobs that
-run at one time have no more than 1 in all. Let w_i = p_i g_i / G. The machine works on a set S at no time before
-r(S) = min r_i, and at speed 1 at most, so the integral of t over this work is least when it does all of w(S) from r(S) on:
-w(S) (r(S) + w(S) / 2); it is sum w_i (s_i + p_i / 2). Rows are written for the sets that are tight in the best preemptive
-schedule of one machine (Goemans 1996, IPCO): jobs by w_i, and of the first of them those it would serve without a pause.
+*Valid* (``busy``): the share g_i / G of one machine, see ``dlsched.algorithms.one_machine``.
 
 *Without loss* (twins). Servers with as many GPUs may change places, so one job, that with the most layouts, takes from
 them no fewer GPUs of one than of the next; its other layouts are left out.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
 from typing import TYPE_CHECKING
 
+from dlsched.algorithms.one_machine import busy_rows
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import separable_labels
-from dlsched.srpt_mapping.certificate import Tick, no_tick
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.checker import constant, flow_times
-from dlsched.srpt_mapping.clock import on_clock_of, on_own_clock
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.layouts import Layout, layouts
-from dlsched.srpt_mapping.solution import Schedule
-from dlsched.srpt_mapping.timing import timed
+from dlsched.srpt_mapping.placing.layouts import Layout, layouts, lengths_s
+from dlsched.srpt_mapping.placing.timing import timed
+from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
 if TYPE_CHECKING:
     import pulp
@@ -66,17 +64,12 @@ LARGEST = 50_000
 """Pairs of jobs times servers beyond which the model is refused."""
 MARGIN = 1e-3
 """Part of F that is added to every D_i, so that no wait has a range as small as the tolerances of solvers."""
-ROUNDING = 1e-9
-"""Part of the right side of a row ``busy`` that is left out."""
 
-Decode = Callable[[Mapping[str, float]], Schedule]
 Terms = Sequence[tuple["pulp.LpVariable", float]]
 
 
-def build_milp(
-    instance: Instance, *, horizon_s: float | None = None, tick: Callable[[], None] | None = None
-) -> tuple["pulp.LpProblem", Decode, float]:
-    """Build the model, the function that reads a schedule from values of its variables, and the seconds of its unit of time.
+def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp.LpProblem, Schedule]":
+    """Build the model; its unit is the seconds of its unit of time.
 
     The unit is 1 s where some schedule's sum of flow times is from 1 to 2**14 s, else a power of two that brings it
     to 2**9 or more and below 2**10: solvers have absolute tolerances. The model's name states it where it is not 1 s.
@@ -86,8 +79,6 @@ def build_milp(
     ----------
     instance
         Any valid instance; a job larger than the cluster makes an infeasible model.
-    horizon_s
-        A time by which all jobs have ended in some optimal schedule, where one is known; no D_i goes beyond it.
     tick
         Called for every layout and every job; it may raise to stop.
 
@@ -101,12 +92,11 @@ def build_milp(
     pairs = len(instance.jobs) * (len(instance.jobs) - 1) * len(instance.servers)
     if pairs > LARGEST:
         raise UsageError(f"milp: found {pairs:,} pairs of jobs times servers, allowed: {LARGEST:,}")
-    tick = tick or no_tick
-    own = on_own_clock(instance)
-    choices, times = _worth_it(own, None if horizon_s is None else horizon_s - instance.first_release_s, tick)
-    unit_s, release, within = times.unit_s, times.release, times.within
+    own = instance.on_own_clock()
+    choices, times = _worth_it(own, tick)
+    unit_s, release, least, within = times.unit_s, times.release, times.least, times.within
     jobs = separable_labels([job.id for job in instance.jobs], "j")
-    places = range(len(jobs))
+    indices = range(len(jobs))
     name = "srpt_mapping" if unit_s == 1 else f"srpt_mapping_in_units_of_2_to_the_{math.frexp(unit_s)[1] - 1}_s"
     problem = pulp.LpProblem(name.replace("-", "minus_"), pulp.LpMinimize)
 
@@ -116,33 +106,33 @@ def build_milp(
     z = [
         [pulp.LpVariable(f"z_{jobs[i]}_{n}", 0, 1, pulp.LpInteger) for n in range(len(choices[i]))]
         or [pulp.LpVariable(f"z_{jobs[i]}_none", 0, 0, pulp.LpInteger)]
-        for i in places
+        for i in indices
     ]
-    length = [list(zip(z[i], times.lengths[i], strict=False)) for i in places]
-    w = [pulp.LpVariable(f"w_{jobs[i]}", 0, within[i] - times.least[i]) for i in places]
-    surely = {(i, j) for i, j in permutations(places, 2) if release[i] + within[i] <= release[j]}
+    length = [list(zip(z[i], times.lengths[i], strict=False)) for i in indices]
+    w = [pulp.LpVariable(f"w_{jobs[i]}", 0, within[i] - least[i]) for i in indices]
+    surely = {(i, j) for i, j in permutations(indices, 2) if release[i] + within[i] <= release[j]}
     y = {
         (i, j): pulp.LpVariable(f"y_{jobs[i]}_{jobs[j]}", int((i, j) in surely), 1, pulp.LpInteger)
-        for i, j in permutations(places, 2)
-        if release[i] + times.least[i] <= release[j] + (within[j] - times.least[j])
+        for i, j in permutations(indices, 2)
+        if release[i] + least[i] <= release[j] + (within[j] - least[j])
     }
     waits = [(wait, 1) for wait in w] + [pair for held in length for pair in held]
     problem.setObjective(pulp.LpAffineExpression(waits, constant(instance) / unit_s))
-    for i in places:
+    for i in indices:
         add(f"gang_{jobs[i]}", [(chosen, 1) for chosen in z[i]], pulp.LpConstraintEQ, 1)
     for (i, j), before in y.items():
         if (i, j) not in surely:
             most = release[i] - release[j] + within[i]
             terms = [(w[j], 1), (w[i], -1), *((chosen, -each) for chosen, each in length[i]), (before, -most)]
             add(f"sequence_{jobs[i]}_{jobs[j]}", terms, pulp.LpConstraintGE, -within[i])
-    for i, j in combinations(places, 2):
+    for i, j in combinations(indices, 2):
         alone = instance.jobs[i].gpus + instance.jobs[j].gpus > instance.total_gpus
         either = [(y[pair], 1) for pair in ((i, j), (j, i)) if pair in y and pair not in surely]
         if either:
             add(f"pair_{jobs[i]}_{jobs[j]}", either, pulp.LpConstraintEQ if alone else pulp.LpConstraintLE, 1)
     for m, server in enumerate(separable_labels([server.id for server in instance.servers], "s")):
         most_of = [max((layout.usage[m] for layout in held), default=0) for held in choices]
-        users = [i for i in places if most_of[i]]
+        users = [i for i in indices if most_of[i]]
         used = {
             i: [(chosen, -held.usage[m]) for chosen, held in zip(z[i], choices[i], strict=True) if held.usage[m]]
             for i in users
@@ -163,29 +153,31 @@ def build_milp(
             add(f"taken_{server}_{jobs[i]}", [(first[i], 1), *taken, *used[i]], pulp.LpConstraintEQ, 0)
             if handed:
                 add(f"handed_{server}_{jobs[i]}", [*handed, *used[i]], pulp.LpConstraintLE, 0)
-    for number, (weights, right) in enumerate(_busy(own, release, times.least) if all(choices) else ()):
+    shares = [job.gpus / instance.total_gpus for job in instance.jobs]
+    for number, (weights, right) in enumerate(busy_rows(release, least, shares) if all(choices) else ()):
         add(f"busy_{number}", [(w[i], weight) for i, weight in weights.items()], pulp.LpConstraintGE, right)
 
-    def decode(values: Mapping[str, float]) -> Schedule:
+    def decode(values: Incumbent) -> Schedule:
         chosen = [
-            max(zip(z[i], choices[i], strict=True), key=lambda pair: values.get(pair[0].name, 0.0))[1] for i in places
+            max(zip(z[i], choices[i], strict=True), key=lambda pair: values.get(pair[0].name, 0.0))[1] for i in indices
         ]
         before = [pair for pair, variable in y.items() if values.get(variable.name, 0.0) > 0.5]
         starts = [each + values.get(wait.name, 0.0) for each, wait in zip(release, w, strict=True)]
         return Schedule(on_clock_of(instance, own, timed(own, _order(starts, before), chosen)))
 
-    return problem, decode, unit_s
+    return Formulation(problem, decode, unit_s)
 
 
-def _worth_it(instance: Instance, horizon_s: float | None, tick: Tick = no_tick) -> tuple[list[list[Layout]], "_Times"]:
+def _worth_it(instance: Instance, tick: Tick = no_tick) -> tuple[list[list[Layout]], "_Times"]:
     """The layouts that the model keeps of every job, and its times: none that takes longer than D_i, and no twins."""
     choices = _without_twins(instance, layouts(instance, tick=tick))
-    times = _times(instance, choices, horizon_s)
-    kept = []
-    for job, held, most in zip(instance.jobs, choices, times.within, strict=True):
-        kept.append([layout for layout in held if job.iterations * layout.iteration_s / times.unit_s <= most])
-    lengths = [[n for n in held if n <= most] for held, most in zip(times.lengths, times.within, strict=True)]
-    return kept, replace(times, lengths=lengths)
+    times = _times(instance, choices)
+    lengths, kept = [], []
+    for held, taken, most in zip(choices, times.lengths, times.within, strict=True):
+        short = [n for n, length in enumerate(taken) if length <= most]
+        kept.append([held[n] for n in short])
+        lengths.append([taken[n] for n in short])
+    return kept, _Times(times.unit_s, lengths, times.least, times.release, times.within)
 
 
 def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
@@ -210,16 +202,11 @@ class _Times:
     within: list[float]
 
 
-def _times(instance: Instance, choices: list[list[Layout]], horizon_s: float | None) -> _Times:
-    jobs = instance.jobs
-    release = [job.release_s for job in jobs]
-    lengths = [
-        [job.iterations * layout.iteration_s for layout in held] for job, held in zip(jobs, choices, strict=True)
-    ]
+def _times(instance: Instance, choices: list[list[Layout]]) -> _Times:
+    release = [job.release_s for job in instance.jobs]
+    lengths = lengths_s(instance, choices)
     least = [min(held, default=0.0) for held in lengths]
     end_s = max(release) + sum(max(held, default=0.0) for held in lengths)
-    if horizon_s is not None:
-        end_s = min(end_s, horizon_s)
     within, unit_s = [end_s - each for each in release], 1.0
     if all(choices):
         flows = _known_s(instance, choices, least)
@@ -240,47 +227,10 @@ def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]
     """Flow times of all jobs, those of the least sum in some schedules with the fastest layout of every job."""
     jobs = instance.jobs
     chosen = [min(held, key=lambda layout: layout.iteration_s) for held in choices]
-    rules: list[Callable[[int], float]] = [
-        lambda i: jobs[i].release_s + least[i],
-        lambda i: least[i],
-        lambda i: least[i] * jobs[i].gpus,
-        lambda i: jobs[i].release_s,
-    ]
-    schedules = [timed(instance, sorted(range(len(jobs)), key=rule), chosen) for rule in rules]
+    keys = [(job.release_s + p, p, p * job.gpus, job.release_s) for job, p in zip(jobs, least, strict=True)]
+    orders = [sorted(range(len(jobs)), key=[key[n] for key in keys].__getitem__) for n in range(4)]
+    schedules = [timed(instance, order, chosen) for order in orders]
     return min((flow_times(instance, schedule) for schedule in schedules), key=math.fsum)
-
-
-def _busy(instance: Instance, releases: list[float], least: list[float]) -> Iterator[tuple[dict[int, float], float]]:
-    """Weights by job and right sides of the rows ``busy``, without those that follow from the releases."""
-    jobs = instance.jobs
-    work = {i: job.gpus / instance.total_gpus * least[i] for i, job in enumerate(jobs)}
-    by_work = sorted(work, key=work.__getitem__)
-    seen = set()
-    for count in range(2, len(jobs) + 1):
-        for held in _blocks(releases, work, by_work[:count]):
-            whole = sum(work[i] for i in held)
-            if whole == 0 or tuple(held) in seen:
-                continue
-            seen.add(tuple(held))
-            weights = {i: work[i] / whole for i in held}
-            first = min(releases[i] for i in held)
-            late = sum(weight * (releases[i] - first + least[i] / 2) for i, weight in weights.items())
-            right = whole / 2 * (1 - ROUNDING) - late * (1 + ROUNDING)
-            if right > 0:
-                yield weights, right
-
-
-def _blocks(releases: Sequence[float], work: Mapping[int, float], jobs: Sequence[int]) -> list[list[int]]:
-    """Split jobs into those that one machine would serve without a pause, first come, first served."""
-    by_release = sorted(jobs, key=releases.__getitem__)
-    blocks: list[list[int]] = []
-    free_s = 0.0
-    for i in by_release:
-        if not blocks or releases[i] > free_s:
-            blocks.append([])
-        blocks[-1].append(i)
-        free_s = max(free_s, releases[i]) + work[i]
-    return blocks
 
 
 def _order(starts: Sequence[float], before: Sequence[tuple[int, int]]) -> list[int]:

@@ -24,26 +24,39 @@ differs by no more than that. Solved again from a better placement, in its finer
 """
 
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.certificates import rounded_down
 from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.budget import Budget
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import MEETING
 from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of
-from dlsched.srpt_mapping.servers import Placed
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.outcome import Incumbent
+from dlsched.srpt_mapping.placing.servers import Placed
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 _DIGITS = 30
 LARGEST = 2**20
 """GPUs of a job beyond which it is refused: rounding may lose a unit for each of them."""
+
+
+class Room(NamedTuple):
+    """Free GPUs and b_out / g^m of every server, and b_in, B/s."""
+
+    free: tuple[int, ...]
+    shares: tuple[float, ...]
+    inside: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,69 +109,65 @@ def best_placement(
         raise UsageError(f"free: found {sum(free)} GPUs, allowed: {graph.gpus} or more, what the job takes")
     if graph.gpus > LARGEST:
         raise UsageError(f"placement: found a job of {graph.gpus:,} GPUs, allowed: {LARGEST:,}")
-    limits = limits or Limits()
     availability.require("cpsat", "milp")
-    began = time.monotonic()
-    best_s = graph.uniform_s(min(inside, *shares)) if start is None else _seconds(graph, start, shares, inside)
+
+    def seconds(placed: Placed) -> float:
+        return graph.iteration_s([row for _, row in placed], [shares[m] for m, _ in placed], inside)
+
+    budget = Budget(limits)
+    best_s = graph.uniform_s(min(inside, *shares)) if start is None else seconds(start)
     held, bound_s = start, None
     while True:
-        unit = Fraction(best_s) / int(2**_DIGITS)
+        unit, left = Fraction(best_s) / int(2**_DIGITS), budget.left
         function = "dlsched.srpt_mapping.formulations.placement:solve"
-        arguments = graph, tuple(free), tuple(shares), inside, held, unit
-        left = _left(limits, began)
+        room = Room(tuple(free), tuple(shares), inside)
         try:
-            status, placed, units = child.call(function, *arguments, left, time_s=left.time_s)
+            status, placed, units = child.call(function, graph, room, held, unit, left, time_s=left.time_s)
         except child.OutOfTime:
             status, placed, units = TerminationStatus.TIME_LIMIT, None, None
         if status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE):
             raise SolverError(f"CP-SAT ended a placement that exists with {status}")
         before_s = best_s
-        if placed is not None:
-            found_s = _seconds(graph, placed, shares, inside)
-            if held is None or found_s < best_s:
-                held, best_s = placed, found_s
+        if placed is not None and (held is None or seconds(placed) < best_s):
+            held, best_s = placed, seconds(placed)
         if units is not None:
             bound_s = max(bound_s or 0.0, rounded_down(units * unit))
-        if held is not None and bound_s is not None:
+        if held is None:
+            return BestPlacement(status, None, None, bound_s)
+        if bound_s is not None:
             bound_s = min(best_s, bound_s)
-        met = held is not None and bound_s is not None and best_s - bound_s <= MEETING * best_s
-        if status is TerminationStatus.OPTIMAL and not met and best_s < before_s:
-            continue
+        met = bound_s is not None and best_s - bound_s <= MEETING * best_s
         if status is TerminationStatus.OPTIMAL and not met:
+            if best_s < before_s:
+                continue
             status = TerminationStatus.FEASIBLE
-        return BestPlacement(status, held, None if held is None else best_s, bound_s)
-
-
-def _left(limits: Limits, began: float) -> Limits:
-    if limits.time_s is None:
-        return limits
-    return replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
-
-
-def _seconds(graph: JobGraph, placed: Placed, shares: Sequence[float], inside: float) -> float:
-    return graph.iteration_s([row for _, row in placed], [shares[m] for m, _ in placed], inside)
+        return BestPlacement(status, held, best_s, bound_s)
 
 
 def solve(
-    graph: JobGraph,
-    free: tuple[int, ...],
-    shares: tuple[float, ...],
-    inside: float,
-    start: Placed | None,
-    unit: Fraction,
-    limits: Limits,
+    graph: JobGraph, room: Room, start: Placed | None, unit: Fraction, limits: Limits
 ) -> tuple[TerminationStatus, Placed | None, int | None]:
     """Build and solve the model; runs in the child process."""
     from ortools.sat.python import cp_model
 
-    able = [place for place, room in enumerate(free) if room]
+    formulation = build_placement(graph, room, start, unit)
+    code, solver = run(formulation.model, limits, symmetry=False)
+    held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    names = [variable.name for variable in formulation.model.proto.variables]
+    placed = formulation.decode(dict(zip(names, solver.response_proto.solution, strict=True))) if held else None
+    bound = int(solver.best_objective_bound) if held or code == cp_model.UNKNOWN else None
+    return status_of(code, limits, solver), placed, bound
+
+
+def build_placement(
+    graph: JobGraph, room: Room, start: Placed | None, unit: Fraction
+) -> "Formulation[cp_model.CpModel, Placed]":
+    """Build the model in units of ``unit`` seconds, 2^-30 of the start's iteration, with a hint at the start."""
+    from ortools.sat.python import cp_model
+
+    free, shares, inside = room
+    able = [m for m, count in enumerate(free) if count]
     stages = range(len(graph.replicas))
-    near, far = 1 / Fraction(inside), {m: 1 / Fraction(shares[m]) for m in able}
-    most = unit * 2**_DIGITS * (1 + Fraction(1, 2**40))  # seconds of the start
-
-    def down(seconds: Fraction) -> int:
-        return math.floor(seconds / unit)
-
     cp = cp_model.CpModel()
     x = {(s, m): cp.new_int_var(0, min(graph.replicas[s], free[m]), f"x_{s}_{m}") for s in stages for m in able}
     u = {(s, m): cp.new_bool_var(f"u_{s}_{m}") for s, m in x}
@@ -168,90 +177,90 @@ def solve(
         cp.add(replicas == 0).only_enforce_if(u[key].negated())
     for m in able:
         cp.add(sum(x[s, m] for s in stages) <= free[m])
+    seconds = _Seconds(cp, graph, unit, 1 / Fraction(inside), {m: 1 / Fraction(shares[m]) for m in able}, x, u)
     for s in stages:
         cp.add(sum(x[s, m] for m in able) == graph.replicas[s])
-        _slowest(cp, graph, s, able, x, u, a, near, far, down, most)
+        seconds.bind(a, s)
     for first, second in pairwise(able):
         if free[first] == free[second] and shares[first] == shares[second]:
             cp.add(sum((s + 1) * (x[s, second] - x[s, first]) for s in stages) >= 0)
     cp.minimize(a)
-    _hint(cp, start, free, shares, x)
-    code, solver = run(cp, limits, symmetry=False)
-    held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    placed = [(m, tuple(solver.value(x[s, m]) for s in stages)) for m in able] if held else None
-    bound = int(solver.best_objective_bound) if held or code == cp_model.UNKNOWN else None
-    used = None if placed is None else [(m, row) for m, row in placed if any(row)]
-    return status_of(code, limits, solver.wall_time), used, bound
-
-
-def _slowest(
-    cp: Any,
-    graph: JobGraph,
-    s: int,
-    able: list[int],
-    x: Any,
-    u: Any,
-    a: Any,
-    near: Fraction,
-    far: Any,
-    down: Any,
-    most: Fraction,
-) -> None:
-    """Bind ``a`` by the seconds of one stage on every server that it uses."""
-    ring = Fraction(graph.ring_bytes(s))
-    one = cp.new_bool_var(f"o_{s}")
-    cp.add(sum(u[s, m] for m in able) == 1).only_enforce_if(one)
-    cp.add(sum(u[s, m] for m in able) >= 2).only_enforce_if(one.negated())
-    b = cp.new_int_var(0, down(most), f"b_{s}")
-    if ring * near > most:
-        cp.add(one == 0)
-    else:
-        cp.add(b >= down(ring * near)).only_enforce_if(one)
-    for m in able:
-        if ring * far[m] > most:
-            cp.add_bool_or([u[s, m].negated(), one])
-        else:
-            cp.add(b >= down(ring * far[m])).only_enforce_if(u[s, m], one.negated())
-        alone, more = Fraction(graph.compute_s[s]), []
-        for v, sent in graph.neighbours(s):
-            each = Fraction(2 * sent) / graph.replicas[s]
-            least_s, terms = _transfer(cp, each, near, far[m], graph.replicas[v], x[v, m], u[s, m], down, most)
-            alone += least_s
-            more += terms
-        cp.add(a >= down(alone) + b + sum(more)).only_enforce_if(u[s, m])
-
-
-def _transfer(
-    cp: Any, each: Fraction, near: Fraction, far: Fraction, partners: int, x: Any, used: Any, down: Any, most: Fraction
-) -> tuple[Fraction, list[Any]]:
-    """Seconds of transfers to one stage with as many of its replicas here as is best, and what fewer or more of them add."""
-    slope = each * (far - near) / partners  # what every replica here saves
-    if slope == 0:
-        return each * far, []
-    least = each * (near if slope > 0 else far)  # all of them here are best, or none
-    if least > most:
-        cp.add(used == 0)
-        return Fraction(0), []
-    spare = min(partners, math.floor((most - least) / abs(slope)))
-    away = partners - x if slope > 0 else x
-    cp.add(away <= spare).only_enforce_if(used)
-    return least, [down(abs(slope)) * away] if spare else []
-
-
-def _hint(cp: Any, start: Placed | None, free: Sequence[int], shares: Sequence[float], x: Any) -> None:
-    """Hint at a placement, with servers that may change places in the order that the model asks for."""
-    if start is None:
-        return
-    rows = dict(start)
-    groups: dict[tuple[int, float], list[int]] = {}
-    for m in sorted({m for _, m in x}):
+    groups: dict[tuple[int, float], list[int]] = {}  # of servers that may change places
+    for m in able if start is not None else ():
         groups.setdefault((free[m], shares[m]), []).append(m)
-    stages = sorted({s for s, _ in x})
-    for places in groups.values():
-        held = sorted((rows.get(m, (0,) * len(stages)) for m in places), key=_weight)
-        for m, row in zip(places, held, strict=True):
+    rows = dict(start or [])
+    for group in groups.values():
+        held = sorted((rows.get(m, (0,) * len(stages)) for m in group), key=_weight)  # as ``order`` asks for
+        for m, row in zip(group, held, strict=True):
             for s in stages:
                 cp.add_hint(x[s, m], row[s])
+
+    def decode(values: Incumbent) -> Placed:
+        placed = [(m, tuple(int(values[f"x_{s}_{m}"]) for s in stages)) for m in able]
+        return [(m, row) for m, row in placed if any(row)]
+
+    return Formulation(cp, decode, float(unit))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seconds:
+    """Rows that bind the seconds of an iteration; c_in and, by server, c_m."""
+
+    cp: "cp_model.CpModel"
+    graph: JobGraph
+    unit: Fraction
+    near: Fraction
+    far: dict[int, Fraction]
+    x: "dict[tuple[int, int], cp_model.IntVar]"
+    u: "dict[tuple[int, int], cp_model.IntVar]"
+
+    @property
+    def most(self) -> Fraction:
+        """Seconds of the start."""
+        return self.unit * int(2**_DIGITS) * (1 + Fraction(1, 2**40))
+
+    def down(self, seconds: Fraction) -> int:
+        """In units."""
+        return math.floor(seconds / self.unit)
+
+    def bind(self, a: "cp_model.IntVar", s: int) -> None:
+        """Bind ``a`` by the seconds of one stage on every server that it uses."""
+        cp, graph, u = self.cp, self.graph, self.u
+        ring = Fraction(graph.ring_bytes(s))
+        one = cp.new_bool_var(f"o_{s}")
+        cp.add(sum(u[s, m] for m in self.far) == 1).only_enforce_if(one)
+        cp.add(sum(u[s, m] for m in self.far) >= 2).only_enforce_if(one.negated())
+        b = cp.new_int_var(0, self.down(self.most), f"b_{s}")
+        if ring * self.near > self.most:
+            cp.add(one == 0)
+        else:
+            cp.add(b >= self.down(ring * self.near)).only_enforce_if(one)
+        for m, far in self.far.items():
+            if ring * far > self.most:
+                cp.add_bool_or([u[s, m].negated(), one])
+            else:
+                cp.add(b >= self.down(ring * far)).only_enforce_if(u[s, m], one.negated())
+            alone, more = Fraction(graph.compute_s[s]), []
+            for v, sent in graph.neighbours(s):
+                least_s, terms = self._transfer(s, v, m, Fraction(2 * sent) / graph.replicas[s])
+                alone += least_s
+                more += terms
+            cp.add(a >= self.down(alone) + b + sum(more)).only_enforce_if(u[s, m])
+
+    def _transfer(self, s: int, v: int, m: int, each: Fraction) -> "tuple[Fraction, list[cp_model.LinearExprT]]":
+        """Seconds of transfers to one stage with as many of its replicas here as is best, and what fewer or more of them add."""
+        far, partners = self.far[m], self.graph.replicas[v]
+        slope = each * (far - self.near) / partners  # what every replica here saves
+        if slope == 0:
+            return each * far, []
+        least = each * (self.near if slope > 0 else far)  # all of them here are best, or none
+        if least > self.most:
+            self.cp.add(self.u[s, m] == 0)
+            return Fraction(0), []
+        spare = min(partners, math.floor((self.most - least) / abs(slope)))
+        away = partners - self.x[v, m] if slope > 0 else self.x[v, m]
+        self.cp.add(away <= spare).only_enforce_if(self.u[s, m])
+        return least, [self.down(abs(slope)) * away] if spare else []
 
 
 def _weight(row: Sequence[int]) -> int:

@@ -1,0 +1,188 @@
+"""A figure of every job that recurs, such as how long it runs, predicted before it starts from jobs that are known by then.
+
+At the release of a job those are *known* that could have ended by then. No prediction depends on more than that.
+
+===============  ====================================================================================================
+``by``           prediction
+===============  ====================================================================================================
+``mean``         mean of the known jobs of the group
+``last``         of the known jobs of the group, that whose earliest end is last
+``forest``       random forest on features of the job, and mean, last and count of the known jobs of the group
+===============  ====================================================================================================
+
+Without known jobs in the group those of the next wider one count, and so on, else a prior.
+
+The forest is Breiman's, Machine Learning 45, 2001. It learns the logarithm, so that it predicts a geometric mean; leaves
+have at least 5 jobs, and splits try half of the features. Each known job is learnt from with the features that it had at
+its own release.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.errors import UsageError
+
+FIRST_TRAINING = 64
+"""Known jobs from which on there is a forest; before, the mean predicts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recurring:
+    """Jobs that recur, in any order.
+
+    Parameters
+    ----------
+    releases, ends
+        When each is released, and when it could have ended at the earliest; shape (J,).
+    figures
+        What is to be predicted, > 0; shape (J,).
+    groups
+        Of every job what it recurs by, the narrowest group first; None where it has none of that width.
+    features
+        Of every job what else a forest may learn from, a row each.
+    """
+
+    releases: FloatArray
+    ends: FloatArray
+    figures: FloatArray
+    groups: Sequence[tuple[Hashable | None, ...]]
+    features: Sequence[Sequence[float]]
+
+    def known(self) -> tuple[IntArray, IntArray]:
+        """Jobs in the order of their earliest end, and how many of them are known at the release of each job."""
+        # a job ends after its release, even where rounding swallows its length
+        ends = np.maximum(self.ends, np.nextafter(self.releases, np.inf))
+        ended = np.argsort(ends, kind="stable")
+        return ended, np.searchsorted(ends[ended], self.releases, side="right")
+
+    def keys(self, job: int) -> list[tuple[int, Hashable]]:
+        """What a job recurs by, and how wide that is."""
+        return [(width, group) for width, group in enumerate(self.groups[job]) if group is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionErrors:
+    """How far predictions n~ are from the truth n.
+
+    Parameters
+    ----------
+    eta1, eta2
+        Least factors >= 1 with n <= eta1 n~ and n~ <= eta2 n for every job.
+    mean_absolute_log
+        Mean of abs(ln(n~ / n)).
+    median_relative
+        Median of abs(n~ - n) / n.
+    """
+
+    eta1: float
+    eta2: float
+    mean_absolute_log: float
+    median_relative: float
+
+    @classmethod
+    def of(cls, figures: Sequence[float], predicted: Sequence[float]) -> Self:
+        """Compare predictions with the truth.
+
+        >>> PredictionErrors.of([10.0], [20.0]).eta2
+        2.0
+        """
+        true, found = np.array(figures), np.array(predicted)
+        return cls(
+            max(1.0, float(np.max(true / found))),
+            max(1.0, float(np.max(found / true))),
+            float(np.mean(np.abs(np.log(found / true)))),
+            float(np.median(np.abs(found - true) / true)),
+        )
+
+
+def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: float, prior: float) -> FloatArray:
+    """Predict the figure of every job, shape (J,).
+
+    Parameters
+    ----------
+    jobs
+        Those known are of the same list.
+    by
+        ``mean``, ``last`` or ``forest``.
+    seed, trees
+        Of the forest: its random state, and how many trees.
+    retrain
+        The forest is trained anew whenever ``retrain`` times as many jobs are known as at the last training, > 1.
+    prior
+        The prediction when nothing is known.
+
+    Cost: O(J log J); the forest O(``trees`` J log^2 J).
+
+    Raises
+    ------
+    UsageError
+        The forest is asked for, and scikit-learn is not installed.
+    """
+    if by == "forest":
+        try:
+            from sklearn.ensemble import RandomForestRegressor
+        except ImportError:
+            raise UsageError("predictions by forest need scikit-learn: pip install 'dlsched[predict]'") from None
+    ended, known = jobs.known()
+    order = np.argsort(known, kind="stable")
+    means, lasts, counts = _summaries(jobs, ended, known, order, prior)
+    if by != "forest":
+        return means if by == "mean" else lasts
+    features = np.column_stack([np.array(jobs.features), np.log(means), np.log(lasts), counts])
+    logs = np.log(jobs.figures)
+    predicted, counted = means, known[order]
+    begin = int(np.searchsorted(counted, FIRST_TRAINING))
+    while begin < len(order):
+        end = int(np.searchsorted(counted, retrain * float(counted[begin])))
+        past, batch = ended[: counted[begin]], order[begin:end]
+        forest = RandomForestRegressor(trees, min_samples_leaf=5, max_features=0.5, random_state=seed, n_jobs=1)
+        forest.fit(features[past], logs[past])
+        predicted[batch] = np.exp(forest.predict(features[batch]))
+        begin = end
+    return predicted
+
+
+def codes(words: Sequence[Hashable], releases: FloatArray) -> list[int]:
+    """Number words as they first appear.
+
+    >>> codes(["b", "a", "b"], np.array([1.0, 0.0, 2.0]))
+    [1, 0, 1]
+    """
+    order = np.argsort(releases, kind="stable").tolist()
+    code_of = {word: code for code, word in enumerate(dict.fromkeys(words[job] for job in order))}
+    return [code_of[word] for word in words]
+
+
+@dataclass(slots=True)
+class _Past:
+    """Known jobs of a group."""
+
+    count: int = 0
+    total: float = 0.0
+    last: float = 0.0
+
+
+def _summaries(
+    jobs: Recurring, ended: IntArray, known: IntArray, order: IntArray, prior: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean and last of what is known at the release of each job; and how many are known of its narrowest group."""
+    past, figures = ended.tolist(), jobs.figures.tolist()
+    pasts: dict[tuple[int, Hashable], _Past] = {}
+    nothing = _Past(1, prior, prior)
+    rows = np.empty((3, len(past)))
+    done = 0
+    for job in order.tolist():
+        for before in past[done : known[job]]:
+            for key in jobs.keys(before):
+                held = pasts.setdefault(key, _Past())
+                held.count += 1
+                held.total += figures[before]
+                held.last = figures[before]
+        done = int(known[job])
+        used = next((pasts[key] for key in jobs.keys(job) if key in pasts), nothing)
+        rows[:, job] = used.total / used.count, used.last, pasts.get((0, jobs.groups[job][0]), _Past()).count
+    return rows[0], rows[1], rows[2]

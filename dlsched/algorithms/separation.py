@@ -1,0 +1,50 @@
+"""Jobs that cannot meet in any schedule worth looking at: the parts that may be decided apart.
+
+Of any schedule whose flow times (end less release) sum to no more than the F of a schedule held, job i ends by r_i + p_i + E:
+p_i is its least length, E = F - sum p, as no other job flows for less than its own p. Where every job released before some
+time ends by then, the later ones never meet them. So the best schedule of all is the best of either part, and F of a
+part is less again. The releases of a part that does not part further lie within its number of jobs times F.
+"""
+
+import math
+from collections.abc import Sequence
+
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.tolerance import FEASIBLE, rounding
+
+
+def separated(
+    releases: Sequence[float], shortest: Sequence[float], flows: Sequence[float], *, tick: Tick = no_tick
+) -> list[list[int]]:
+    """Return the jobs of every part, in order of release.
+
+    Parameters
+    ----------
+    releases, shortest
+        Of every job its release and the least it takes; shape (J,).
+    flows
+        Of every job its flow time in the schedule held.
+    tick
+        Called for every job; it may raise to stop.
+
+    >>> separated([0.0, 1.0, 9.0], [2.0, 2.0, 2.0], [2.0, 3.0, 2.0])
+    [[0, 1], [2]]
+    """
+    whole, done = [sorted(range(len(releases)), key=releases.__getitem__)], []
+    while whole:
+        jobs = whole.pop()
+        excess_s = max(0.0, math.fsum([*(flows[job] for job in jobs), *(-shortest[job] for job in jobs)]))
+        parts: list[list[int]] = [[]]
+        latest_s = -math.inf
+        for job in jobs:
+            tick()
+            if parts[-1] and releases[job] >= latest_s:
+                parts.append([])
+            parts[-1].append(job)
+            end_s = releases[job] + (shortest[job] + excess_s) * (1 + FEASIBLE)
+            latest_s = max(latest_s, end_s + rounding(end_s))
+        if len(parts) == 1:
+            done.append(jobs)
+        else:
+            whole += parts
+    return sorted(done, key=lambda jobs: releases[jobs[0]])

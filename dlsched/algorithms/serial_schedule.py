@@ -1,0 +1,84 @@
+"""Serial schedule generation: job after job starts as early as what it takes is free to its end, in floats.
+
+*No later than in any schedule with these lengths.* Take a feasible schedule and the order of its starts. Induction: let
+the jobs before job i start no later than there. From its start on, those of them that still run also run there, as all of
+them had started; beside these what job i takes is free to its end. So it starts no later either.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from dlsched.core.budget import Tick, no_tick
+
+
+def earliest_starts(
+    capacities: Sequence[int], jobs: Iterable[tuple[float, float, Sequence[int]]], *, tick: Tick = no_tick
+) -> list[float]:
+    """Start every job at the earliest time at which what it takes is free to its end, beside the jobs before it.
+
+    A job may start before one that precedes it, where it fits in front of it.
+
+    Parameters
+    ----------
+    capacities
+        Of every resource, shape (M,).
+    jobs
+        In the order in which they are given their times: release, length, and what the job takes of every resource.
+    tick
+        Called for every job; it may raise to stop.
+
+    Cost: O(J^2 M).
+
+    >>> earliest_starts([2], [(0.0, 3.0, [2]), (0.0, 2.0, [1]), (1.0, 1.0, [1])])
+    [0.0, 3.0, 3.0]
+    """
+    profile = _Profile(capacities)
+    starts = []
+    for release_s, length_s, usage in jobs:
+        tick()
+        starts.append(profile.earliest_s(usage, release_s, length_s))
+        profile.take(usage, starts[-1], starts[-1] + length_s)
+    return starts
+
+
+class _Profile:
+    """What is free over time: ``free[n]`` from ``times[n]`` to the next time, the last one for ever.
+
+    A job whose length vanishes beside its start has a piece of no length: nothing else runs across it.
+    """
+
+    def __init__(self, capacities: Sequence[int]) -> None:
+        self.times = [0.0, math.inf]
+        self.free = [list(capacities)]
+
+    def earliest_s(self, usage: Sequence[int], release_s: float, length_s: float) -> float:
+        """The earliest time from a release on at which ``usage`` is free for the length."""
+        start_s = release_s
+        for free, (from_s, until_s) in zip(self.free, pairwise(self.times), strict=True):
+            if from_s >= start_s + length_s and from_s > start_s:
+                break
+            if until_s > start_s and any(count > left for count, left in zip(usage, free, strict=True)):
+                start_s = until_s
+        return start_s
+
+    def take(self, usage: Sequence[int], start_s: float, end_s: float) -> None:
+        """Take it for a while."""
+        self._cut(start_s)
+        self._cut(end_s)
+        first, last = bisect_right(self.times, start_s) - 1, bisect_left(self.times, end_s)
+        if start_s == end_s:
+            self.times.insert(first, start_s)
+            self.free.insert(first, list(self.free[first]))
+            last = first + 1
+        for free in self.free[first:last]:
+            for resource, count in enumerate(usage):
+                free[resource] -= count
+
+    def _cut(self, time_s: float) -> None:
+        """Make a piece begin at a time."""
+        index = bisect_left(self.times, time_s)
+        if self.times[index] > time_s:
+            self.times.insert(index, time_s)
+            self.free.insert(index, list(self.free[index - 1]))

@@ -1,0 +1,209 @@
+"""An exact search of our own for the least sum of flow times: jobs start in order of time, and bounds cut.
+
+Every job runs once, without a pause, in one of its modes, each of which has a length and takes units of several resources.
+
+*Nodes.* The jobs that have started, in order of their starts. A child lets one more job start in one of its modes, at
+the earliest time, not before the last start, at which its units are free beside the jobs that run. Every schedule in which
+no job can start earlier with the others as they are is reached so, and one of them is optimal.
+
+*Cut: active.* Let E be the least end over all children. A child that starts at E or later and ends later leaves room for the
+job that would end at E: moving it there is possible and ends it sooner. So such children are left out.
+
+Sums are of flow times, end less release, on a clock whose zero is the first release: only what is to be decided counts.
+
+*Cut: bound.* Of the jobs left, let t be the last start: the k-th of their ends is not before the k-th end of SRPT on a
+virtual machine that runs as fast as the units free over time allow (SRPT has ended the most jobs at any time, at any speed
+over time), nor before the k-th smallest of max(t, r_i) + shortest length.
+
+*Cut: repeated.* Two nodes with the same jobs started, the same last start and the same units taken until the same times
+differ in the ends so far only; the larger sum is cut. Resources of one capacity that are taken alike, and jobs that are
+alike, are tried in one order only.
+"""
+
+import marshal
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from dlsched.algorithms.rising_speed import srpt_ends
+
+Taken = tuple[tuple[tuple[float, int], ...], ...]
+"""By resource, pairs of a time and the units that are taken until then, in order."""
+Modes = Sequence[tuple[int, int]]
+"""Jobs and their modes, in order of their starts."""
+
+_LARGEST_MEMORY = 500_000  # nodes remembered, some .5 kB each
+CLOSE = 1e-10
+"""Relative: a bound so close to the best sum closes a node."""
+
+
+class ModeJob(NamedTuple):
+    """A job: its release, the length and usage of every mode, and what makes jobs alike if it is equal."""
+
+    release_s: float
+    modes: Sequence[tuple[float, Sequence[int]]]
+    kind: Hashable
+
+
+class _Node(NamedTuple):
+    """The job that started last, its mode, when, and the node before; the flows so far, what is taken, what is left."""
+
+    job: int
+    mode: int
+    last_s: float
+    before: "_Node | None"
+    sum_s: float
+    taken: Taken
+    left: frozenset[int]
+
+
+class Tree:
+    """The search, which may be stopped and resumed at any node; when it is ``done``, no schedule is better than ``best_s``.
+
+    Parameters
+    ----------
+    capacities
+        Of every resource.
+    jobs
+        The first is released at 0; each has a mode that fits.
+    best_s
+        A sum of flow times that is attained, or infinity; it may be lowered at any time.
+    better
+        Called whenever a sum is less than ``best_s``.
+    tick
+        Called with 1 for every node and with nothing in between; it may raise to stop, and the search can be resumed.
+    """
+
+    def __init__(
+        self,
+        capacities: Sequence[int],
+        jobs: Sequence[ModeJob],
+        best_s: float,
+        *,
+        better: Callable[[Modes], None],
+        tick: Callable[..., None],
+    ) -> None:
+        self.best_s, self.done, self.looks = best_s, False, 0
+        self._sizes, self._jobs, self._better, self._tick = capacities, jobs, better, tick
+        self._shortest = [min(length_s for length_s, _ in job.modes) for job in jobs]
+        self._work = [min(sum(usage) * length_s for length_s, usage in job.modes) for job in jobs]
+        self._seen: dict[bytes, float] = {}
+        self._twin: list[int | None] = []
+        alike: dict[Hashable, int] = {}
+        for index, job in enumerate(jobs):
+            self._twin.append(alike.get((job.kind, job.release_s)))
+            alike[job.kind, job.release_s] = index
+        root = _Node(-1, -1, 0.0, None, 0.0, tuple(() for _ in capacities), frozenset(range(len(jobs))))
+        self._waiting: _Node | None = root
+        self._stack: list[tuple[_Node, Iterator[tuple[float, float, int, int]]]] = []
+
+    def run(self, looks: float = math.inf) -> bool:
+        """Go on until ``looks`` more modes have been looked at; return ``done``."""
+        until = self.looks + looks
+        while not self.done and self.looks < until:
+            node = self._waiting = self._waiting or self._next()
+            if node is None:
+                self.done = True
+                break
+            self._tick(1)
+            if node.left:
+                self._stack.append((node, self._children(node)))
+            elif node.sum_s < self.best_s:
+                self.best_s = node.sum_s
+                self._better(_path(node))
+            self._waiting = None
+        return self.done
+
+    def _next(self) -> _Node | None:
+        """The next node that no cut takes, None when there is none left."""
+        while self._stack:
+            node, children = self._stack[-1]
+            for child in children:
+                grown = self._grown(node, *child)
+                if grown is not None:
+                    return grown
+            self._stack.pop()
+        return None
+
+    def _children(self, node: _Node) -> Iterator[tuple[float, float, int, int]]:
+        """End, start, job and mode of the children that the cut ``active`` leaves, the soonest end first."""
+        children = []
+        for job in node.left:
+            if self._twin[job] in node.left:
+                continue
+            tried = set()
+            self._tick()
+            self.looks += len(self._jobs[job].modes)
+            from_s = max(node.last_s, self._jobs[job].release_s)
+            for mode, (length_s, usage) in enumerate(self._jobs[job].modes):
+                alike = tuple(sorted(zip(self._sizes, node.taken, usage, strict=True)))
+                if alike in tried:
+                    continue
+                tried.add(alike)
+                start_s = _earliest(self._sizes, node.taken, usage, from_s)
+                children.append((start_s + length_s, start_s, job, mode))
+        children.sort(key=lambda child: child[:3])
+        soonest = children[0][0]
+        return iter([child for child in children if child[1] < soonest or child[0] <= soonest])
+
+    def _grown(self, node: _Node, end_s: float, start_s: float, job: int, mode: int) -> _Node | None:
+        """A child, None where the cuts ``bound`` and ``repeated`` take it."""
+        self.looks += 1
+        rest = node.left - {job}
+        after = _after(node.taken, self._jobs[job].modes[mode][1], start_s, end_s)
+        sum_s = node.sum_s + (end_s - self._jobs[job].release_s)
+        if sum_s + self._bound(rest, start_s, after) >= self.best_s * (1 - CLOSE):
+            return None
+        key = marshal.dumps(
+            (sorted(rest), start_s, sorted(zip(self._sizes, after, strict=True))), 2
+        )  # 2: no references
+        if self._seen.get(key, math.inf) <= sum_s:
+            return None
+        if len(self._seen) < _LARGEST_MEMORY:
+            self._seen[key] = sum_s
+        return _Node(job, mode, start_s, node, sum_s, after, rest)
+
+    def _bound(self, rest: frozenset[int], last_s: float, taken: Taken) -> float:
+        """A number that the flow times of the jobs left do not undercut in sum."""
+        if not rest:
+            return 0.0
+        released = sorted(
+            (max(last_s, self._jobs[job].release_s), self._work[job], self._shortest[job]) for job in rest
+        )
+        soonest = sorted(release + shortest for release, _, shortest in released)
+        steps = sorted(held for resource in taken for held in resource)
+        speed = sum(self._sizes) - sum(gpus for _, gpus in steps)
+        ends = srpt_ends([(release, work) for release, work, _ in released], steps, speed)
+        return math.fsum([*map(max, ends, soonest), *(-self._jobs[job].release_s for job in rest)])
+
+
+def _path(node: _Node | None) -> Modes:
+    picked = []
+    while node is not None and node.before is not None:
+        picked.append((node.job, node.mode))
+        node = node.before
+    return picked[::-1]
+
+
+def _earliest(sizes: Sequence[int], taken: Taken, usage: Sequence[int], from_s: float) -> float:
+    """The first time from which ``usage`` is free; what is taken only ends."""
+    start_s = from_s
+    for held, count, size in zip(taken, usage, sizes, strict=True):
+        if not count:
+            continue
+        busy = sum(gpus for until_s, gpus in held if until_s > start_s)
+        for until_s, gpus in held:
+            if busy + count <= size:
+                break
+            if until_s > start_s:
+                busy -= gpus
+                start_s = until_s
+    return start_s
+
+
+def _after(taken: Taken, usage: Sequence[int], start_s: float, end_s: float) -> Taken:
+    """What is taken once a job has started: nothing that ends by then."""
+    return tuple(
+        tuple(sorted([*(held for held in resource if held[0] > start_s), *([(end_s, count)] if count else [])]))
+        for resource, count in zip(taken, usage, strict=True)
+    )

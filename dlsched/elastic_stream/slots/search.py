@@ -1,0 +1,272 @@
+"""Exact search over slots: for streams with ticks, all states that a stream can be in at a tick, as far as they matter.
+
+From slot to slot, every state is followed by every division of the units among its present jobs. A layer holds the states
+at one tick:
+
+====================  ===============================================================================================
+code                  mathematics
+====================  ===============================================================================================
+``left[i, j]``        epochs that job j has left in state i; 0: it has ended
+``held[i, j]``        units it held in the last slot
+``started[i, j]``     whether it has ever held units
+``cost[i]``           flow times so far: of ended jobs all, of present ones from arrival to the tick
+====================  ===============================================================================================
+
+What makes it end:
+
+*Bound.* A state's flow times add up to at least cost + max(sum of the present jobs' shortest times left, sum of SPT
+completions of their areas left on one machine of the cluster's speed) + the shortest flow times of jobs to come: present
+jobs and each of the others are bounded apart. A state that cannot beat the best stream known is dropped. The least bound
+of all states that are kept bounds the optimum, whenever the search stops.
+
+*Dominance.* State A dominates B at the same tick if it has cost no more, and every job has no more left even if A then
+loses one pause of it. A can give every job the units that B gives it from here on. It pays the pauses that B pays, and at
+most one more of a job: one that it has started, and that in B either was never started, or holds other units now and does
+not wait for a restart, which would cost B a pause too.
+
+Numbers are double precision: an improvement within rounding is not looked for.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.algorithms.grouping import alike, divisions
+from dlsched.algorithms.trail import Trail
+from dlsched.core.budget import Budget
+from dlsched.core.ticks import HAIR
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.slots.plan import Plan, useful_times_s
+
+BoolArray = npt.NDArray[np.bool_]
+
+LARGEST_LAYER = 30_000
+"""States kept at one tick, and divisions of the units, beyond which the search gives up."""
+
+_LARGEST_FOLLOWING = 50 * LARGEST_LAYER  # states before dominance
+_LARGEST_CELLS = 8_000_000  # states before dominance times jobs, 25 bytes each, held up to three times
+_LARGEST_TRAIL = 200_000_000  # bytes of what is kept of earlier ticks
+_CHUNK = 400_000  # states times jobs that are made at a time
+_EXACT = 1e-12
+
+
+@dataclass(slots=True, eq=False)
+class Layer:
+    """States at one tick; ``parent`` and ``given`` say where each came from."""
+
+    left: FloatArray
+    held: IntArray
+    started: BoolArray
+    cost: FloatArray
+    parent: IntArray
+    given: IntArray
+
+    def take(self, rows: IntArray | BoolArray) -> "Layer":
+        """Return some of the states."""
+        return Layer(*(getattr(self, name)[rows] for name in self.__slots__))
+
+
+def joined(pieces: list[Layer]) -> Layer:
+    """Put pieces of a layer together."""
+    return Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in Layer.__slots__))
+
+
+def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
+    """Trace a state that follows the last layer back to the first slot."""
+    plan: Plan = [{} for _ in range(child.left.shape[1])]
+    given = child.given[row]
+    for slot, before in trail.back(int(child.parent[row])):
+        for job in np.flatnonzero(given).tolist():
+            plan[job][slot] = int(given[job])
+        given = before
+    return plan
+
+
+class TooLarge(Exception):  # noqa: N818  a signal, not an error
+    """The search would need more states than it allows itself; the message says how many, and where."""
+
+
+def search_slots(
+    instance: Instance, best_s: float, *, found: Callable[[Plan], bool], proven: Callable[[float], None], budget: Budget
+) -> None:
+    """Find the stream of least total flow time, and prove it.
+
+    Parameters
+    ----------
+    instance, best_s
+        A feasible one with ticks and shorter restarts, and the total flow time of a known stream.
+    found, proven
+        Called with units by slot of every job, of each better stream, and with a growing lower bound on the total flow
+        time; at the end it is that of the best stream.
+    budget
+        Its nodes are the states that are followed.
+
+    Raises
+    ------
+    TooLarge
+        Too many states, or too many divisions of the units.
+    """
+    search = _Slots(instance, budget)
+    slot = search.next_slot(0, search.work > 0)
+    layer, trail = search.first(), Trail()
+    while True:
+        search.arrive(layer, slot)
+        budget.tick(len(layer.cost))
+        trail.add(slot, layer.parent, layer.given)
+        if trail.size > _LARGEST_TRAIL:
+            raise TooLarge(f"what is kept of {len(trail.steps)} slots takes more than {_LARGEST_TRAIL} bytes")
+        pieces, bounds, states = [], [], 0
+        for child in search.follow(layer, slot):
+            over: BoolArray = np.logical_not((child.left > 0).any(axis=1))
+            row = int(np.argmin(np.where(over, child.cost, np.inf)))
+            if bool(over[row]) and child.cost[row] < best_s * (1 - _EXACT):
+                best_s = float(child.cost[row])
+                found(plan_of(trail, child, row))
+            bound = search.bound(child, slot + 1)
+            keep = (bound < best_s * (1 - _EXACT)) & ~over
+            pieces.append(child.take(keep))
+            bounds.append(bound[keep])
+            states += len(bounds[-1])
+            if states > min(_LARGEST_FOLLOWING, _LARGEST_CELLS // len(search.work)):
+                raise TooLarge(f"{states} states at slot {slot + 1} before any is left out")
+            budget.tick()
+        bound = np.concatenate(bounds)
+        rows = np.flatnonzero(bound < best_s * (1 - _EXACT))
+        if not len(rows):
+            proven(best_s)
+            return
+        rows = rows[np.argsort(bound[rows], kind="stable")]  # so that, at equal cost, dominant states come first
+        proven(float(bound[rows[0]]))
+        following = joined(pieces)
+        del pieces, bounds, child
+        layer = search.undominated(following.take(rows), slot + 1)
+        slot = search.next_slot(slot + 1, np.any(layer.left > 0, axis=0))
+
+
+class _Slots:
+    """The numbers of an instance, as arrays over its jobs."""
+
+    def __init__(self, instance: Instance, budget: Budget) -> None:
+        assert instance.tick_s is not None
+        self.tick_s, self.units, self.budget = instance.tick_s, instance.units, budget
+        jobs, indices = instance.jobs, range(len(instance.jobs))
+        self.options = useful_times_s(instance)
+        self.work = np.array([job.work for job in jobs])
+        self.wait_s = np.array([float(instance.wait_s(index)) for index in indices])
+        self.restart_s = np.array([job.restart_s for job in jobs])
+        self.fastest_s = np.array([min(time.values(), default=0.0) for time in self.options])
+        self.area_s = np.array([min((n * t for n, t in time.items()), default=0.0) for time in self.options])
+        self.first_slot = np.array([instance.first_slot(index) for index in indices])
+        self._divisions: dict[tuple[int, ...], tuple[IntArray, FloatArray]] = {}
+
+    def first(self) -> Layer:
+        """Return the one state before any job is present."""
+        nothing = np.zeros((1, len(self.work)), dtype=np.int64)
+        one = np.zeros(1, dtype=np.int64)
+        return Layer(self.work[None].copy(), nothing, nothing.astype(bool), one.astype(float), one, nothing)
+
+    def next_slot(self, slot: int, unfinished: BoolArray) -> int:
+        """Slot to go on at: this one, or if no unfinished job is present yet, the first in which one is."""
+        return max(slot, int(self.first_slot[unfinished].min()))
+
+    def arrive(self, layer: Layer, slot: int) -> None:
+        """Charge the jobs that become present now for the time since they arrived."""
+        new = (self.first_slot == slot) & (self.work > 0)
+        layer.cost += float(self.wait_s[new].sum())
+
+    def follow(self, layer: Layer, slot: int) -> Iterator[Layer]:
+        """Every state that can follow, in pieces."""
+        present = (layer.left > 0) & (self.first_slot <= slot)
+        for jobs, rows in alike(present):
+            ways, time_s = self._divide(tuple(jobs.tolist()))
+            size = max(1, _CHUNK // (len(ways) * len(self.work)))
+            for begin in range(0, len(rows), size):
+                yield self._follow(layer, rows[begin : begin + size], jobs, ways, time_s)
+
+    def _divide(self, jobs: tuple[int, ...]) -> tuple[IntArray, FloatArray]:
+        """All ways to give the jobs useful counts or nothing, within the units, and seconds per epoch; shape (ways, jobs)."""
+        if jobs not in self._divisions:
+            options = [self.options[job] for job in jobs]
+            most = min(LARGEST_LAYER, _LARGEST_CELLS // 4 // len(self.work))
+            ways = divisions(options, self.units, most)
+            if ways is None:
+                raise TooLarge(f"more than {most} ways to divide {self.units} units among {len(jobs)} jobs")
+            times = [[time.get(n, np.inf) for time, n in zip(options, way, strict=True)] for way in ways.tolist()]
+            if sum(known.size for known, _ in self._divisions.values()) > _LARGEST_CELLS:
+                self._divisions.clear()
+            self._divisions[jobs] = ways, np.array(times)
+        return self._divisions[jobs]
+
+    def _follow(self, layer: Layer, rows: IntArray, jobs: IntArray, ways: IntArray, time_s: FloatArray) -> Layer:
+        """States after one slot, from some states of one set of present jobs, by all ways; shape (rows, ways, jobs)."""
+        columns = np.ix_(rows, jobs)
+        left, held = layer.left[columns][:, None], layer.held[columns][:, None]
+        started = layer.started[columns][:, None]
+        runs = ways > 0
+        pause_s = np.where(runs & started & (ways != held), self.restart_s[jobs], 0.0)
+        running_s = np.where(runs, time_s, 0.0)
+        needed_s = np.where(runs, left * running_s + pause_s, np.inf)
+        ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
+        after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
+        spent = np.where(ends, needed_s, self.tick_s).sum(axis=2).ravel()
+        given = np.tile(ways, (len(rows), 1))
+        parent = np.repeat(rows, len(ways))
+        after = after.reshape(len(parent), len(jobs))
+        idle = np.zeros((len(parent), len(self.work)), dtype=np.int64)
+        child = Layer(
+            layer.left[parent], idle, layer.started[parent], layer.cost[parent] + spent, parent, given=idle.copy()
+        )
+        child.left[:, jobs] = after
+        child.given[:, jobs] = given
+        child.held[:, jobs] = np.where(after > 0, given, 0)
+        child.started[:, jobs] |= given > 0
+        return child
+
+    def bound(self, layer: Layer, slot: int) -> FloatArray:
+        """Least total flow time that each state at the start of a slot leaves possible."""
+        present = self.first_slot < slot
+        left = np.where(present, layer.left, 0.0)
+        shortest = left @ self.fastest_s
+        areas = np.sort(left * self.area_s, axis=1)[:, ::-1] / self.units
+        spt = areas @ np.arange(1, areas.shape[1] + 1)
+        to_come = ~present & (self.work > 0)
+        later = (self.wait_s + self.work * self.fastest_s)[to_come].sum()
+        total: FloatArray = layer.cost + np.maximum(shortest, spt) + float(later)
+        return total
+
+    def undominated(self, layer: Layer, slot: int) -> Layer:
+        """Drop states that another one dominates; TooLarge when too many are left."""
+        kept: list[IntArray] = []
+        for jobs, rows in alike(layer.left > 0):
+            self.budget.tick()
+            rows = rows[np.argsort(layer.cost[rows], kind="stable")]
+            kept.append(rows[self._undominated(layer, rows, jobs)])
+            if sum(map(len, kept)) > LARGEST_LAYER:
+                raise TooLarge(f"more than {LARGEST_LAYER} states at slot {slot}")
+        return layer.take(np.sort(np.concatenate(kept)))
+
+    def _undominated(self, layer: Layer, rows: IntArray, jobs: IntArray) -> BoolArray:
+        """Mark, among rows of one set of jobs by ascending cost, those that no kept one before dominates."""
+        columns = np.ix_(rows, jobs)
+        left, held, started = layer.left[columns], layer.held[columns], layer.started[columns]
+        lost, slack = self.restart_s[jobs] / self.fastest_s[jobs], _EXACT * self.work[jobs]
+        waits = started & (held == 0)
+        marked = np.zeros(len(rows), dtype=bool)
+        kept = [np.empty_like(array[: LARGEST_LAYER + 1]) for array in (left, held, started)]
+        number = 0
+        for row in range(len(rows)):
+            if row % 16 == 15:
+                self.budget.tick()
+            if number > LARGEST_LAYER:
+                break  # too large
+            left_before, held_before, started_before = (array[:number] for array in kept)
+            pays = started_before & ((held_before != held[row]) | ~started[row]) & ~waits[row]
+            if ((left_before + pays * lost > left[row] + slack).any(axis=1)).all():
+                marked[row] = True
+                for array, values in zip(kept, (left, held, started), strict=True):
+                    array[number] = values[row]
+                number += 1
+        return marked

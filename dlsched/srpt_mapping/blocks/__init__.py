@@ -1,0 +1,1 @@
+"""Jobs that may meet, as blocks that are decided apart."""

@@ -1,0 +1,139 @@
+"""Waiting for a better placement (A-SRPT): jobs whose iterations bad placements slow down step aside, and others pass.
+
+A job whose iteration may become slow by a bad placement, alpha^max / alpha^min > ``threshold``, does not start on servers
+that would make it ``quality`` times as slow as alpha^min; it steps aside for at most ``patience`` times its predicted
+length. Then it starts on whatever is free, first in the order.
+"""
+
+import heapq
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.budget import Tick
+from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.placing.heavy_edge import Rule
+from dlsched.srpt_mapping.placing.servers import Placed, Servers
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The rule by which communication-heavy jobs wait; see the module.
+
+    Parameters
+    ----------
+    threshold
+        alpha^max / alpha^min above which a job is communication-heavy, >= 1.
+    patience
+        Longest wait over predicted length, >= 0.
+    quality
+        Seconds of an iteration over alpha^min up to which a placement is good, >= 1.
+
+    Raises
+    ------
+    UsageError
+        A number out of range.
+    """
+
+    threshold: float = 2.0
+    patience: float = 0.5
+    quality: float = 1.5
+
+    def __post_init__(self) -> None:
+        for name, least in (("threshold", 1), ("patience", 0), ("quality", 1)):
+            if not getattr(self, name) >= least:
+                raise UsageError(f"{name}: found {getattr(self, name)}, allowed: a number >= {least}")
+
+
+PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
+"""With ``compact``, ours: at 10 times the length of a job waiting pays for almost every one."""
+
+
+@dataclass(slots=True)
+class Aside:
+    """How jobs of a queue are placed, and those that wait for a better placement.
+
+    Parameters
+    ----------
+    instance, servers
+        Feasible; with all GPUs free.
+    keys
+        The order of the queue: smaller first, shape (I,).
+    place
+        The rule that places a job.
+    waiting, least_s
+        The waiting rule, and what it takes for alpha^min of every job; None and nothing: no job waits.
+    """
+
+    instance: Instance
+    servers: Servers
+    keys: Sequence[float]
+    place: Rule
+    waiting: Waiting | None = None
+    least_s: Sequence[float] = ()
+    _until: dict[int, float] = field(default_factory=dict)
+    _order: list[tuple[float, int]] = field(default_factory=list)
+    _ends: list[tuple[float, int]] = field(default_factory=list)
+    _waited: set[int] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self._until)
+
+    @property
+    def next_s(self) -> float:
+        """When the first wait ends; infinite without any."""
+        while self._ends and self._ends[0][1] not in self._until:
+            heapq.heappop(self._ends)
+        return self._ends[0][0] if self._ends else math.inf
+
+    def steps(self, index: int, placed: Placed, now_s: float) -> bool:
+        """Let a job that could start step aside instead, where the rule says so; return whether it did."""
+        if self.waiting is None or self.waiting.patience == 0 or index in self._waited:
+            return False
+        job, least_s = self.instance.jobs[index], self.least_s[index]
+        if job.gpus == 1 or job.graph.uniform_s(self.instance.slowest) <= self.waiting.threshold * least_s:
+            return False
+        if self._is_good(index, placed, self.waiting):
+            return False
+        self._waited.add(index)
+        self._until[index] = now_s + self.waiting.patience * job.predicted * least_s
+        heapq.heappush(self._ends, (self._until[index], index))
+        insort(self._order, (self.keys[index], index))
+        return True
+
+    def expired(self, now_s: float) -> list[int]:
+        """Take out and return the jobs that have waited long enough."""
+        done = []
+        while self.next_s <= now_s:
+            done.append(heapq.heappop(self._ends)[1])
+            self._leave(done[-1])
+        return done
+
+    def ready(self, tick: Tick) -> Iterator[tuple[int, Placed]]:
+        """Jobs in the order of the queue that the rule places well now; each is to start before the next is asked for.
+
+        Of jobs with equal graphs, once one finds no good placement, the others of the moment are not tried.
+        """
+        failed: set[JobGraph] = set()
+        for _, index in list(self._order):
+            graph = self.instance.jobs[index].graph
+            if self.waiting is None or graph.gpus > self.servers.total or graph in failed:
+                continue
+            tick()
+            placed = self.place(graph, self.servers)
+            if self._is_good(index, placed, self.waiting):
+                self._leave(index)
+                yield index, placed
+            else:
+                failed.add(graph)
+
+    def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
+        found_s = self.servers.iteration_s(self.instance.jobs[index].graph, placed)
+        return found_s <= waiting.quality * self.least_s[index]
+
+    def _leave(self, index: int) -> None:
+        del self._until[index]
+        del self._order[bisect_left(self._order, (self.keys[index], index))]

@@ -1,0 +1,115 @@
+"""The best that dlsched has: the bound, every policy, annealing, and two searches in turns."""
+
+from itertools import count
+
+from dlsched.algorithms.start_tree import CLOSE
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.search import CONTRADICTION, Search
+from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import FEASIBLE, rounding
+from dlsched.solvers import availability
+from dlsched.solvers.conclude import settled
+from dlsched.srpt_mapping.bounds import bound
+from dlsched.srpt_mapping.exact.closing import Closing
+from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, warm
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.placing.heavy_edge import compact
+from dlsched.srpt_mapping.placing.layouts import layouts
+from dlsched.srpt_mapping.placing.servers import Servers
+from dlsched.srpt_mapping.solution import Schedule
+
+LOOKS, CONFLICTS = 10_000, 250
+"""Layouts that our own search looks at, and conflicts of CP-SAT, of a block in turn 0; in every further one twice as many.
+Either takes about .1 s."""
+TURNS = 8
+"""Turns after which ``exact`` without limits ends."""
+FEW = 20
+"""Jobs up to which our own search has its first turn before annealing: it mostly ends there."""
+
+
+def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
+    """The bound and every policy; what these leave open is decided block by block (``blocks``) where layouts are not too many.
+
+    Our own search and CP-SAT take turns, each twice as long as the one before, and share what they find; in between
+    annealing runs once. Without limits it ends after ``TURNS`` turns, and says so.
+    """
+    warm(instance, search)
+    certificate = bound(instance, tick=search.tick)
+    search.prove(certificate.value, source="certificate", certificate=certificate)
+    offer_policies(instance, search)
+    if _tight(search):
+        return TerminationStatus.OPTIMAL
+    try:
+        found = layouts(instance, tick=search.tick)
+    except UsageError as error:
+        if search.proven:
+            return TerminationStatus.OPTIMAL
+        search.say(f"{error}; so the schedules were not searched")
+        if len(instance.jobs) == 1:
+            return _by_placement(instance, search)
+        anneal_held(instance, search)
+        return TerminationStatus.FEASIBLE
+    annealed = len(instance.jobs) > FEW and not search.proven
+    if annealed:
+        anneal_held(instance, search)
+    closing = Closing(instance, found, search)
+    try:
+        return _in_turns(instance, closing, search, annealed)
+    finally:
+        closing.conclude()
+
+
+def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], annealed: bool) -> TerminationStatus:
+    with_solver = availability.SOLVERS["cpsat"].available
+    for turn in count():
+        if turn == TURNS and not search.budget.limited:
+            search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
+            return TerminationStatus.FEASIBLE
+        for index in closing.open if turn else closing.inexact:
+            if turn and with_solver:
+                try:
+                    closing.by_intervals(index, CONFLICTS * 2**turn)
+                except SolverError as error:
+                    if str(error).startswith(CONTRADICTION):
+                        raise
+                    search.say(f"{error}; our own search went on")
+            if not (turn and closing.blocks[index].closed):
+                closing.by_tree(index, LOOKS * 2**turn)
+        if not closing.open or search.proven:
+            return TerminationStatus.OPTIMAL
+        if not annealed:
+            annealed = True
+            anneal_held(instance, search)
+            closing.adopt(search.incumbent)
+    raise AssertionError
+
+
+def _tight(search: Search[Schedule]) -> bool:
+    """Whether the certificate proves the answer as well as our own search would."""
+    assert search.objective is not None and search.bound is not None
+    slack = FEASIBLE * (search.objective - search.constant) + rounding(search.objective, search.constant)
+    return search.objective - search.bound <= slack
+
+
+def _by_placement(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
+    """A single job is a matter of its best placement, which CP-SAT finds."""
+    from dlsched.solvers.cpsat import version
+    from dlsched.srpt_mapping.formulations.placement import best_placement
+
+    (job,) = instance.jobs
+    servers = Servers(instance)
+    inside = instance.intra_bandwidth_bytes_per_s
+    start = compact(job.graph, servers)
+    try:
+        best = best_placement(job.graph, servers.free, servers.shares, inside, start=start, limits=search.left)
+    except UsageError as error:
+        search.say(str(error))
+        return TerminationStatus.FEASIBLE
+    search.solver_version = version()
+    if best.placed is not None:
+        placement = servers.named(best.placed)
+        search.offer(Schedule({job.id: (job.release_s, placement)}), source=search.solver_version)
+    if best.bound_s is not None:
+        length_s = job.iterations * best.bound_s * (1 - CLOSE)
+        search.prove(job.release_s + length_s, source=search.solver_version)
+    return settled(search, best.status, search.solver_version)

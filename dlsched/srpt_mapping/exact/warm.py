@@ -1,0 +1,34 @@
+"""What is held before anything is searched: answers of the policies, and what annealing makes of the best of them."""
+
+from dlsched.core.budget import Stopped
+from dlsched.core.search import Search
+from dlsched.srpt_mapping.dispatching.annealing import anneal
+from dlsched.srpt_mapping.heuristics import POLICIES, WARM, one_by_one
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.solution import Schedule
+
+
+def warm(instance: Instance, search: Search[Schedule]) -> None:
+    """Hold the answer of a policy; where a limit stops even that, of a faster rule."""
+    try:
+        search.offer(POLICIES[WARM](instance, tick=search.tick), source=WARM)
+    except (Stopped, KeyboardInterrupt):
+        search.offer(one_by_one(instance), source="one by one")
+        raise
+
+
+def offer_policies(instance: Instance, search: Search[Schedule], *, nodes: int = 1) -> None:
+    """Hold the best answer of all policies; each counts as ``nodes`` nodes."""
+    for name, policy in POLICIES.items():
+        if name != WARM:
+            search.tick(nodes)
+            search.offer(policy(instance, tick=search.tick), source=name)
+
+
+def anneal_held(instance: Instance, search: Search[Schedule]) -> None:
+    """Simulated annealing over orders from the answer held on."""
+
+    def better(schedule: Schedule) -> None:
+        search.offer(schedule, source="annealing")
+
+    anneal(instance, search.incumbent, search.generator, tick=search.tick, better=better)

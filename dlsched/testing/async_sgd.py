@@ -1,0 +1,187 @@
+"""async_sgd for tests: instances with what breaks allocations, closed networks, and the optimum by trying all.
+
+Ties, equal jobs, jobs with nothing left to do, nothing to send or nothing to update; networks that the links, the updates
+or nobody slows down, by a little or a thousandfold; one shard and several, both kinds of links; jobs that may have one
+node, a few, all, or more than there are; clusters with a node too few, with one a job, and with nodes to spare. Numbers are
+short, so that exact arithmetic on them is fast.
+
+Brute force knows neither the recursion nor the checker. Its throughputs come from the product form itself, by convolution
+(Buzen, Communications of the ACM 16, 1973), in exact arithmetic on the instance's floats:
+
+    G_0(n) = Z^n / n!;   G_k(n) = G_{k-1}(n) + D_k G_k(n - 1);   X(n) = G_K(n - 1) / G_K(n)
+
+Stations are taken one by one, K of them: those of every shard are spelled out.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from dlsched.async_sgd.instance import Instance, Job
+from dlsched.async_sgd.network import Network, Station
+from dlsched.async_sgd.solution import Allocation
+from dlsched.testing.cases import Case
+from dlsched.testing.choices import fitting
+from dlsched.testing.drawing import Data, named, several
+
+LARGEST = 1_000_000
+"""Allocations that fit, beyond which ``brute_force_async`` refuses."""
+
+
+def brute_force_async(instance: Instance) -> tuple[float, Allocation] | None:
+    """Return the least objective and the first allocation that attains it, or None when none is feasible.
+
+    Tries every allocation within the nodes, in lexicographic order of the counts. Objectives are compared exactly, and the
+    one returned is rounded once. Cost: some microseconds for each, more where numbers have many digits.
+
+    Raises
+    ------
+    ValueError
+        More than ``LARGEST`` allocations fit.
+    """
+    if len(instance.jobs) > instance.nodes:
+        return None
+    times = _job_times(instance)
+    scale = math.lcm(*(time.denominator for row in times for time in row))
+    whole = [[int(time * scale) for time in row] for row in times]  # integers add and compare faster than fractions
+    best: tuple[int, tuple[int, ...]] | None = None
+    for tried, counts in enumerate(fitting([range(1, len(row) + 1) for row in times], instance.nodes)):
+        if tried == LARGEST:
+            raise ValueError(f"more than {LARGEST} allocations fit: too many to try")
+        total = sum(row[count - 1] for row, count in zip(whole, counts, strict=True))
+        if best is None or total < best[0]:
+            best = total, counts
+    assert best is not None
+    ids = [job.id for job in instance.jobs]
+    return float(Fraction(best[0], scale)), Allocation(dict(zip(ids, best[1], strict=True)))
+
+
+def exact_throughput(job: Job, nodes: int) -> Fraction:
+    """Mini-batches a second of a job on that many nodes, >= 1."""
+    return convolution(Fraction(job.compute_s), demands(job), nodes)[-1]
+
+
+def convolution(delay_s: Fraction, demands_s: Sequence[Fraction], most: int) -> list[Fraction]:
+    """Cycles a second X(1) .. X(most) of a closed network.
+
+    Parameters
+    ----------
+    delay_s
+        Z >= 0, seconds of a cycle in which nobody waits; > 0 if no demand is.
+    demands_s
+        D_k >= 0, seconds of a cycle, one entry a station.
+    most
+        Customers, >= 0.
+    """
+    constants = [Fraction(1)]
+    for customers in range(1, most + 1):
+        constants.append(constants[-1] * delay_s / customers)
+    for demand in demands_s:
+        for customers in range(1, most + 1):
+            constants[customers] += demand * constants[customers - 1]
+    return [constants[customers - 1] / constants[customers] for customers in range(1, most + 1)]
+
+
+def demands(job: Job) -> list[Fraction]:
+    """Seconds of a cycle at each station of a job, one entry a station: a shard's down- and uplink, and its updates."""
+    one_way = Fraction(job.parameter_bytes) / Fraction(job.bandwidth_bytes_per_s) / job.shards
+    links = [one_way, one_way] if job.duplex == "full" else [2 * one_way]
+    return [*links, Fraction(job.update_s) / job.shards] * job.shards
+
+
+def _job_times(instance: Instance) -> list[list[Fraction]]:
+    """Seconds of every job on 1, 2, ... nodes, as many as the others leave it; equal jobs are timed once."""
+    spare = instance.nodes - len(instance.jobs) + 1
+    known: dict[Job, list[Fraction]] = {}
+    times = []
+    for job in instance.jobs:
+        same = job.model_copy(update={"id": ""})
+        if same not in known:
+            most = min(spare, job.max_nodes or spare)
+            batches = Fraction(job.epochs) * Fraction(job.dataset_examples) / Fraction(job.batch_examples)
+            known[same] = [batches / value for value in convolution(Fraction(job.compute_s), demands(job), most)]
+        times.append(known[same])
+    return times
+
+
+_EPOCHS = st.one_of(st.sampled_from([1.0, 2.0, 10.0]), st.sampled_from([1.0, 0.0, 0.5, 3.0, 1000.0]))
+_DATASETS = st.sampled_from([1024.0, 100.0, 1000.0, 50000.0])
+_BATCHES = st.sampled_from([128.0, 1.0, 32.0, 100.0])
+_BYTES = st.one_of(st.sampled_from([1e8, 2e7, 0.0]), st.sampled_from([1e8, 1.0, 1e5, 4e7, 1.02e8, 3e9]))
+_BANDWIDTHS = st.sampled_from([1e9, 1.25e9, 1e8, 2.0**30])
+_SECONDS = st.one_of(st.sampled_from([0.25, 1.0, 0.5]), st.sampled_from([1e-4, 0.01, 0.125, 2.0, 100.0]))
+_UPDATES = st.one_of(st.sampled_from([0.0, 0.01, 0.25]), st.sampled_from([1e-5, 0.02, 0.5, 4.0]))
+_MOST = st.one_of(st.none(), st.integers(1, 4), st.sampled_from([1, 6, 100, 2**53]))
+
+_DEMANDS = st.one_of(
+    st.sampled_from([0.0, 0.25, 1.0]),
+    st.sampled_from([0.01, 0.08, 0.1]),
+    st.sampled_from([1e-9, 1e-6, 1e-3, 16.0, 1e3]),
+)
+_DELAYS = st.one_of(st.sampled_from([0.25, 1.0]), st.sampled_from([0.0, 1e-6, 1e-3, 0.1, 16.0, 1e3]))
+_STATIONS = st.builds(Station, _DEMANDS, st.sampled_from([1, 1, 2, 3, 4]))
+
+_JOBS: st.SearchStrategy[Data] = st.fixed_dictionaries(
+    {
+        "epochs": _EPOCHS,
+        "dataset_examples": _DATASETS,
+        "batch_examples": _BATCHES,
+        "parameter_bytes": _BYTES,
+        "bandwidth_bytes_per_s": _BANDWIDTHS,
+        "compute_s": _SECONDS,
+        "update_s": _UPDATES,
+        "shards": st.sampled_from([1, 1, 2, 3]),
+        "duplex": st.sampled_from(["full", "half"]),
+        "max_nodes": _MOST,
+    }
+)
+
+
+@st.composite
+def async_sgd_instances(
+    draw: st.DrawFn, *, max_jobs: int = 4, max_nodes: int = 10, feasible: bool | None = None
+) -> Instance:
+    """Instances of async_sgd of every awkward kind.
+
+    Parameters
+    ----------
+    max_jobs, max_nodes
+        Most jobs, and most nodes of the cluster; jobs may be allowed more.
+    feasible
+        True or False: only such; None: both, mostly feasible.
+    """
+    if max_jobs < 1 or max_nodes < 1:
+        raise ValueError("max_jobs and max_nodes must be at least 1")
+    if feasible is False and max_jobs < 2:
+        raise ValueError("one job is always feasible: max_jobs must be at least 2")
+    short = feasible is False or (feasible is None and max_jobs > 1 and draw(st.integers(0, 9)) == 0)
+    number = draw(st.integers(2, max_jobs) if short else st.integers(1, min(max_jobs, max_nodes)))
+    jobs = several(draw, _JOBS, number)
+    if short:
+        nodes = draw(st.integers(1, min(number - 1, max_nodes)))
+    else:
+        nodes = draw(st.one_of(st.integers(number, max_nodes), st.sampled_from([number, max_nodes])))
+    return Instance(name="drawn", nodes=nodes, jobs=named(jobs))
+
+
+@st.composite
+def networks(draw: st.DrawFn, *, max_kinds: int = 4) -> Network:
+    """Closed networks: no station, no delay, equal bottlenecks, demands of 0, and ratios up to 1e12.
+
+    Parameters
+    ----------
+    max_kinds
+        Most kinds of stations, of up to four each.
+    """
+    stations = draw(st.lists(_STATIONS, max_size=max_kinds))
+    if len(stations) > 1 and draw(st.integers(0, 3)) == 0:  # two kinds of one demand
+        stations[-1] = Station(stations[0].demand_s, stations[-1].copies)
+    delay_s = draw(_DELAYS)
+    if delay_s == 0 and not any(station.demand_s for station in stations):
+        delay_s = 1.0  # a cycle takes some time
+    return Network(delay_s, tuple(stations))
+
+
+CASE = Case(instances=async_sgd_instances, brute_force=brute_force_async)

@@ -1,0 +1,228 @@
+"""elastic_stream for tests: streams of every awkward kind, and the optimum with ticks by trying all, in rational arithmetic.
+
+All numbers drawn are whole or have few binary digits, so that ties are real and sums exact: arrivals together and on ticks,
+work that just fills slots, pauses as long as ticks allow, jobs without work, early ends, counts that are slower than
+smaller ones, counts beyond the cluster, identical jobs. Brute force knows the checker only.
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from dlsched.elastic_stream import Instance, Stream
+from dlsched.elastic_stream.checker import check, objective
+from dlsched.testing.cases import Case
+from dlsched.testing.drawing import Data, named, several
+
+LARGEST = 2_000_000
+"""States of all jobs at a tick, beyond which ``brute_force_stream`` refuses."""
+
+State = tuple[tuple[Fraction, int, bool], ...]
+"""Of every job: epochs left, units held in the last slot, whether it has ever run."""
+
+
+def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
+    """Return the least mean flow time with decisions at ticks, and a stream that attains it; None when infeasible.
+
+    Rounding is left out as the checker says: an arrival a few units in the last index after a tick is at it, and work that
+    exceeds its slots by 2**-40 of the job is done in them.
+
+    At every tick it tries every allowed count of every present job, idling included, depth first; it turns back where
+    the flow times so far, and each job's shortest time left, already add up to the best stream found, or where it has
+    been before at no more cost. Cost: some 10 us for each division of the units in each state.
+
+    Raises
+    ------
+    ValueError
+        The instance has no ticks, or more than ``LARGEST`` states are met.
+    """
+    if instance.tick_s is None:
+        raise ValueError("a stream without ticks has no slots to try")
+    if any(job.work > 0 and not instance.counts(index) for index, job in enumerate(instance.jobs)):
+        return None
+    attempt = _Attempt(instance)
+    attempt.go(attempt.first_slot, attempt.begin, Fraction(0), ())
+    assert attempt.best_plan is not None
+    stream = attempt.stream(attempt.best_plan)
+    assert not check(instance, stream)
+    value = objective(instance, stream)
+    assert abs(value * len(instance.jobs) - float(attempt.best)) <= 1e-11 * value * len(instance.jobs)
+    return value, stream
+
+
+class _Attempt:
+    """What is fixed, what has been met, and the best so far."""
+
+    def __init__(self, instance: Instance) -> None:
+        assert instance.tick_s is not None
+        self.instance, self.tick = instance, Fraction(instance.tick_s)
+        self.arrivals = [self._arrival(job.arrival_s) for job in instance.jobs]
+        self.restarts = [Fraction(job.restart_s) for job in instance.jobs]
+        self.times = [
+            {count: job.speed.exact_epoch_time_s(count) for count in instance.counts(index)}
+            for index, job in enumerate(instance.jobs)
+        ]
+        self.begin: State = tuple((Fraction(job.work), 0, False) for job in instance.jobs)
+        self.fastest = [min(times.values(), default=Fraction(0)) for times in self.times]
+        self.first_slot = int(min(self.arrivals) // self.tick)
+        self.best = self._one_by_one()
+        self.best_plan: tuple[tuple[int, ...], ...] | None = None
+        self.met: dict[tuple[int, State], Fraction] = {}
+
+    def _arrival(self, arrival_s: float) -> Fraction:
+        """When a job arrives: at the last tick before where that is so but for rounding."""
+        arrival = Fraction(arrival_s)
+        tick = arrival // self.tick * self.tick
+        return tick if arrival - tick <= 8 * arrival / 2**52 else arrival
+
+    def _one_by_one(self) -> Fraction:
+        """A little more than the flow times of jobs that run alone in order of the file: something to turn back at."""
+        total, slot = self.tick, 0
+        for arrival, (left, _, _), fastest in zip(self.arrivals, self.begin, self.fastest, strict=True):
+            slot = max(slot, -(-arrival // self.tick))
+            end = slot * self.tick + left * fastest
+            total += end - arrival
+            slot = -(-end // self.tick)
+        return total
+
+    def go(self, slot: int, state: State, cost: Fraction, plan: tuple[tuple[int, ...], ...]) -> None:
+        """Try everything from a state at the start of a slot on; ``cost`` are the flow times of ended jobs."""
+        now = slot * self.tick
+        unfinished = [index for index, (left, _, _) in enumerate(state) if left > 0]
+        if not unfinished:
+            if cost < self.best:
+                self.best, self.best_plan = cost, plan
+            return
+        least = cost + sum(
+            max(now, self.arrivals[index]) + state[index][0] * self.fastest[index] - self.arrivals[index]
+            for index in unfinished
+        )
+        if least >= self.best or self.met.get((slot, state), self.best) <= cost:
+            return
+        self.met[slot, state] = cost
+        if len(self.met) > LARGEST:
+            raise ValueError(f"more than {LARGEST} states: too many to try")
+        present = [index for index in unfinished if self.arrivals[index] <= now]
+        for division in self._divisions(present, self.instance.units):
+            following, spent = list(state), Fraction(0)
+            units = [0] * len(state)
+            for index, count in zip(present, division, strict=True):
+                units[index] = count
+                following[index], end = self._run(index, state[index], count)
+                spent += 0 if end is None else now + end - self.arrivals[index]
+            self.go(slot + 1, tuple(following), cost + spent, (*plan, tuple(units)))
+
+    def _divisions(self, present: list[int], units: int) -> Iterator[tuple[int, ...]]:
+        if not present:
+            yield ()
+            return
+        for count in (*reversed(self.times[present[0]]), 0):
+            if count <= units:
+                for rest in self._divisions(present[1:], units - count):
+                    yield count, *rest
+
+    def _run(
+        self, index: int, job: tuple[Fraction, int, bool], count: int
+    ) -> tuple[tuple[Fraction, int, bool], Fraction | None]:
+        """Run a job for a slot; return its state after it, and when in the slot it ends."""
+        left, held, started = job
+        if not count:
+            return (left, 0, started), None
+        pause = self.restarts[index] if started and count != held else Fraction(0)
+        needed = pause + left * self.times[index][count]
+        whole = pause + self.begin[index][0] * self.times[index][count]
+        if needed - whole / 2**40 <= self.tick:
+            return (Fraction(0), 0, True), needed
+        done = max(Fraction(0), self.tick - pause) / self.times[index][count]
+        return (left - done, count, True), None
+
+    def stream(self, plan: tuple[tuple[int, ...], ...]) -> Stream:
+        """Write a plan as periods."""
+        tick_s = float(self.tick)
+        periods: dict[str, list[tuple[float, float, int]]] = {job.id: [] for job in self.instance.jobs}
+        state = list(self.begin)
+        for slot, division in enumerate(plan, self.first_slot):
+            for index, count in enumerate(division):
+                if not count:
+                    state[index] = (state[index][0], 0, state[index][2])
+                    continue
+                held = periods[self.instance.jobs[index].id]
+                start_s, goes_on = slot * tick_s, state[index][1] == count
+                state[index], end = self._run(index, state[index], count)
+                end_s = (slot + 1) * tick_s if end is None else self._after(start_s, end)
+                if goes_on:
+                    start_s = held.pop()[0]
+                held.append((start_s, end_s, count))
+        return Stream(periods)
+
+    def _after(self, start_s: float, lasts: Fraction) -> float:
+        """Least time of the clock that is that much later."""
+        end_s = float(Fraction(start_s) + lasts)
+        return end_s if Fraction(end_s) - Fraction(start_s) >= lasts else math.nextafter(end_s, math.inf)
+
+
+@st.composite
+def elastic_stream_instances(
+    draw: st.DrawFn, *, max_jobs: int = 3, max_units: int = 3, ticked: bool = True, feasible: bool | None = None
+) -> Instance:
+    """Streams of every awkward kind; with ticks small enough for brute force.
+
+    Parameters
+    ----------
+    max_jobs, max_units
+        Most jobs and units.
+    ticked
+        Whether decisions are made at ticks only; restarts are shorter then.
+    feasible
+        True: only such; None: mostly, else a job larger than the cluster.
+    """
+    units = draw(st.integers(1, max_units))
+    tick = float(draw(st.sampled_from([8, 10, 16])))
+    number = draw(st.integers(1, max_jobs))
+    kind = _jobs(units, tick, ticked)
+    jobs = several(draw, kind, number)
+    if feasible is None and draw(st.integers(0, 11)) == 0:
+        kept = {key: value for key, value in jobs[-1].items() if key not in ("speed_law", "max_gpus")}
+        jobs[-1] = kept | {"epoch_time_s": {str(units + 1): 4.0}, "epochs": 1.0}
+    arrivals = st.one_of(
+        st.just(0.0), st.integers(0, int(4 * tick)).map(float), st.integers(0, 4).map(lambda n: n * tick)
+    )
+    return Instance(
+        name="drawn",
+        units=units,
+        tick_s=tick if ticked else None,
+        jobs=named([{"arrival_s": draw(arrivals)} | job for job in jobs]),
+    )
+
+
+@st.composite
+def _jobs(draw: st.DrawFn, units: int, tick: float, ticked: bool) -> Data:
+    job: Data = {"epochs": draw(st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0]))}
+    if draw(st.integers(0, 4)) == 0:
+        theta = [
+            draw(st.sampled_from([0.0, 8.0, 20.0])),
+            draw(st.sampled_from([0.0, 1.0, 4.0])),
+            0.0,
+            draw(st.sampled_from([1.0, 4.0])),
+        ]
+        job["speed_law"] = {"theta": theta, "samples": 1.0, "model_bytes": 0.0}
+        if draw(st.booleans()):
+            job["max_gpus"] = draw(st.integers(1, units + 1))
+    else:
+        counts = sorted(draw(st.sets(st.integers(1, units), min_size=1, max_size=3)))
+        if draw(st.integers(0, 4)) == 0:
+            counts.append(units + 1)
+        job["epoch_time_s"] = {
+            str(count): float(draw(st.sampled_from([2, 5, 8, 10, 12, 16, 24, 30, 45]))) for count in counts
+        }
+    restarts = [0.0, 1.0, 3.0, tick - 1.0] if ticked else [0.0, 1.0, 3.0, 20.0]
+    job["restart_s"] = draw(st.sampled_from(restarts))
+    if draw(st.integers(0, 3)) == 0:
+        job["stops_at"] = draw(st.sampled_from([0.25, 0.5]))
+        job["early_stop"] = [{"fraction": 0.5, "probability": 0.5}]
+    return job
+
+
+CASE = Case(instances=elastic_stream_instances, brute_force=brute_force_stream)

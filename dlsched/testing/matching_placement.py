@@ -1,0 +1,176 @@
+"""matching_placement for tests: instances with what breaks placements, and the optimum by trying all.
+
+Ties, whole numbers and powers of two, identical jobs, identical workers, types that cannot serve a job, rates for types
+that no worker has, jobs that compete for one worker, one worker a job, smallest sizes above 1, largest sizes, nothing to
+exchange, and types with a bandwidth that is best left idle. Brute force knows the checker only.
+"""
+
+import math
+from itertools import product
+
+from hypothesis import strategies as st
+
+from dlsched.matching_placement.checker import check, job_time, objective
+from dlsched.matching_placement.feasibility import infeasible
+from dlsched.matching_placement.instance import Instance, Job
+from dlsched.matching_placement.solution import Placement
+from dlsched.testing.cases import Case
+from dlsched.testing.choices import fitting
+from dlsched.testing.drawing import Data, named, odd, several
+
+LARGEST = 1_000_000
+"""Placements that differ in more than the names of identical workers, beyond which ``brute_force_placement`` refuses."""
+
+
+def brute_force_placement(instance: Instance) -> tuple[float, Placement] | None:
+    """Return the least objective and the first placement that attains it, or None when none is feasible.
+
+    Gives the workers of every type in every way to the jobs that it can serve, or to none; workers of one type are alike,
+    so only their numbers are tried. Cost: some microseconds for each.
+
+    Raises
+    ------
+    ValueError
+        More than ``LARGEST`` ways.
+    """
+    jobs = instance.jobs
+    able = {kind: [index for index, job in enumerate(jobs) if kind in job.samples_per_s] for kind in instance.types}
+    tries = math.prod(math.comb(len(held) + len(able[kind]), len(held)) for kind, held in instance.types.items())
+    if tries > LARGEST:
+        raise ValueError(f"more than {LARGEST} placements: {tries} are too many to try")
+    ways = [
+        [_row(counts, able[kind], len(jobs)) for counts in fitting([range(len(held) + 1)] * len(able[kind]), len(held))]
+        for kind, held in instance.types.items()
+    ]
+    known: list[dict[tuple[int, ...], float]] = [{} for _ in jobs]
+    best: tuple[float, tuple[tuple[int, ...], ...]] | None = None
+    for by_type in product(*ways):
+        by_job = tuple(zip(*by_type, strict=True))
+        times = []
+        for job, times_of, counts in zip(jobs, known, by_job, strict=True):
+            if counts not in times_of:
+                times_of[counts] = _time(instance, job, counts)
+            times.append(times_of[counts])
+        total = math.fsum(times)
+        if total < math.inf and (best is None or total < best[0]):
+            best = total, by_job
+    if best is None:
+        return None
+    placement = _placement(instance, best[1])
+    value = objective(instance, placement)
+    assert not check(instance, placement) and value == best[0] / len(jobs)
+    return value, placement
+
+
+def _row(counts: tuple[int, ...], able: list[int], jobs: int) -> list[int]:
+    """Counts of one type for all jobs."""
+    row = [0] * jobs
+    for index, count in zip(able, counts, strict=True):
+        row[index] = count
+    return row
+
+
+def _time(instance: Instance, job: Job, counts: tuple[int, ...]) -> float:
+    """Seconds of one job on ``counts`` workers of each type; infinite where that is not allowed."""
+    size = sum(counts)
+    if size < job.min_workers or (job.max_workers is not None and size > job.max_workers):
+        return math.inf
+    held = zip(instance.types.values(), counts, strict=True)
+    return job_time(job, [instance.workers[index] for indices, count in held for index in indices[:count]])
+
+
+def _placement(instance: Instance, by_job: tuple[tuple[int, ...], ...]) -> Placement:
+    """Give out the workers of every type in order of the file."""
+    left = {kind: iter(indices) for kind, indices in instance.types.items()}
+    return Placement(
+        {
+            job.id: [
+                instance.workers[next(left[kind])].id
+                for kind, count in zip(instance.types, counts, strict=True)
+                for _ in range(count)
+            ]
+            for job, counts in zip(instance.jobs, by_job, strict=True)
+        }
+    )
+
+
+_ODD = odd(0.5, 60)
+_RATES = st.one_of(st.sampled_from([1.0, 2.0, 3.0, 4.0]), st.sampled_from([0.5, 1.0, 8.0, 100.0]), _ODD)
+_BANDWIDTHS = st.one_of(st.sampled_from([4.0, 4.0, 8.0]), st.sampled_from([0.125, 1.0, 64.0]), _ODD)
+
+
+@st.composite
+def matching_placement_instances(
+    draw: st.DrawFn,
+    *,
+    max_jobs: int = 3,
+    max_workers: int = 6,
+    max_types: int = 4,
+    feasible: bool = False,
+    exchange: bool | None = None,
+    sizes: bool = True,
+) -> Instance:
+    """Instances of matching_placement of every awkward kind.
+
+    Parameters
+    ----------
+    max_jobs, max_workers, max_types
+        The most of each; up to one more type may have rates but no workers.
+    feasible
+        Only such; otherwise mostly, else jobs that need more workers than can serve them.
+    exchange
+        Whether jobs have bytes to all-reduce; None: either.
+    sizes
+        Whether jobs may have a smallest size above 1 and a largest.
+    """
+    if not 1 <= max_jobs <= max_workers or max_types < 1:
+        raise ValueError("max_jobs must be from 1 to max_workers, and max_types at least 1")
+    number = draw(st.integers(1, max_jobs))
+    types = [f"g{index}" for index in range(draw(st.integers(1, max_types)))]
+    few = not feasible and number > 1 and draw(st.integers(0, 15)) == 0
+    size = draw(st.one_of(st.just(number), st.integers(number, max_workers), st.just(max_workers)))
+    alike = draw(st.booleans())
+    bandwidths = [draw(_BANDWIDTHS)] * len(types) if alike else [draw(_BANDWIDTHS) for _ in types]
+    kinds = draw(st.lists(st.integers(0, len(types) - 1), min_size=size, max_size=size))[: number - 1 if few else size]
+    workers = [
+        {"id": f"w{index}", "type": types[kind], "bandwidth_bytes_per_s": bandwidths[kind]}
+        for index, kind in enumerate(kinds)
+    ]
+    job = _jobs(types, max_workers, exchange, sizes)
+    jobs = several(draw, job, number)
+    instance = _instance(workers, jobs)
+    if not few and infeasible(instance) and (feasible or draw(st.integers(0, 4)) > 0):
+        return _instance(workers, [_served_by_all(each, types) for each in jobs])
+    return instance
+
+
+def _instance(workers: list[Data], jobs: list[Data]) -> Instance:
+    return Instance(name="drawn", workers=workers, jobs=named(jobs))
+
+
+def _served_by_all(job: Data, types: list[str]) -> Data:
+    """The job, content with any one worker."""
+    return job | {"min_workers": 1, "samples_per_s": dict.fromkeys(types, 1.0) | job["samples_per_s"]}
+
+
+@st.composite
+def _jobs(draw: st.DrawFn, types: list[str], max_workers: int, exchange: bool | None, sizes: bool) -> Data:
+    job: Data = {
+        "iterations": draw(st.one_of(st.sampled_from([1.0, 2.0, 10.0]), _ODD)),
+        "batch_samples": draw(st.one_of(st.sampled_from([8.0, 12.0, 64.0]), _ODD)),
+        "gradient_bytes": 0.0,
+    }
+    if exchange is not False and (exchange or draw(st.integers(0, 3)) > 0):
+        job["gradient_bytes"] = draw(st.one_of(st.sampled_from([1.0, 8.0, 32.0]), _ODD))
+    rated = types + ["nowhere"] * draw(st.booleans())
+    if draw(st.booleans()):
+        rated = draw(st.lists(st.sampled_from(rated), min_size=1, unique=True))
+    job["samples_per_s"] = {kind: draw(_RATES) for kind in rated}
+    if sizes and draw(st.integers(0, 3)) == 0:
+        job["min_workers"] = draw(st.integers(1, 3))
+    if sizes and draw(st.integers(0, 2)) == 0:
+        job["max_workers"] = draw(st.integers(job.get("min_workers", 1), max_workers))
+    return job
+
+
+CASE = Case(instances=matching_placement_instances, brute_force=brute_force_placement)

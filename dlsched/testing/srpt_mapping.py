@@ -1,0 +1,252 @@
+"""srpt_mapping for tests: instances with what breaks schedules, and the optimum by trying all.
+
+Ties in releases and lengths, whole numbers and powers of two, identical jobs, servers of different sizes, jobs that take
+all GPUs or more than there are, one stage and chains of up to three, nothing to exchange and heavy exchange, bandwidth
+inside a server below a GPU's share of the network card, and wrong predictions.
+
+Brute force knows the checker only, and takes two steps. *Usages*: every way to put a job's replicas on servers, of
+which the fastest is kept for every number of GPUs by server: other jobs see nothing else of it, and a schedule stays
+feasible when a job ends earlier. *Orders*: every order of the jobs, with every usage of each; job by job, each starts
+at the earliest time at which its GPUs are free to its end beside those placed before it.
+
+*An optimum is among them.* Take an optimal schedule, and its jobs in the order of their starts, with its usages. By
+induction no job is placed later than it starts there: of the jobs placed before it, those that run at or after its
+start there also run there at that time, as all have started by then. Times no later are a sum no larger. What all
+orders give are the active schedules, in which no job can start earlier on its own; one of them is optimal for every
+objective that does not fall in any completion time (Sprecher, Kolisch, Drexl 1995, EJOR 80, 94-102).
+
+Times are whole multiples of a power of 1/2 of which all releases and lengths are multiples, so every comparison is
+exact.
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+from hypothesis import strategies as st
+
+from dlsched.srpt_mapping.checker import check, iteration_time, objective
+from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.testing.cases import Case
+from dlsched.testing.drawing import Data, named, odd, several
+
+LARGEST = 2_000_000
+"""Placements of one job, or orders times usages of all, beyond which ``brute_force_srpt`` refuses."""
+
+Usage = tuple[int, ...]
+Placement = tuple[Share, ...]
+Placed = tuple[int, int, Usage]  # start, end, GPUs by server
+
+
+def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
+    """Return the least sum of completion times and the first schedule that attains it, or None when none is feasible.
+
+    The sums are compared exactly; the one returned is the checker's. A branch is cut when the jobs placed, and the others
+    each alone from its release on at its fastest, end no earlier in sum than the best schedule known.
+
+    Raises
+    ------
+    ValueError
+        More than ``LARGEST`` ways.
+    """
+    choices = [_usages(instance, job) for job in instance.jobs]
+    if not all(choices):
+        return None
+    tries = math.factorial(len(choices)) * math.prod(map(len, choices))
+    if tries > LARGEST:
+        raise ValueError(f"more than {LARGEST} schedules: {tries} are too many to try")
+    releases = [Fraction(job.release_s) for job in instance.jobs]
+    lengths = [
+        [Fraction(job.iterations) * Fraction(alpha) for alpha, _ in held.values()]
+        for job, held in zip(instance.jobs, choices, strict=True)
+    ]
+    parts = max(time.denominator for time in [*releases, *(time for held in lengths for time in held)])
+    search = _Search(
+        [server.gpus for server in instance.servers],
+        [int(release * parts) for release in releases],
+        [
+            sorted((int(length * parts), usage) for length, usage in zip(times, held, strict=True))
+            for times, held in zip(lengths, choices, strict=True)
+        ],
+    )
+    search.run()
+    schedule = Schedule(
+        {
+            job.id: (float(Fraction(start, parts)), held[usage][1])
+            for job, held, (start, _, usage) in zip(instance.jobs, choices, search.best, strict=True)
+        }
+    )
+    assert not check(instance, schedule)
+    return objective(instance, schedule), schedule
+
+
+class _Search:
+    """Orders and usages, depth first; times in parts of a second."""
+
+    def __init__(self, sizes: list[int], releases: list[int], choices: list[list[tuple[int, Usage]]]) -> None:
+        self.sizes, self.releases, self.choices = sizes, releases, choices
+        self.soonest = [release + held[0][0] for release, held in zip(releases, choices, strict=True)]
+        self.least: int | None = None
+        self.best: list[Placed] = []
+        self._placed: dict[int, Placed] = {}
+
+    def run(self) -> None:
+        """Place one more job, every one in every way."""
+        left = [job for job in range(len(self.releases)) if job not in self._placed]
+        total = sum(end for _, end, _ in self._placed.values()) + sum(self.soonest[job] for job in left)
+        if self.least is not None and total >= self.least:
+            return
+        if not left:
+            self.least = total
+            self.best = [placed for _, placed in sorted(self._placed.items())]
+        for job in left:
+            for length, usage in self.choices[job]:
+                start = self._earliest(self.releases[job], length, usage)
+                self._placed[job] = start, start + length, usage
+                self.run()
+                del self._placed[job]
+
+    def _earliest(self, release: int, length: int, usage: Usage) -> int:
+        """The release, or the end of a job, whichever is the first time from which on the GPUs stay free to the end."""
+        placed = list(self._placed.values())
+        times = sorted({release, *(end for _, end, _ in placed if end > release)})
+        return next(time for time in times if self._fits(placed, time, time + length, usage))
+
+    def _fits(self, placed: list[Placed], start: int, end: int, usage: Usage) -> bool:
+        """Whether the GPUs are free at the start, and whenever a job starts before the end."""
+        for time in [start, *(other for other, _, _ in placed if start < other < end)]:
+            running = [used for other, until, used in placed if other <= time < until]
+            for size, *counts in zip(self.sizes, usage, *running, strict=True):
+                if sum(counts) > size:
+                    return False
+        return True
+
+
+def _usages(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]]:
+    """The least seconds of an iteration for every possible number of GPUs by server, and the first placement with it."""
+    servers = instance.servers
+    ways = math.prod(math.comb(stage.replicas + len(servers) - 1, stage.replicas) for stage in job.stages)
+    if ways > LARGEST:
+        raise ValueError(f"more than {LARGEST} placements of job {job.id!r}: {ways} are too many to try")
+    found: dict[Usage, tuple[float, Placement]] = {}
+    for split in product(*(_splits(stage.replicas, len(servers)) for stage in job.stages)):
+        usage = tuple(map(sum, zip(*split, strict=True)))
+        if any(count > server.gpus for count, server in zip(usage, servers, strict=True)):
+            continue
+        placement = tuple(
+            Share(stage, server.id, count)
+            for stage, counts in enumerate(split)
+            for server, count in zip(servers, counts, strict=True)
+            if count
+        )
+        alpha = iteration_time(instance, job, placement)
+        if usage not in found or alpha < found[usage][0]:
+            found[usage] = alpha, placement
+    return found
+
+
+def _splits(count: int, servers: int) -> Iterator[tuple[int, ...]]:
+    """Every way to put ``count`` replicas on that many servers."""
+    if servers == 1:
+        yield (count,)
+        return
+    for here in range(count, -1, -1):
+        for rest in _splits(count - here, servers - 1):
+            yield here, *rest
+
+
+_ODD = odd(0.5, 60)
+_RELEASES = st.one_of(st.just(0.0), st.sampled_from([0.0, 1.0, 2.0, 4.0]), _ODD)
+_ITERATIONS = st.one_of(st.sampled_from([1.0, 2.0, 10.0]), st.integers(1, 8).map(float), _ODD.map(lambda n: n + 0.5))
+_SECONDS = st.one_of(st.sampled_from([1.0, 1.0, 2.0]), st.sampled_from([0.25, 0.5, 4.0]), _ODD)
+_BYTES = st.one_of(st.sampled_from([1.0, 4.0]), st.sampled_from([16.0, 64.0]), _ODD)
+_BANDWIDTHS = st.one_of(st.sampled_from([(8.0, 2.0), (16.0, 16.0), (64.0, 1.0), (4.0, 4.0)]), st.tuples(_ODD, _ODD))
+
+
+@st.composite
+def srpt_mapping_instances(
+    draw: st.DrawFn,
+    *,
+    max_jobs: int = 3,
+    max_servers: int = 3,
+    max_gpus: int = 3,
+    max_stages: int = 3,
+    feasible: bool = False,
+    exchange: bool | None = None,
+    predicted: bool | None = None,
+) -> Instance:
+    """Instances of srpt_mapping of every awkward kind.
+
+    Parameters
+    ----------
+    max_jobs, max_servers, max_gpus, max_stages
+        The most jobs, servers, GPUs of a server and stages of a job.
+    feasible
+        Only such; otherwise now and then a job larger than the cluster.
+    exchange
+        Whether jobs have bytes to exchange, if they can; None: either.
+    predicted
+        Whether jobs have predictions, mostly wrong ones; None: either.
+    """
+    if min(max_jobs, max_servers, max_gpus, max_stages) < 1:
+        raise ValueError("max_jobs, max_servers, max_gpus and max_stages must be at least 1")
+    number = draw(st.integers(1, max_servers))
+    alike = draw(st.booleans())
+    sizes = [draw(st.integers(1, max_gpus))] * number
+    if not alike:
+        sizes = [draw(st.integers(1, max_gpus)) for _ in range(number)]
+    total = sum(sizes)
+    fast, slow = draw(_BANDWIDTHS)
+    fast, slow = max(fast, slow), min(fast, slow)
+    if draw(st.integers(0, 4)) == 0:
+        fast, slow = slow / (2 * max(sizes)), fast  # inside a server less than any GPU's share of the card
+    job = _jobs(total, max_stages, exchange, predicted)
+    count = draw(st.one_of(st.just(max_jobs), st.integers(1, max_jobs)))
+    jobs = several(draw, job, count)
+    if not feasible and draw(st.integers(0, 15)) == 0:
+        stages = [draw(_stages(total + draw(st.integers(1, 3)), False))]
+        jobs = [*jobs[1:], draw(job) | {"stages": stages}]
+    if draw(st.integers(0, 3)) == 0:
+        jobs = [each | {"release_s": jobs[0]["release_s"]} for each in jobs]
+    return Instance(
+        name="drawn",
+        intra_bandwidth_bytes_per_s=fast,
+        nic_bandwidth_bytes_per_s=slow,
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
+        jobs=named(jobs),
+    )
+
+
+@st.composite
+def _jobs(draw: st.DrawFn, total: int, max_stages: int, exchange: bool | None, predicted: bool | None) -> Data:
+    """A job of at most ``total`` GPUs; often of all of them."""
+    gpus = draw(st.one_of(st.integers(1, min(4, total)), st.integers(1, total), st.just(total)))
+    gpus = min(gpus, 3 * max_stages)
+    length = draw(st.integers(-(-gpus // 3), min(gpus, max_stages)))
+    replicas = []
+    for behind in reversed(range(length)):
+        replicas.append(draw(st.integers(max(1, gpus - 3 * behind), min(3, gpus - behind))))
+        gpus -= replicas[-1]
+    sends = draw(st.integers(0, 3)) > 0 if exchange is None else exchange
+    stages = [draw(_stages(count, sends)) for count in replicas]
+    stages[-1]["output_bytes"] = 0.0
+    job: Data = {"release_s": draw(_RELEASES), "iterations": draw(_ITERATIONS), "stages": stages}
+    if draw(st.booleans()) if predicted is None else predicted:
+        job["predicted_iterations"] = draw(st.one_of(_ITERATIONS, st.just(0.01), st.just(job["iterations"])))
+    return job
+
+
+@st.composite
+def _stages(draw: st.DrawFn, replicas: int, sends: bool) -> Data:
+    nothing = st.just(0.0)
+    return {
+        "replicas": replicas,
+        "compute_s": draw(_SECONDS),
+        "output_bytes": draw(st.one_of(nothing, _BYTES, _BYTES)) if sends else 0.0,
+        "parameter_bytes": draw(st.one_of(nothing, _BYTES, _BYTES)) if sends else 0.0,
+    }
+
+
+CASE = Case(instances=srpt_mapping_instances, brute_force=brute_force_srpt)
