@@ -76,10 +76,7 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
-    formulations={
-        "arc": lambda instance: build_arc(instance).model,
-        "span": lambda instance: build_span(instance).model,
-    },
+    formulations={"arc": lambda whole: build_arc(whole).model, "span": lambda whole: build_span(whole).model},
     verify=certificate.verify,
     presets=generator.PRESETS,
     generate=generate,

@@ -13,6 +13,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
+from dlsched.ring_embedding.slot.slot_program import Filled
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.version import VERSION
 
@@ -89,13 +90,9 @@ def _certificate_s(network: Network) -> float:
 
 
 def prove_slot(
-    network: Network,
-    relaxation: Relaxation,
-    search: Search[Embedding],
-    bound: float | None = None,
-    solver: str | None = None,
+    network: Network, relaxation: Relaxation, search: Search[Embedding], found: Filled | None = None
 ) -> None:
-    """The certificate of a slot's relaxation, and what is stronger: a solver's ``bound`` on the gains of the slot.
+    """The certificate of a slot's relaxation, and what is stronger: a solver's bound on the gains of the slot ``found``.
 
     By listed paths the certificate knows no links, and the relaxation's own bound is stronger. In a forest it is left to the
     certificate: in floats, with the capacities of ``network``, it would say no more, and of an answer that uses the last
@@ -104,8 +101,8 @@ def prove_slot(
     instance = network.instance
     _certify(slot_certificate(network, relaxation), search)
     nothing = sum(worth(job, 0) for job in instance.jobs)
-    if bound is not None and solver is not None and bound < relaxation.bound:
-        search.prove((nothing + bound) * (1 + CLOSE), source=solver)
+    if found is not None and found.solver is not None and found.bound < relaxation.bound:
+        search.prove((nothing + found.bound) * (1 + CLOSE), source=found.solver)
     elif instance.paths is not None:
         search.prove((nothing + relaxation.bound) * (1 + CLOSE), source=COLUMNS)
 

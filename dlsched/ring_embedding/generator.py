@@ -154,16 +154,20 @@ def generate(
     recipe, generator = _RECIPES[preset], np.random.default_rng(seed)
     recipe = replace(recipe, jobs=jobs or recipe.jobs, servers=servers or recipe.servers, slots=slots or recipe.slots)
     sizes = _sizes(generator, recipe, gpus)
-    size = f"--servers {len(sizes)}" if gpus is None else f"--gpus {gpus}"
-    command = f"dlsched generate ring_embedding --preset {preset} --jobs {recipe.jobs} {size} --slots {recipe.slots}"
+    given = f"--servers {len(sizes)}" if gpus is None else f"--gpus {gpus}"
+    command = f"dlsched generate ring_embedding --preset {preset} --jobs {recipe.jobs} {given} --slots {recipe.slots}"
     topology = drawn_topology(generator, recipe.shape, len(sizes), recipe.server_gbit, recipe.upper_gbit)
-    arrivals = _arrivals(generator, recipe)
+    arrivals = enumerate(_arrivals(generator, recipe))
+    drawn = [{"id": f"j{index}", **_job(generator, recipe, arrival)} for index, arrival in arrivals]
+    capacities = [{"gpu": size} for size in sizes]
+    for held in capacities if recipe.cpus else ():
+        held["cpu"] = held["gpu"] * int(generator.integers(3, 9))
     return Instance(
         name=f"{preset}-{recipe.jobs}x{len(sizes)}x{recipe.slots}-seed{seed}",
         source=f"{command} --seed {seed}",
         slots=recipe.slots,
-        jobs=[{"id": f"j{index}", **_job(generator, recipe, arrival)} for index, arrival in enumerate(arrivals)],
-        **network_data(topology, [_capacity(generator, recipe, size) for size in sizes]),
+        jobs=drawn,
+        **network_data(topology, capacities),
     )
 
 
@@ -175,10 +179,6 @@ def _sizes(generator: np.random.Generator, recipe: _Recipe, gpus: int | None) ->
     while (left := gpus - sum(sizes)) > 0:
         sizes.append(min(left, int(generator.choice(recipe.sizes))))
     return sizes
-
-
-def _capacity(generator: np.random.Generator, recipe: _Recipe, gpus: int) -> Drawn:
-    return {"gpu": gpus} | ({"cpu": gpus * int(generator.integers(3, 9))} if recipe.cpus else {})
 
 
 def _arrivals(generator: np.random.Generator, recipe: _Recipe) -> list[int]:

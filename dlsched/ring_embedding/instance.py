@@ -8,13 +8,7 @@ code                        mathematics
 ``links``                   full duplex: ``bandwidth_bytes_per_s`` = B_e holds in each direction
 ``paths``                   routes between servers that may be neighbours in a ring, used in both directions;
                             None: the network is a forest, and every route its one path
-``jobs``                    1 .. I
-``arrival_slot``            a_i
-``max_workers``             N_i, in one slot
-``demand``, ``budget``      l_i^r of one worker, and F_i^r for l_i^r times all worker-slots; no budget: unlimited
-``bandwidth_bytes_per_s``   b_i, between neighbours of the job's ring
-``rate``                    zeta_i
-``utility``                 mu_i of zeta_i times the job's worker-slots
+``jobs``                    1 .. I; what stands of them in the mathematics, ``Job`` says
 ==========================  =====================================================================================
 """
 
@@ -38,19 +32,19 @@ class Job(BaseModel):
     id
         Its name, unique in the instance.
     arrival_slot
-        The first slot in which it may run.
+        a_i, the first slot in which it may run.
     max_workers
-        Workers that it can use in one slot.
+        N_i, the workers that it can use in one slot.
     demand
-        What one worker takes of each resource; > 0 of at least one.
+        l_i^r, what one worker takes of each resource; > 0 of at least one.
     budget
-        What it may use of a resource over all slots; unlimited where nothing is said.
+        F_i^r, what it may use of a resource over all slots, l_i^r a worker-slot; unlimited where nothing is said.
     bandwidth_bytes_per_s
-        Reserved from each server of its ring to the next.
+        b_i, reserved from each server of its ring to the next.
     rate
-        Samples (or any unit of progress) that one worker adds in one slot, > 0.
+        zeta_i, samples (or any unit of progress) that one worker adds in one slot, > 0.
     utility
-        Worth of the progress made in all slots.
+        mu_i, the utility of the progress made in all slots.
     """
 
     model_config = STRICT

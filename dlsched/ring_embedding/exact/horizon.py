@@ -1,7 +1,5 @@
 """``exact``: a greedy, the relaxation, a plan that follows it; what these leave open by exact programs and better bounds."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats
@@ -11,7 +9,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
 from dlsched.ring_embedding.exact.by_model import limits_of, run_circuit, run_milp
 from dlsched.ring_embedding.heuristics.ascent import ascend
-from dlsched.ring_embedding.heuristics.plan import Plan
+from dlsched.ring_embedding.heuristics.plan import Plan, Split
 from dlsched.ring_embedding.heuristics.warm import keeping, quick
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
@@ -76,9 +74,7 @@ def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
 
-def _follow(
-    network: Network, by_epoch: Mapping[tuple[int, int], float], totals: Floats, search: Search[Embedding]
-) -> Plan:
+def _follow(network: Network, by_epoch: Split, totals: Floats, search: Search[Embedding]) -> Plan:
     plan = Plan(network)
     try:
         plan.place(by_epoch, totals)
@@ -129,9 +125,8 @@ def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
 
     nodes = None if search.budget.limited else SLOT_NODES
     found = best_slot(network, slot_gains(network), search.generator, nodes=nodes, better=better)
-    better(found.slot)
     search.solver_version = found.solver
-    prove_slot(network, found.relaxation, search, found.bound, found.solver)
+    prove_slot(network, found.relaxation, search, found)
     if search.proven:
         return TerminationStatus.OPTIMAL
     search.tick()

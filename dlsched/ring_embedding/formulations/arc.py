@@ -77,22 +77,18 @@ def build_arc(
     return Formulation(model.problem, decode, model.unit)
 
 
-def arcs(network: Network, job: int) -> list[Arc]:
-    """Ordered pairs of servers that a job can use, with a route between them; none where a ring has one worker at most."""
-    if network.instance.jobs[job].max_workers < 2:
-        return []
-    hosts = [s for s in range(len(network.instance.servers)) if network.fits[job, s]]
-    return [pair for pair in permutations(hosts, 2) if network.path(*pair) is not None]
-
-
 def arcs_of_all(network: Network, variables: int) -> list[list[Arc]]:
-    """Arcs of every job; UsageError where the rings have too many variables beside those that there are."""
+    """Of every job the ordered pairs of servers that it can use, with a route between them; none for rings of one worker.
+
+    UsageError: the rings have too many variables beside those that there are.
+    """
     pairs: list[list[Arc]] = []
     for i, job in enumerate(network.instance.jobs):
         network.tick()
-        pairs.append(arcs(network, i))
-        each = len(pairs[i]) + 3 * int(np.count_nonzero(network.fits[i]))
-        variables += each * (network.instance.slots - job.arrival_slot + 1)
+        hosts = np.flatnonzero(network.fits[i]).tolist()
+        ways = permutations(hosts, 2) if job.max_workers > 1 else ()
+        pairs.append([pair for pair in ways if network.path(*pair) is not None])
+        variables += (len(pairs[i]) + 3 * len(hosts)) * (network.instance.slots - job.arrival_slot + 1)
         require_few(variables)
     return pairs
 

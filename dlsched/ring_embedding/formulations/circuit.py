@@ -97,9 +97,9 @@ class _Builder:
         self._add_capacities()
         self._add_bandwidths()
         unit, error = self._add_utilities()
-        variables = [*self.y.values(), *(a for passed in self.a.values() for a in passed.values())]
         nothing = math.fsum(table.nothing for table in self.network.tables)
-        names = {variable.name: variable for variable in variables}
+        passed = [a for held in self.a.values() for a in held.values()]
+        names = {variable.name: variable for variable in (*self.y.values(), *passed)}
         return Circuit(self.model, self._decode, unit, nothing, variables=names, error=error)
 
     def _add_ring(self, job: int, slot: int) -> None:

@@ -96,8 +96,7 @@ class WorkersModel:
 
     def hosts(self, job: int) -> list[int]:
         """Servers that hold a worker of the job."""
-        hosts: list[int] = np.flatnonzero(self.network.fits[job]).tolist()
-        return hosts
+        return list(map(int, np.flatnonzero(self.network.fits[job])))
 
     def rings(self) -> list[tuple[int, int]]:
         """Jobs and slots in which they may run."""
@@ -178,7 +177,6 @@ def embedded(network: Network, found: Found) -> Embedding:
         slots[number] = slot = Slot(network)
         for job, (workers, order) in rings.items():
             links = network.crossed(order)
-            if links is None or set(order) != set(workers):
-                continue
-            slot.fit(job, (workers, order, links))
+            if links is not None and set(order) == set(workers):
+                slot.fit(job, (workers, order, links))
     return embedding(network, slots)

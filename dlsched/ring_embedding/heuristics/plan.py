@@ -27,6 +27,8 @@ from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
+Split = Mapping[tuple[int, int], float]
+"""Worker-slots by job and epoch."""
 _ROUNDING = 1e-6
 
 
@@ -90,12 +92,12 @@ class Plan:
             self.held[job] += slot.count(job) - self.slots[number].count(job)
         self.slots[number] = slot
 
-    def place(self, by_epoch: Mapping[tuple[int, int], float], totals: Floats) -> None:
-        """All steps, from worker-slots by (job, epoch) and by job, shape (I,)."""
+    def place(self, by_epoch: Split, totals: Floats) -> None:
+        """All steps, from worker-slots by job and epoch, and by job, shape (I,)."""
         self.follow(by_epoch, whole_totals(totals, self.tables))
         self.fill()
 
-    def follow(self, by_epoch: Mapping[tuple[int, int], float], totals: list[int]) -> None:
+    def follow(self, by_epoch: Split, totals: list[int]) -> None:
         """Steps 2 and 3: place what the relaxation gives, up to these totals."""
         wanted: dict[int, list[tuple[int, int]]] = {number: [] for number in self.slots}
         for e, span in enumerate(epochs(self.network.instance)):

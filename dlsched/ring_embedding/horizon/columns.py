@@ -107,9 +107,8 @@ class Columns:
         self.points: list[tuple[int, Floats]] = []
         labels = separable_labels([job.id for job in network.instance.jobs], "j")
         self._names = [f"total_{label}" for label in labels]
-        self.best = Smoothing(
-            Sense.MAXIMIZE, np.array([relaxed.certificate.rows.get(name, 0.0) for name in self._names])
-        )
+        first = np.array([relaxed.certificate.rows.get(name, 0.0) for name in self._names])
+        self.best = Smoothing(Sense.MAXIMIZE, first)
         self.nothing = sum(table.nothing for table in self.tables)
         self.relaxations: dict[Epoch, Relaxation] = {}
         self.by_epoch: dict[tuple[int, int], float] = {}

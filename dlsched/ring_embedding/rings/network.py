@@ -70,7 +70,10 @@ class Network:
         self.tree = Forest((), (), (), ())
         if instance.paths is None:
             self.tree = forest([node.id for node in instance.nodes], (link.ends for link in instance.links))
-            self._place_servers()
+            index = {instance.nodes[node].id: position for position, node in enumerate(self.tree.nodes)}
+            self.position = np.array([index[server.id] for server in servers])
+            self.part = np.array(self.tree.part)[self.position]
+            self.hosted = {int(position): server for server, position in enumerate(self.position)}
         self._read_paths(instance.paths or ())
         self.fits: Integers = np.array([self.free(job, self.capacity) for job in range(len(jobs))])
         together = np.zeros((int(self.part.max()) + 1, len(jobs)), dtype=np.int64)
@@ -87,12 +90,6 @@ class Network:
             first, second = (index[end] for end in path.ends)
             self._known[first, second] = tuple(direct[hop] for hop in pairwise(path.nodes))
             self._known[second, first] = tuple(direct[hop] for hop in pairwise(path.nodes[::-1]))
-
-    def _place_servers(self) -> None:
-        index = {self.instance.nodes[node].id: position for position, node in enumerate(self.tree.nodes)}
-        self.position = np.array([index[server.id] for server in self.instance.servers])
-        self.part = np.array(self.tree.part)[self.position]
-        self.hosted = {int(position): server for server, position in enumerate(self.position)}
 
     @cached_property
     def slots(self) -> range:

@@ -10,8 +10,8 @@ the y are integers:  sum_i floor(l_i^r / d) y_is <= floor(C_s^r / d). Capacities
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from dlsched.core.labels import separable_labels
 from dlsched.core.tolerance import FEASIBLE
@@ -21,16 +21,14 @@ _LOOSE = Fraction(11, 10) * Fraction(FEASIBLE)  # a tenth more than the checker 
 _DIVISORS = 6  # of one resource
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(NamedTuple):
     """Its first slot, and how many slots it has."""
 
     first: int
     slots: int
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of every server: its name, what a worker of each job takes, and what a server of each class has, exactly."""
 
     name: str

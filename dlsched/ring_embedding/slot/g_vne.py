@@ -131,7 +131,9 @@ def g_vne(
     slot = Slot(network)
     for job, placed in best.items():
         slot.put(job, placed)
-    capacity, bandwidth = _overuse(slot)
+    held = network.capacity > 0
+    capacity = 1 - float((slot.free[held] / network.capacity[held]).min(initial=1.0))
+    bandwidth = 1 - float((slot.spare / network.bandwidth).min(initial=1.0))
     revisits = sum(len(order) > len(workers) for workers, order, _ in best.values())
     if repair:
         slot = _repaired(network, best, gains, share)
@@ -164,15 +166,6 @@ def _draw(likely: Mapping[int, Sequence[Weighted]], rng: np.random.Generator) ->
 
 def _gain(rings: Mapping[int, Placed], gains: Gains) -> float:
     return float(sum(gains[job][sum(workers.values())] for job, (workers, _, _) in rings.items()))
-
-
-def _overuse(slot: Slot) -> tuple[float, float]:
-    """Largest use of a server's resource and of a directed link over what there is."""
-    network = slot.network
-    held = network.capacity > 0
-    capacity = 1 - float((slot.free[held] / network.capacity[held]).min(initial=1.0))
-    bandwidth = 1 - float((slot.spare / network.bandwidth).min(initial=1.0))
-    return capacity, bandwidth
 
 
 def _repaired(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
