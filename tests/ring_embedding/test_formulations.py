@@ -2,8 +2,6 @@
 
 import functools
 import math
-import operator
-from itertools import product
 
 import numpy as np
 import pulp
@@ -12,8 +10,6 @@ from hypothesis import given
 from scipy.optimize import linprog
 
 from dlsched.algorithms import whole_rows
-from dlsched.algorithms.utility_steps import steps
-from dlsched.algorithms.whole_rows import row, same, whole
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
@@ -28,9 +24,8 @@ from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.generator import example
 from dlsched.ring_embedding.heuristics.baselines import density
 from dlsched.ring_embedding.heuristics.warm import quick
-from dlsched.ring_embedding.instance import Instance, Job
+from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
-from dlsched.ring_embedding.rings.tables import utility_table
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers import milp
 from dlsched.solvers.linear import from_pulp
@@ -275,81 +270,6 @@ def test_utilities_of_any_size(power):
     assert by_circuit(instance) == pytest.approx(value, rel=1e-9)
 
 
-def table(utility, total, rate=1.0):
-    """Worths of a job of any kind."""
-    return utility_table(Job(**job(utility=utility, rate=rate)), total)
-
-
-@pytest.mark.parametrize(
-    ("utility", "total"),
-    [
-        ({"kind": "sqrt", "scale": 2.0}, 9),
-        ({"kind": "log", "scale": 3.0}, 9),
-        ({"kind": "capped", "slope": 1.0, "cap": 4.5}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 1.0, "midpoint": 0.0}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 1.0, "midpoint": 4.0}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 0.7, "midpoint": 30.0}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.3}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.0}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 60.0, "midpoint": 4.3}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 30.0}, 9),
-        ({"kind": "sqrt", "scale": 2.0}, 0),
-    ],
-)
-def test_steps_are_the_utility_and_their_relaxation_its_envelope(utility, total):
-    """The best whole g of every z, and the best of all g: the best line over z between two points of the utility."""
-    worth = table(utility, total)
-    found = steps(worth)
-    values = worth.values.tolist()
-    for z in range(total + 1):
-        problem = pulp.LpProblem("steps", pulp.LpMaximize)
-        g = [pulp.LpVariable(f"g{k:02}", 0, 1, pulp.LpInteger if step.binary else None) for k, step in enumerate(found)]
-        problem += pulp.lpSum(step.gain * each for step, each in zip(found, g, strict=True)) + values[0]
-        problem += pulp.lpSum(step.width * each for step, each in zip(found, g, strict=True)) <= z
-        for step, each in zip(found, g, strict=True):
-            if step.after is not None:
-                problem += each <= g[step.after]
-        assert solve_milp(problem, isolated=False).objective == pytest.approx(values[z], rel=1e-9, abs=SOLVED)
-        for each in g:
-            each.cat = pulp.LpContinuous
-        lines = [
-            values[a] + (values[b] - values[a]) * (z - a) / (b - a) for a in range(z) for b in range(z + 1, total + 1)
-        ]
-        assert solve_milp(problem, isolated=False).objective == pytest.approx(
-            max([values[z], *lines]), rel=1e-9, abs=SOLVED
-        )
-
-
-def test_a_jump_is_one_wide_step():
-    """A sigmoid that is 0 up to 4 worker-slots and its height from 5 on."""
-    worth = table({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.3}, 9)
-    assert steps(worth) == [(5, 5.0, True, None)]
-
-
-def test_whole_numbers_by_hand():
-    """Units of a half and of a tenth; what does not fit is the right side and one; a third has no unit with a half."""
-    assert whole([1.0, 0.5], 2.2, 100) == ([2, 1], 4)
-    assert whole([0.3, 0.5], 0.9, 100) == ([3, 5], 9)
-    assert whole([0.3, 0.5], 0.8, 100) == ([3, 5], 8)
-    assert whole([0.1, 0.1], 0.3, 100) == ([1, 1], 3)
-    assert whole([1.25e8, 2.5e8], 1.25e9, 100) == ([1, 2], 10)
-    assert whole([1.25e8, 1e100], 1.25e9, 100) == ([1, 11], 10)
-    assert whole([2.0, 3.0], 1.0, 100) == ([1, 1], 0)
-    assert whole([], 1.0, 100) == ([], 0)
-    assert whole([1 / 3, 0.5], 1.0, 2**30) is None
-    assert whole([1.0, 1.0], 2 - 0.9e-9, 100) == ([1, 1], 2)  # the checker's tolerance
-    assert whole([1.0, 1.0], 2 - 1e-8, 100) == ([1, 1], 1)
-
-
-def test_rows_without_a_unit_are_scaled():
-    """By the power of two that brings the right side to between a half and one."""
-    assert row([1.0, 2.0], 4.0) == ([1.0, 2.0], 4.0)
-    coefficients, right = row([1e9 / 3, 1e9], 2e9)
-    assert coefficients == [1e9 / 3 / 2**31, 1e9 / 2**31]
-    assert right == pytest.approx(2e9 / 2**31, rel=1e-8)
-    assert row([1e9 / 3, 1e9, 1e90], 2e9)[0][2] == pytest.approx(4e9 / 2**31, rel=1e-8)
-
-
 def almost():
     """Two demands exceed a GPU by 5e-9: less than what solvers tolerate, more than what the checker does."""
     return made(
@@ -377,24 +297,6 @@ def test_circuits_need_whole_numbers(monkeypatch):
     jobs = [job("a", load=1 / 3), job("b", load=0.5)]
     with pytest.raises(UsageError, match="found bandwidths of rings on"):
         build_circuit(made([1, 1], [("s0", "s1", 1.0)], *jobs))
-
-
-@pytest.mark.parametrize(
-    ("amounts", "right", "most", "expected"),
-    [
-        ([1 / 3, 0.5], 1.0, [3, 2], ([2, 3], 6)),
-        ([1.0, 1e-9 * 2 / 3], 1.0, [1, 3], ([2, 1], 3)),
-        ([0.7, 1 / 7], 0.1, [1, 1], ([1, 1], 0)),
-        ([1 / 3, 0.5], 1.0, [99, 99], None),
-    ],
-)
-def test_whole_numbers_that_let_the_same_through(amounts, right, most, expected):
-    """By hand: a third and a half are 2 and 3 of 6; beside 1 there is room for one part of 2/3 billionths, not for two."""
-    found = same(amounts, right, most)
-    assert (found is None) == (expected is None)
-    for n in product(*(range(count + 1) for count in most)) if expected else ():
-        passes = [sum(map(operator.mul, n, units)) <= limit for units, limit in (found, expected)]
-        assert passes[0] == passes[1] == (sum(map(operator.mul, n, amounts)) <= right * (1 + 1e-9))
 
 
 def test_what_steps_hide_is_in_the_bound():

@@ -1,11 +1,8 @@
 """Bounds without rings: by hand, above the optimum, in their order, and what more slots, servers and bandwidth do to them."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 
-from dlsched.algorithms.utility_stretches import stretches, tangents
-from dlsched.algorithms.utility_table import UtilityTable, hull
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax
@@ -169,33 +166,6 @@ def test_more_never_lowers_a_bound(instance):
         before = bound(instance).value
         for change in ("slots", "servers", "links"):
             assert bound(more(instance, change)).value >= before - SOLVED * max(1.0, before), (bound, change)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_lines_above_a_stretch(seed):
-    """Stretches cover 0 .. Z without overlap; the lines of each are above what is gained, and touch it at the ends."""
-    rng = np.random.default_rng(seed)
-    steps = np.sort(rng.choice([0.0, 0.0, 1.0, rng.random(), 50.0], size=40))
-    values = np.cumsum(np.concatenate((steps[::2], steps[1::2][::-1])))  # ever faster, then ever slower
-    worth = UtilityTable(values, 0.0, False)
-    gains = values - values[0]
-    unit = float(gains[-1])
-    found = stretches(worth, unit)
-    assert [z for low, high in found for z in range(low, high + 1)] == list(range(40))
-    for low, high in found:
-        lines = tangents(worth, low, high, unit)
-        for z in range(low, high + 1):
-            least = min(offset + slope * z for offset, slope in lines)
-            assert least >= gains[z] * (1 - 1e-12) - 1e-12
-            if z in (low, high):
-                assert least == pytest.approx(gains[z], abs=1e-8 * unit)
-
-
-def test_hull_by_hand():
-    """Points below a line between others, and those on it, are no corners."""
-    assert hull(np.array([0.0, 0.0, 3.0, 3.5, 4.0, 4.0])).tolist() == [0, 2, 4, 5]
-    assert hull(np.array([1.0])).tolist() == [0]
-    assert hull(np.array([1.0, 1.0, 1.0])).tolist() == [0, 2]
 
 
 def test_ticks_may_stop_a_bound():
