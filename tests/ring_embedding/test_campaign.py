@@ -120,12 +120,12 @@ def agree(seed, seen):
         assert below <= result.objective <= best * (1 + CLOSE), name
         assert below <= result.bound <= above, name
         seen[name] += 1
-    problem, decode, unit = (build_span if instance.paths is None else build_arc)(instance)
-    outcome = solve_milp(problem, solver="highs", isolated=False)
+    built = (build_span if instance.paths is None else build_arc)(instance)
+    outcome = solve_milp(built.model, solver="highs", isolated=False)
     assert outcome.status is TerminationStatus.OPTIMAL
-    assert check(instance, decode(outcome.values)) == []
-    assert objective(instance, decode(outcome.values)) >= below
-    assert below <= outcome.bound * unit <= above
+    assert check(instance, built.decode(outcome.values)) == []
+    assert objective(instance, built.decode(outcome.values)) >= below
+    assert below <= outcome.bound * built.unit <= above
     seen["programs"] += 1
 
     bounds = {name: solve(instance, method=name) for name in BOUNDS}

@@ -1,6 +1,6 @@
-"""The utility of z worker-slots as a sum of steps, each of some worker-slots and what they add.
+"""A utility of z units as a sum of steps, each of some units and what they add.
 
-mu(zeta z) = mu(0) + max { sum_k gain_k g_k :  sum_k width_k g_k <= z,  0 <= g_k <= 1 }. Steps of a concave utility have
+mu(z) = mu(0) + max { sum_k gain_k g_k :  sum_k width_k g_k <= z,  0 <= g_k <= 1 }. Steps of a concave utility have
 width 1 and gains that decrease, so the best g are whole. Those of an S-shaped one increase up to its steepest one: up to
 there g_k is binary and g_k <= g_{k-1}, and from there g_k is at most that of the steepest; then the best g are whole again.
 A g between 0 and 1 in all of them gives the concave envelope.
@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dlsched.ring_embedding.utilities import Worth
+from dlsched.algorithms.utility_table import UtilityTable
 
 _NOTHING = 2.0**-60
 
 
 class Step(NamedTuple):
-    """Worker-slots, what they add to the utility, whether g is binary, and the step (from 0) that it needs, if any."""
+    """Units, what they add to the utility, whether g is binary, and the step (from 0) that it needs, if any."""
 
     width: int
     gain: float
@@ -28,14 +28,14 @@ class Step(NamedTuple):
     after: int | None
 
 
-def steps(worth: Worth) -> list[Step]:
+def steps(table: UtilityTable) -> list[Step]:
     """Steps of a utility, in order."""
-    values = worth.values.tolist()
+    values = table.values.tolist()
     gains = [there - here for here, there in pairwise(values)]
     if not gains or max(gains) <= 0:
         return []
     least = max(gains) * _NOTHING
-    if worth.concave:
+    if table.concave:
         return [Step(1, gain, False, None) for gain in gains if gain > least]
     steepest = gains.index(max(gains))
     found: list[Step] = []
@@ -51,8 +51,8 @@ def steps(worth: Worth) -> list[Step]:
     return found + [Step(1, gain, False, last) for gain in gains[steepest + 1 :] if gain > least]
 
 
-def hidden(worth: Worth, found: list[Step]) -> float:
+def hidden(table: UtilityTable, found: list[Step]) -> float:
     """The most by which the steps of a utility, whole, are below it."""
     ends = np.concatenate(([0], np.cumsum([step.width for step in found], dtype=np.int64)))
-    reached = ends[np.searchsorted(ends, np.arange(len(worth.values)), side="right") - 1]
-    return float(np.max(worth.values - worth.values[reached]))
+    reached = ends[np.searchsorted(ends, np.arange(len(table.values)), side="right") - 1]
+    return float(np.max(table.values - table.values[reached]))

@@ -2,7 +2,7 @@
 
 Solvers let a row be exceeded by 1e-6, the checker by 1e-9 C. In whole numbers no row can be exceeded by less than
 1, so the two mean the same. The numbers of an instance are read as the decimals that stand in its file; what the sums of
-the nearest floats differ by from those of the decimals is far less than the tenth of the tolerance that is not used.
+the nearest floats differ by from those of the decimals is far less than the thousandth by which C is let out further.
 """
 
 import math
@@ -12,10 +12,19 @@ from itertools import product
 
 import numpy as np
 
-from dlsched.ring_embedding.rings.network import beyond
+from dlsched.core.tolerance import FEASIBLE
 
 _POINTS, _SCALES = 2**12, 200  # a hundredth of a second a row
 _LARGEST = 2**13  # n_k within 1e-6 of whole numbers, dozens of them, then change the sum by less than 1
+
+_BEYOND = (
+    1.001 * FEASIBLE
+)  # a little more than the checker tolerates: whether what lies between passes, rounding decides
+
+
+def _beyond(value: float) -> float:
+    """A right side with certainly all that the checker tolerates."""
+    return value * (1 + _BEYOND)
 
 
 def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[int], int] | None:
@@ -23,7 +32,7 @@ def whole(amounts: Sequence[float], right: float, largest: int) -> tuple[list[in
 
     An amount above the right side becomes the right side and 1: n_k is 0 in any case. None: some are above ``largest``.
     """
-    limit = Fraction(beyond(right))
+    limit = Fraction(_beyond(right))
     parts = [Fraction(repr(amount)) for amount in amounts]
     fitting = [part for part in parts if 0 < part <= limit]
     if not fitting:
@@ -43,7 +52,7 @@ def same(amounts: Sequence[float], right: float, most: Sequence[int]) -> tuple[l
     if math.prod(count + 1 for count in most) > _POINTS:
         return None
     points = np.array(list(product(*(range(count + 1) for count in most))))
-    limit = beyond(right)
+    limit = _beyond(right)
     parts = np.minimum(np.array(amounts), 2 * limit)
     through = points @ parts <= limit
     for scale in range(1, _SCALES):
@@ -66,6 +75,6 @@ def row(amounts: Sequence[float], right: float, most: Sequence[int] | None = Non
         held = same(amounts, right, most)
     if held is not None:
         return list(map(float, held[0])), float(held[1])
-    limit = beyond(right)
+    limit = _beyond(right)
     scale = -math.frexp(limit)[1]
     return [math.ldexp(min(amount, 2 * limit), scale) for amount in amounts], math.ldexp(limit, scale)

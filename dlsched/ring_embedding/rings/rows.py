@@ -10,28 +10,25 @@ the y are integers:  sum_i floor(l_i^r / d) y_is <= floor(C_s^r / d). Capacities
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from dlsched.core.labels import separable_labels
 from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
 
-LOOSE = Fraction(11, 10) * Fraction(FEASIBLE)
-"""A tenth more than the part of a capacity that the checker tolerates: what floats round is far less."""
+_LOOSE = Fraction(11, 10) * Fraction(FEASIBLE)  # a tenth more than the checker tolerates: what floats round is far less
 _DIVISORS = 6  # of one resource
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(NamedTuple):
     """Its first slot, and how many slots it has."""
 
     first: int
     slots: int
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of every server: its name, what a worker of each job takes, and what a server of each class has, exactly."""
 
     name: str
@@ -41,7 +38,7 @@ class Row:
 
 def loose(value: float) -> Fraction:
     """A capacity with more than its tolerance, exactly."""
-    return Fraction(value) * (1 + LOOSE)
+    return Fraction(value) * (1 + _LOOSE)
 
 
 def epochs(instance: Instance) -> list[Epoch]:
@@ -54,24 +51,20 @@ def epochs(instance: Instance) -> list[Epoch]:
 def classes(instance: Instance) -> tuple[list[list[int]], list[int]]:
     """Servers of every class, in the order of the file, and the class of every server."""
     found: dict[tuple[float, ...], list[int]] = {}
-    for place, server in enumerate(instance.servers):
-        assert server.capacity is not None
-        found.setdefault(tuple(server.capacity.get(name, 0.0) for name in instance.resources), []).append(place)
-    held = list(found.values())
-    of = [0] * len(instance.servers)
-    for number, members in enumerate(held):
-        for place in members:
-            of[place] = number
-    return held, of
+    for index, server in enumerate(instance.servers):
+        found.setdefault(tuple(map(server.holds, instance.resources)), []).append(index)
+    members = list(found.values())
+    of = {server: number for number, held in enumerate(members) for server in held}
+    return members, [of[server] for server in range(len(of))]
 
 
 def rows(instance: Instance) -> list[Row]:
     """Rows of every server, those left out that another one with the same prices makes needless."""
     found: list[Row] = []
-    members, _ = classes(instance)
+    firsts = [instance.servers[held[0]] for held in classes(instance)[0]]
     for label, name in zip(separable_labels(instance.resources, "r"), instance.resources, strict=True):
         demand = tuple(Fraction(job.demand.get(name, 0.0)) for job in instance.jobs)
-        capacity = tuple(loose((instance.servers[each[0]].capacity or {}).get(name, 0.0)) for each in members)
+        capacity = tuple(loose(server.holds(name)) for server in firsts)
         plain = Row(label, demand, capacity)
         divided = []
         for divisor in sorted({amount for amount in demand if amount})[:_DIVISORS]:
@@ -93,13 +86,3 @@ def fits(instance: Instance, job: int, demands: list[Row], number: int) -> int:
         if row.demand[job]:
             most = min(most, math.floor(row.capacity[number] / row.demand[job]))
     return most
-
-
-def most_worker_slots(instance: Instance, job: int, most: int) -> int:
-    """Z_i, at least what the checker lets the job have of worker-slots, with ``most`` in one slot."""
-    record = instance.jobs[job]
-    total = most * (instance.slots - record.arrival_slot + 1)
-    for name, amount in record.demand.items():
-        if amount > 0 and name in record.budget:
-            total = min(total, math.floor(loose(record.budget[name]) / Fraction(amount)))
-    return total
