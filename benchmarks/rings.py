@@ -32,7 +32,7 @@ from table import machine, markdown
 from dlsched import ring_embedding
 from dlsched.ring_embedding import Embedding, Instance, checker
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.utilities import worth_table
+from dlsched.ring_embedding.rings.tables import utility_table
 
 RESULTS = Path(__file__).parent / "results"
 SEEDS = 10
@@ -161,7 +161,7 @@ def solved(drawn: tuple[Setting, int]) -> Case:
     network = Network(instance)
     wanted, ceiling, blind = 0, 0.0, 0
     for place, job in enumerate(instance.jobs):
-        values = worth_table(job, int(network.total[place])).values
+        values = utility_table(job, int(network.total[place])).values
         whole = values[-1] - values[0]
         wanted += int(np.argmax(values >= values[0] + 0.99 * whole))
         ceiling += float(values[-1])

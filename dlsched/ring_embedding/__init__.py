@@ -1,5 +1,7 @@
 """ring_embedding: rings of all-reduce jobs in a network, slot by slot (GADGET, Yu et al., INFOCOM 2022)."""
 
+from dlsched.cluster.network import Link, Node, Path
+from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate, generator
@@ -15,7 +17,7 @@ from dlsched.ring_embedding.heuristics.plan import plan
 from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
 from dlsched.ring_embedding.horizon.columns import columns
 from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon
-from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Log, Node, Path, Sigmoid, Sqrt
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
@@ -74,7 +76,7 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
-    formulations={"arc": lambda instance: build_arc(instance)[0], "span": lambda instance: build_span(instance)[0]},
+    formulations={"arc": lambda whole: build_arc(whole).model, "span": lambda whole: build_span(whole).model},
     verify=certificate.verify,
     presets=generator.PRESETS,
     generate=generate,

@@ -11,8 +11,9 @@ from dlsched.ring_embedding.horizon.columns import Columns, slot_certificate, sl
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated, relax
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rows import epochs
+from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
+from dlsched.ring_embedding.slot.slot_program import Filled
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.version import VERSION
 
@@ -27,7 +28,7 @@ BOUNDED = 20_000
 def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The bound of column generation over mappings, from the prices of the relaxation on."""
     relaxed = prove_horizon(instance, search)
-    network = network_of(instance, search)
+    network = Network(instance, search.budget)
     if instance.one_slot:
         prove_slot(network, MappingProgram(network).solve(slot_gains(network), {}), search)
     else:
@@ -38,27 +39,17 @@ def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationSta
 def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """``columns`` where it is not too long a search, else ``horizon``."""
     size = len(instance.jobs) * len(instance.servers) * len({job.arrival_slot for job in instance.jobs})
-    if size <= BOUNDED or limited(search):
+    if size <= BOUNDED or search.budget.limited:
         return run_columns(instance, search)
     prove_horizon(instance, search)
     return TerminationStatus.FEASIBLE
 
 
-def limited(search: Search[Embedding]) -> bool:
-    """Whether time or nodes are limited."""
-    return search.budget.limits.time_s is not None or search.budget.limits.nodes is not None
-
-
-def network_of(instance: Instance, search: Search[Embedding]) -> Network:
-    """The network, which a search's limits stop."""
-    return Network(instance, search.tick, lambda: search.left)
-
-
 def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
     """The relaxation without rings; its certificate is handed over, and before it that of all slots as one pool."""
     if search.bound is None:
-        _certify(aggregated(instance, tick=search.tick), search)
-    relaxed = relax(instance, tick=search.tick, limits=lambda: search.left)
+        _certify(aggregated(instance, search.budget), search)
+    relaxed = relax(instance, search.budget)
     _certify(relaxed.certificate, search)
     return relaxed
 
@@ -66,7 +57,7 @@ def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
 def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> Columns:
     """Run column generation over slots, and hand over what its prices prove, also when it is stopped.
 
-    Their certificate takes some time: with a limit the search ends so much earlier.
+    Their certificate takes some time: with a limit the search ends earlier by that.
     """
     columns = Columns(network, relaxed)
     spare = _certificate_s(network)
@@ -84,7 +75,7 @@ def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]
                 _certify(columns.certificate(), search)
             finally:
                 if not network.forest:
-                    search.prove(columns.bound * (1 + CLOSE), source=COLUMNS)
+                    search.prove(columns.best.bound * (1 + CLOSE), source=COLUMNS)
     return columns
 
 
@@ -94,18 +85,14 @@ def _certificate_s(network: Network) -> float:
     rings = sum(job.arrival_slot <= span.first for job in instance.jobs for span in epochs(instance))
     each = len(instance.servers) * len(instance.resources) * _SERVER_S
     if network.forest:
-        each += len(network.above) * float(np.mean(network.most)) ** 2 * _NODE_S
+        each += len(network.tree.above) * float(np.mean(network.most)) ** 2 * _NODE_S
     return rings * each
 
 
 def prove_slot(
-    network: Network,
-    relaxation: Relaxation,
-    search: Search[Embedding],
-    bound: float | None = None,
-    solver: str | None = None,
+    network: Network, relaxation: Relaxation, search: Search[Embedding], found: Filled | None = None
 ) -> None:
-    """The certificate of a slot's relaxation, and what is stronger: a solver's ``bound`` on the gains of the slot.
+    """The certificate of a slot's relaxation, and what is stronger: a solver's bound on the gains of the slot ``found``.
 
     By listed paths the certificate knows no links, and the relaxation's own bound is stronger. In a forest it is left to the
     certificate: in floats, with the capacities of ``network``, it would say no more, and of an answer that uses the last
@@ -114,8 +101,8 @@ def prove_slot(
     instance = network.instance
     _certify(slot_certificate(network, relaxation), search)
     nothing = sum(worth(job, 0) for job in instance.jobs)
-    if bound is not None and solver is not None and bound < relaxation.bound:
-        search.prove((nothing + bound) * (1 + CLOSE), source=solver)
+    if found is not None and found.solver is not None and found.bound < relaxation.bound:
+        search.prove((nothing + found.bound) * (1 + CLOSE), source=found.solver)
     elif instance.paths is not None:
         search.prove((nothing + relaxation.bound) * (1 + CLOSE), source=COLUMNS)
 

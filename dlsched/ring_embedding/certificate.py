@@ -1,6 +1,6 @@
 """What a certificate of ring_embedding proves, in exact arithmetic on the instance's own numbers, without a solver.
 
-Prices, all >= 0 (epochs e, classes c and rows q as in ``rows``; L_e slots in epoch e):
+Prices, all >= 0 (epochs e, classes c and rows q as in ``rings.rows``; L_e slots in epoch e):
 
 ===============================  =====================================================================================
 row                              price
@@ -31,27 +31,26 @@ the cheapest servers first that links with B_e >= b_i connect; and no job has mo
 
     sum_i max_(z <= Z_i) [mu_i(zeta_i z) - l_i price z] + price (T - t_1 + 1) sum_s C_s,   t_1 the first arrival.
 
-mu is rounded up (``worths``); everything else is rational.
+mu is rounded up; everything else is rational.
 """
 
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from dlsched.certificates import DualsCertificate, exact_sum
+from dlsched.certificates import DualsCertificate, exact_sum, rounded_up
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.labels import separable_labels
 from dlsched.core.result import Certificate
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rings.tree import Tree
-from dlsched.ring_embedding.rows import classes, epochs, fits, loose, most_worker_slots, rows
-from dlsched.ring_embedding.utilities import Worth, worth_tables
+from dlsched.ring_embedding.rings.ceilings import Ceilings
+from dlsched.ring_embedding.rings.rows import epochs, loose
 
-Tick = Callable[[], None] | None
 _LARGEST = Fraction(sys.float_info.max)
 _ROW = re.compile(r"(pool|capacity|bandwidth)_([0-9]+)_(.+)", re.DOTALL)
 
@@ -70,29 +69,34 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     for name, price in certificate.rows.items():
         if not (math.isfinite(price) and price >= 0):
             raise ValueError(f"price {price} of row {name!r} is negative or not finite")
-    if certificate.formulation == "aggregated":
-        value = aggregated_value(instance, certificate.rows)
-    elif certificate.formulation in ("horizon", "columns"):
-        value = prices_value(instance, certificate.rows)
-    elif certificate.formulation == "slot":
-        value = prices_value(instance, certificate.rows, alone=True)
-    else:
+    if certificate.formulation not in ("aggregated", "horizon", "columns", "slot"):
         raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
+    if certificate.formulation == "slot" and not instance.one_slot:
+        raise ValueError("duals of the formulation 'slot' are for jobs with one slot")
+    value = _value(Ceilings(instance), certificate.formulation, certificate.rows, no_tick)
     if value > _LARGEST:
         raise ValueError("the prices are so high that what they prove is more than any float")
     return value
 
 
-def aggregated_value(
-    instance: Instance, prices: Mapping[str, float], *, limit: "Most | None" = None, tick: Tick = None
-) -> Fraction:
-    """Bound that one price for all slots and servers proves; errors as ``verify``.
+def certified(
+    ceilings: Ceilings, formulation: str, prices: Mapping[str, float], tick: Tick = no_tick
+) -> DualsCertificate:
+    """Make a certificate of prices by the names of their rows; ``tick`` is called for every job; errors as ``verify``."""
+    return DualsCertificate(formulation, prices, rounded_up(_value(ceilings, formulation, prices, tick)))
 
-    ``limit``: of the instance, where it is at hand; ``tick`` is called for every job, and may raise to stop.
-    """
-    limit = limit or Most(instance)
+
+def _value(ceilings: Ceilings, formulation: str, prices: Mapping[str, float], tick: Tick) -> Fraction:
+    if formulation == "aggregated":
+        return _pool_value(ceilings, prices, tick)
+    return _epochs_value(ceilings, prices, formulation == "slot", tick)
+
+
+def _pool_value(ceilings: Ceilings, prices: Mapping[str, float], tick: Tick) -> Fraction:
+    """Bound that one price for all slots and servers proves."""
+    instance = ceilings.instance
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
-    known = {f"pool_{row.name}": row for row in limit.rows}
+    known = {f"pool_{row.name}": row for row in ceilings.rows}
     totals = [Fraction(0)] * len(instance.jobs)
     parts: list[Fraction] = []
     for name, value in prices.items():
@@ -100,57 +104,39 @@ def aggregated_value(
             raise _unknown(name)
         row, price = known[name], Fraction(value)
         totals = [total + price * share for total, share in zip(totals, row.demand, strict=True)]
-        held = zip(row.capacity, limit.members, strict=True)
+        held = zip(row.capacity, ceilings.members, strict=True)
         parts.append(price * slots * sum((capacity * len(servers) for capacity, servers in held), Fraction(0)))
-    for job, total in enumerate(totals):
-        if tick is not None:
-            tick()
-        parts.append(limit.best_total(job, total))
-    return exact_sum(parts)
+    return exact_sum(parts + _best_totals(ceilings, totals, tick))
 
 
-def prices_value(
-    instance: Instance,
-    prices: Mapping[str, float],
-    *,
-    alone: bool = False,
-    limit: "Most | None" = None,
-    tick: Tick = None,
-) -> Fraction:
-    """Bound that prices by epoch prove; ``alone``: those of ``slot``; the rest as ``aggregated_value``."""
-    if alone and not instance.one_slot:
-        raise ValueError("duals of the formulation 'slot' are for jobs with one slot")
-    limit = limit or Most(instance)
+def _epochs_value(ceilings: Ceilings, prices: Mapping[str, float], alone: bool, tick: Tick) -> Fraction:
+    """Bound that prices by epoch prove; ``alone``: those of ``slot``."""
+    instance = ceilings.instance
     spans = epochs(instance)
-    pi, by_epoch = _read(limit, prices, {span.first: _Prices(limit) for span in spans}, alone)
-    parts = []
-    for job, price in enumerate(pi):
-        if tick is not None:
-            tick()
-        parts.append(limit.best_total(job, price))
+    pi, by_epoch = _read(ceilings, prices, {span.first: _Prices(ceilings) for span in spans}, alone)
+    parts = _best_totals(ceilings, pi, tick)
     for span in spans:
         held = by_epoch[span.first]
         slot = [held.paid()]
         for job, record in enumerate(instance.jobs):
             if record.arrival_slot <= span.first:
-                if tick is not None:
-                    tick()
+                tick()
                 slot.append(held.best_ring(job, None if alone else pi[job]))
         parts.append(span.slots * exact_sum(slot))
     return exact_sum(parts)
 
 
 def _read(
-    limit: "Most", prices: Mapping[str, float], by_epoch: "dict[int, _Prices]", alone: bool
+    ceilings: Ceilings, prices: Mapping[str, float], by_epoch: "dict[int, _Prices]", alone: bool
 ) -> "tuple[list[Fraction], dict[int, _Prices]]":
     """Prices of worker-slots by job, none where they are ``alone``, and prices by epoch, from the names of their rows."""
-    instance = limit.instance
+    instance = ceilings.instance
     labels = separable_labels([job.id for job in instance.jobs], "j")
     servers = separable_labels([server.id for server in instance.servers], "s")
     totals = {} if alone else dict.fromkeys((f"total_{label}" for label in labels), Fraction(0))
     where: dict[tuple[str, str], tuple[int, list[int]]] = {}
-    for q, row in enumerate(limit.rows):
-        where |= {("pool", f"{row.name}_c{number}"): (q, held) for number, held in enumerate(limit.members)}
+    for q, row in enumerate(ceilings.rows):
+        where |= {("pool", f"{row.name}_c{number}"): (q, held) for number, held in enumerate(ceilings.members)}
         where |= {("capacity", f"{row.name}_{server}"): (q, [s]) for s, server in enumerate(servers)}
     links = {f"l{link}": link for link in range(len(instance.links) if instance.paths is None else 0)}
     for name, value in prices.items():
@@ -176,65 +162,28 @@ def _unknown(name: str) -> ValueError:
     return ValueError(f"there is no row {name!r}")
 
 
-class Most:
-    """How many workers a job may have, on each server, in a slot and over all slots; ``rows``, and classes of servers."""
-
-    def __init__(self, instance: Instance) -> None:
-        self.instance, self.rows = instance, rows(instance)
-        self.members, self.of = classes(instance)
-        self.fits = []
-        for job in range(len(instance.jobs)):
-            by_class = [fits(instance, job, self.rows, number) for number in range(len(self.members))]
-            self.fits.append([by_class[number] for number in self.of])
-        self.tree = Tree(instance) if instance.paths is None else None
-        self._widths = [loose(link.bandwidth_bytes_per_s) for link in instance.links] if self.tree is not None else []
-        self.closed = [self._closed(job) for job in range(len(instance.jobs))]
-        self._parts: dict[frozenset[int], list[list[int]]] = {}
-        self.most = [self._most(job) for job in range(len(instance.jobs))]
-        self.total = [most_worker_slots(instance, job, most) for job, most in enumerate(self.most)]
-        self.most = [min(most, total) for most, total in zip(self.most, self.total, strict=True)]
-
-    @cached_property
-    def worths(self) -> list[Worth]:
-        """Utilities of the most worker-slots; UsageError: they are too many for tables."""
-        return worth_tables(self.instance.jobs, self.total)
-
-    def parts(self, job: int) -> list[list[int]]:
-        """Servers that a ring of the job can have together, by listed paths maybe more."""
-        closed = self.closed[job]
-        if closed not in self._parts:
-            whole = [list(range(len(self.instance.servers)))]
-            self._parts[closed] = whole if self.tree is None else self.tree.parts(closed)
-        return self._parts[closed]
-
-    def _closed(self, job: int) -> frozenset[int]:
-        """Links of a forest too narrow for the job, by more than the checker tolerates and floats round."""
-        load = self.instance.jobs[job].bandwidth_bytes_per_s
-        return frozenset(link for link, width in enumerate(self._widths) if load > width)
-
-    def _most(self, job: int) -> int:
-        together = max(sum(self.fits[job][server] for server in part) for part in self.parts(job))
-        return min(self.instance.jobs[job].max_workers, together)
-
-    def best_total(self, job: int, price: Fraction) -> Fraction:
-        """Maximum over z of mu(zeta z) - price z, at least: mu is rounded up, and the rounding of floats added."""
-        upper = self.worths[job].upper
+def _best_totals(ceilings: Ceilings, prices: Sequence[Fraction], tick: Tick) -> list[Fraction]:
+    """Maxima over z of mu(zeta z) - price z, at least: mu is rounded up, and the rounding of floats added."""
+    found = []
+    for job, price in enumerate(prices):
+        tick()
+        upper = ceilings.tables[job].upper
         if price * len(upper) > _LARGEST:
+            name = ceilings.instance.jobs[job].id
             raise ValueError(
-                f"the price of a worker-slot of job {self.instance.jobs[job].id!r} is so high that all of them cost more "
-                "than any float"
+                f"the price of a worker-slot of job {name!r} is so high that all of them cost more than any float"
             )
-        paid = float(price) * np.arange(len(upper))
-        most = float(np.max(upper - paid))
-        return Fraction(most) + Fraction(2.0**-50) * (Fraction(float(upper[-1])) + price * len(upper))
+        most = float(np.max(upper - float(price) * np.arange(len(upper))))
+        found.append(Fraction(most) + Fraction(2.0**-50) * (Fraction(float(upper[-1])) + price * len(upper)))
+    return found
 
 
 class _Prices:
     """Prices of one epoch: ``at`` by server and row, ``links`` by link."""
 
-    def __init__(self, limit: Most) -> None:
-        self.limit = limit
-        self.at = [[Fraction(0)] * len(limit.rows) for _ in limit.instance.servers]
+    def __init__(self, ceilings: Ceilings) -> None:
+        self.ceilings = ceilings
+        self.at = [[Fraction(0)] * len(ceilings.rows) for _ in ceilings.instance.servers]
         self.links: dict[int, Fraction] = {}
 
     @cached_property
@@ -247,45 +196,44 @@ class _Prices:
 
     def paid(self) -> Fraction:
         """Prices times capacities of one slot."""
-        limit = self.limit
+        ceilings = self.ceilings
         parts = [
-            price * limit.rows[q].capacity[limit.of[server]]
+            price * ceilings.rows[q].capacity[ceilings.of[server]]
             for server, held in enumerate(self.at)
             for q, price in enumerate(held)
             if price
         ]
-        for link, price in self.links.items():
-            parts.append(price * loose(limit.instance.links[link].bandwidth_bytes_per_s))
-        return exact_sum(parts)
+        links = ceilings.instance.links
+        return exact_sum(parts + [price * loose(links[e].bandwidth_bytes_per_s) for e, price in self.links.items()])
 
     def best_ring(self, job: int, pi: Fraction | None) -> Fraction:
         """What the best ring of the job is worth above the prices.
 
         Its workers are worth ``pi`` each or, when that is None, their utility.
         """
-        limit, room = self.limit, self.limit.fits[job]
+        ceilings, room = self.ceilings, self.ceilings.fits[job]
         paid = {
-            held: sum((row.demand[job] * each for row, each in zip(limit.rows, held, strict=True)), Fraction(0))
+            held: sum((row.demand[job] * each for row, each in zip(ceilings.rows, held, strict=True)), Fraction(0))
             for held in self._alike
         }
         offers = [[(paid[held], sum(room[s] for s in servers)) for held, servers in self._alike.items()]]
-        if len(limit.parts(job)) > 1:
-            offers = [[(paid[tuple(self.at[s])], room[s]) for s in part] for part in limit.parts(job)]
-        load = Fraction(limit.instance.jobs[job].bandwidth_bytes_per_s)
-        crossed = limit.tree is not None and load and any(self.links.values())
+        if len(ceilings.parts(job)) > 1:
+            offers = [[(paid[tuple(self.at[s])], room[s]) for s in part] for part in ceilings.parts(job)]
+        load = Fraction(ceilings.instance.jobs[job].bandwidth_bytes_per_s)
+        crossed = ceilings.tree is not None and load and any(self.links.values())
         if pi is not None:
-            most = max(_margin(each, pi, limit.most[job]) for each in offers)
+            most = max(_margin(each, pi, ceilings.most[job]) for each in offers)
             if not most or not crossed:
                 return most
-            worth = [n * pi for n in range(limit.most[job] + 1)]
+            utility = [n * pi for n in range(ceilings.most[job] + 1)]
         else:
-            worth = [Fraction(value) for value in limit.worths[job].upper.tolist()]
-        if limit.tree is None or not crossed:
-            return max(value - price for each in offers for value, price in zip(worth, _cheapest(each), strict=False))
+            utility = [Fraction(value) for value in ceilings.tables[job].upper.tolist()]
+        if ceilings.tree is None or not crossed:
+            return max(value - price for each in offers for value, price in zip(utility, _cheapest(each), strict=False))
         by_server = [paid[tuple(held)] for held in self.at]
         prices = {link: load * each for link, each in self.links.items()}
-        least = limit.tree.cheapest(by_server, room, len(worth) - 1, prices, limit.closed[job])
-        return max(value - price for value, price in zip(worth, least, strict=True) if price is not None)
+        least = ceilings.tree.cheapest(by_server, room, len(utility) - 1, prices, ceilings.closed[job])
+        return max(value - price for value, price in zip(utility, least, strict=True) if price is not None)
 
 
 def _margin(offers: Sequence[tuple[Fraction, int]], pi: Fraction, most: int) -> Fraction:

@@ -10,21 +10,23 @@ maximise sum_i mu_i(zeta_i z_i),   z_i = sum_t sum_s y_is[t], the worker-slots o
 ``ring``        the order names every server of the ring once, and each has a route to the next, the last to the first
 ``bandwidth``   on every directed link, the b_i of the rings that cross it, each as often as it does, add up to B_e at most
 
-Capacities, budgets and bandwidths may be exceeded by 1e-9 of themselves. A ring on one server uses no link. Every ring is
-routed here by code of its own, in the order given.
+Capacities, budgets and bandwidths may be exceeded by 1e-9 of themselves. A ring on one server uses no link. Rings are
+routed in the order given, by code that nothing but checkers uses.
 """
 
 import math
 from collections import defaultdict
 from itertools import pairwise
 
+from dlsched.cluster.routes import Router
 from dlsched.core.tolerance import tolerance
 from dlsched.core.violation import Violation
-from dlsched.ring_embedding.instance import Capped, Instance, Job, Log, Sigmoid, Sqrt
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.solution import Embedding, Ring
 
 _COUNTS = 2**53
-Route = tuple[str, ...]
+Amounts = dict[tuple[str, str], list[float]]
+"""What is used, by server and resource, or by the ends of a directed link."""
 
 
 def objective(instance: Instance, embedding: Embedding) -> float:
@@ -44,30 +46,21 @@ def worker_slots(instance: Instance, embedding: Embedding) -> dict[str, int]:
 
 
 def worth(job: Job, count: int) -> float:
-    """mu_i(zeta_i z): utility of so many worker-slots."""
-    x = job.rate * count
-    utility = job.utility
-    if isinstance(utility, Sqrt):
-        return utility.scale * math.sqrt(x)
-    if isinstance(utility, Log):
-        return utility.scale * math.log1p(x)
-    if isinstance(utility, Capped):
-        return min(utility.slope * x, utility.cap)
-    assert isinstance(utility, Sigmoid)
-    return utility.height * _logistic(utility.steepness * (x - utility.midpoint))
+    """mu_i(zeta_i z): utility of ``count`` worker-slots."""
+    return job.utility.at(job.rate * count)
 
 
 def check(instance: Instance, embedding: Embedding) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
     broken: list[Violation] = []
     total = {job.id: 0 for job in instance.jobs}
-    route = _Router(instance)
+    route = Router(instance.nodes, instance.links, instance.paths)
     for slot, rings in embedding.slots.items():
         if type(slot) is not int or not 1 <= slot <= instance.slots:
             broken.append(Violation("slots", f"slot {slot}", message=f"there are slots 1 to {instance.slots}"))
             continue
-        used: dict[tuple[str, str], list[float]] = defaultdict(list)
-        load: dict[tuple[str, str], list[float]] = defaultdict(list)
+        used: Amounts = defaultdict(list)
+        load: Amounts = defaultdict(list)
         for name, ring in rings.items():
             where = f"{name} in slot {slot}"
             faults = _broken_workers(instance, name, ring, where)
@@ -86,8 +79,13 @@ def check(instance: Instance, embedding: Embedding) -> list[Violation]:
             broken += faults
             for hop in hops:
                 load[hop].append(job.bandwidth_bytes_per_s)
-        broken += _overfull(instance, used, slot) + _overloaded(instance, load, slot)
-    return broken + _overspent(instance, total)
+        broken += _overused(instance, used, load, slot)
+    for name, count in total.items():
+        job = instance.jobs[instance.index[name]]
+        for resource, budget in job.budget.items():
+            spent = job.demand.get(resource, 0.0) * count
+            broken += _over("budget", f"{name} {resource}", spent, budget, f"{resource} are spent")
+    return broken
 
 
 def infeasible(instance: Instance) -> str | None:
@@ -108,14 +106,10 @@ def figures(instance: Instance, embedding: Embedding) -> dict[str, float]:
     }
 
 
-def _logistic(power: float) -> float:
-    if power >= 0:
-        return 1 / (1 + math.exp(-power))
-    return math.exp(power) / (1 + math.exp(power))
-
-
-def _over(used: float, allowed: float) -> float | None:
-    return used - allowed if used - allowed > tolerance(allowed) else None
+def _over(rule: str, where: str, used: float, allowed: float, words: str) -> list[Violation]:
+    if used - allowed > tolerance(allowed):
+        return [Violation(rule, where, used - allowed, f"{used:g} of {allowed:g} {words}")]
+    return []
 
 
 def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> list[Violation]:
@@ -127,7 +121,7 @@ def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> li
         if server not in instance.server_index:
             return [Violation("workers", where, message=f"there is no server {server!r}")]
         if type(count) is not int or not 1 <= count <= _COUNTS:
-            return [Violation("workers", where, message=f"{count!r} workers on {server!r}, which is no number >= 1")]
+            return [Violation("workers", where, message=f"{count!r} workers on {server!r}, which must be >= 1")]
     job, total = instance.jobs[instance.index[name]], sum(ring.workers.values())
     if total > job.max_workers:
         message = f"{total} workers, it can use {job.max_workers}"
@@ -135,15 +129,13 @@ def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> li
     return []
 
 
-def _routed(ring: Ring, route: "_Router", where: str) -> tuple[list[tuple[str, str]], list[Violation]]:
+def _routed(ring: Ring, route: Router, where: str) -> tuple[list[tuple[str, str]], list[Violation]]:
     """Directed links that the ring crosses, each as often as it does; or why it is no ring."""
     if len(ring.order) != len(ring.workers) or any(name not in ring.order for name in ring.workers):
         message = f"the order {list(ring.order)} does not name each of its {len(ring.workers)} servers once"
         return [], [Violation("ring", where, message=message)]
-    if len(ring.order) == 1:
-        return [], []
     hops: list[tuple[str, str]] = []
-    for here, there in zip(ring.order, (*ring.order[1:], ring.order[0]), strict=True):
+    for here, there in pairwise((*ring.order, ring.order[0]) if len(ring.order) > 1 else ()):
         path = route(here, there)
         if path is None:
             return [], [Violation("ring", where, message=f"there is no route from {here!r} to {there!r}")]
@@ -151,88 +143,15 @@ def _routed(ring: Ring, route: "_Router", where: str) -> tuple[list[tuple[str, s
     return hops, []
 
 
-def _overfull(instance: Instance, used: dict[tuple[str, str], list[float]], slot: int) -> list[Violation]:
+def _overused(instance: Instance, used: Amounts, load: Amounts, slot: int) -> list[Violation]:
     broken = []
     for (server, resource), amounts in used.items():
-        capacity = instance.servers[instance.server_index[server]].capacity
-        assert capacity is not None
-        held, allowed = math.fsum(amounts), capacity.get(resource, 0.0)
-        over = _over(held, allowed)
-        if over is not None:
-            message = f"{held:g} of {allowed:g} {resource} are used"
-            broken.append(Violation("capacity", f"{server} {resource} in slot {slot}", over, message))
-    return broken
-
-
-def _overloaded(instance: Instance, load: dict[tuple[str, str], list[float]], slot: int) -> list[Violation]:
+        allowed = instance.servers[instance.server_index[server]].holds(resource)
+        where = f"{server} {resource} in slot {slot}"
+        broken += _over("capacity", where, math.fsum(amounts), allowed, f"{resource} are used")
     bandwidth = {link.ends: link.bandwidth_bytes_per_s for link in instance.links} if load else {}
-    broken = []
     for (here, there), amounts in load.items():
-        held = math.fsum(amounts)
         allowed = bandwidth[(here, there) if (here, there) in bandwidth else (there, here)]
-        over = _over(held, allowed)
-        if over is not None:
-            message = f"{held:g} of {allowed:g} B/s are reserved"
-            broken.append(Violation("bandwidth", f"{here}->{there} in slot {slot}", over, message))
+        where = f"{here}->{there} in slot {slot}"
+        broken += _over("bandwidth", where, math.fsum(amounts), allowed, "B/s are reserved")
     return broken
-
-
-def _overspent(instance: Instance, total: dict[str, int]) -> list[Violation]:
-    broken = []
-    for name, count in total.items():
-        job = instance.jobs[instance.index[name]]
-        for resource, budget in job.budget.items():
-            spent = job.demand.get(resource, 0.0) * count
-            over = _over(spent, budget)
-            if over is not None:
-                message = f"{spent:g} of {budget:g} {resource} are spent"
-                broken.append(Violation("budget", f"{name} {resource}", over, message))
-    return broken
-
-
-class _Router:
-    """Routes between servers: the paths that are listed, or the one path of a forest."""
-
-    def __init__(self, instance: Instance) -> None:
-        self.listed: dict[tuple[str, str], Route] | None = None
-        if instance.paths is not None:
-            self.listed = {path.ends: path.nodes for path in instance.paths}
-            self.listed |= {path.ends[::-1]: path.nodes[::-1] for path in instance.paths}
-        neighbours: dict[str, list[str]] = {node.id: [] for node in instance.nodes}
-        for link in instance.links:
-            neighbours[link.ends[0]].append(link.ends[1])
-            neighbours[link.ends[1]].append(link.ends[0])
-        self.above: dict[str, str | None] = {}
-        for top in neighbours if self.listed is None else ():
-            if top not in self.above:
-                self.above[top] = None
-                waiting = [top]
-                while waiting:
-                    here = waiting.pop()
-                    for there in neighbours[here]:
-                        if there not in self.above:
-                            self.above[there] = here
-                            waiting.append(there)
-        self.known: dict[tuple[str, str], Route | None] = {}
-
-    def __call__(self, here: str, there: str) -> Route | None:
-        if self.listed is not None:
-            return self.listed.get((here, there))
-        if (here, there) not in self.known:
-            self.known[here, there] = self._through_the_tree(here, there)
-        return self.known[here, there]
-
-    def _through_the_tree(self, here: str, there: str) -> Route | None:
-        up, down = self._to_the_top(here), self._to_the_top(there)
-        if up[-1] != down[-1]:
-            return None
-        while len(up) > 1 and len(down) > 1 and up[-2] == down[-2]:
-            up.pop()
-            down.pop()
-        return (*up, *reversed(down[:-1]))
-
-    def _to_the_top(self, name: str) -> list[str]:
-        path = [name]
-        while (above := self.above[path[-1]]) is not None:
-            path.append(above)
-        return path

@@ -1,17 +1,8 @@
 """Instances of ring_embedding: the example, and random ones from a seed.
 
-===============  ===========================================================================================
-preset           what it is; the sizes are those by default
-===============  ===========================================================================================
-``paper``        the ranges of GADGET's experiments: 100 jobs, 50 servers in racks, 200 slots, sigmoids
-``paper-sqrt``   the same with square roots
-``paper-log``    the same with logarithms
-``slot``         20 jobs, 20 servers in racks, one slot; concave utilities
-``small``        4 jobs, 4 servers in racks, 4 slots; any utility
-``mixed``        10 jobs, 8 servers in racks, 6 slots, GPUs and CPUs; any utility
-``general``      8 jobs, 8 servers, 4 slots; leaves and spines or a ring of switches, with listed paths
-``fat-tree``     12 jobs, 16 servers in a bundled fat tree, 10 slots; any utility
-===============  ===========================================================================================
+The presets stand in ``PRESETS`` in words, and with their sizes in ``_RECIPES``; ``paper-sqrt`` and ``paper-log`` are as
+``paper``, with other utilities. Servers stand in racks but in ``general``, which is leaves and spines or a ring of switches,
+with listed paths, and in ``fat-tree``, a bundled one.
 
 Links of the others have 3 to 8 Gbit/s, which is what their rings reserve, so that bandwidth is scarce; servers have one or
 two GPUs (2, 4 or 8 in ``mixed``).
@@ -30,19 +21,19 @@ progress of N_i workers in each of the T slots, capped ones from a fifth of that
 midpoint at a tenth to six tenths of it. So utilities are of similar size. Figures are rounded to four significant digits.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dlsched.cluster.topologies import Topology, fat_tree, leaf_spine, racks, ring_of_switches
+from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data, rounded
+from dlsched.cluster.topologies import racks
+from dlsched.cluster.utility import Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.instance import Instance
 
 Drawn = dict[str, Any]
-Range = tuple[float, float]
 
 PRESETS = {
     "paper": "the ranges of GADGET's experiments, sigmoids",
@@ -55,7 +46,6 @@ PRESETS = {
     "fat-tree": "a bundled fat tree, any utility",
 }
 
-_GBIT = 1.25e8  # B/s
 _CONCAVE = ("sqrt", "log", "capped")
 _SPREAD = 8  # jobs of a burst, roughly
 
@@ -67,7 +57,7 @@ class _Recipe:
     jobs: int
     servers: int
     slots: int
-    shape: str = "racks"
+    shape: Shape = "racks"
     sizes: tuple[int, ...] = (1, 2)  # GPUs of a server
     workers: tuple[int, int] = (3, 8)  # N_i
     ring_gbit: Range = (3.0, 8.0)  # as links have: about half of them hold a given ring, few hold two
@@ -114,47 +104,19 @@ def example() -> Instance:
     in the slot in which it leaves one, ``c`` gets its second. Best are 9, 8 and 3 worker-slots, worth
     6 sqrt(36) + 10 ln 9 + 10 / (1 + exp(-2)) = 66.78.
     """
+
+    def job(name: str, workers: int, bandwidth: float, utility: Utility, **more: object) -> Drawn:
+        always = {"id": name, "max_workers": workers, "bandwidth_bytes_per_s": bandwidth, "utility": utility}
+        return always | {"rate": 1.0, "demand": {"gpu": 1}} | more
+
     return Instance(
         name="two-racks",
         slots=3,
-        nodes=[
-            *({"id": f"s{place}", "capacity": {"gpu": 2}} for place in range(4)),
-            {"id": "rack0"},
-            {"id": "rack1"},
-            {"id": "core"},
-        ],
-        links=[
-            *({"ends": [f"s{place}", f"rack{place // 2}"], "bandwidth_bytes_per_s": 2.5e9} for place in range(4)),
-            {"ends": ["rack0", "core"], "bandwidth_bytes_per_s": 1.25e9},
-            {"ends": ["rack1", "core"], "bandwidth_bytes_per_s": 1.25e9},
-        ],
+        **network_data(racks([2, 2], 2.5e9, 1.25e9), [{"gpu": 2}] * 4),
         jobs=[
-            {
-                "id": "a",
-                "max_workers": 3,
-                "demand": {"gpu": 1},
-                "bandwidth_bytes_per_s": 2.0e9,
-                "rate": 4.0,
-                "utility": {"kind": "sqrt", "scale": 6.0},
-            },
-            {
-                "id": "b",
-                "max_workers": 3,
-                "demand": {"gpu": 1},
-                "budget": {"gpu": 8},
-                "bandwidth_bytes_per_s": 2.0e9,
-                "rate": 1.0,
-                "utility": {"kind": "log", "scale": 10.0},
-            },
-            {
-                "id": "c",
-                "arrival_slot": 2,
-                "max_workers": 2,
-                "demand": {"gpu": 1},
-                "bandwidth_bytes_per_s": 1.25e9,
-                "rate": 1.0,
-                "utility": {"kind": "sigmoid", "height": 10.0, "steepness": 2.0, "midpoint": 2.0},
-            },
+            job("a", 3, 2.0e9, Sqrt(scale=6.0), rate=4.0),
+            job("b", 3, 2.0e9, Log(scale=10.0), budget={"gpu": 8}),
+            job("c", 2, 1.25e9, Sigmoid(height=10.0, steepness=2.0, midpoint=2.0), arrival_slot=2),
         ],
     )
 
@@ -192,16 +154,20 @@ def generate(
     recipe, generator = _RECIPES[preset], np.random.default_rng(seed)
     recipe = replace(recipe, jobs=jobs or recipe.jobs, servers=servers or recipe.servers, slots=slots or recipe.slots)
     sizes = _sizes(generator, recipe, gpus)
-    size = f"--servers {len(sizes)}" if gpus is None else f"--gpus {gpus}"
-    command = f"dlsched generate ring_embedding --preset {preset} --jobs {recipe.jobs} {size} --slots {recipe.slots}"
-    topology = _topology(generator, recipe, len(sizes))
-    arrivals = _arrivals(generator, recipe)
+    given = f"--servers {len(sizes)}" if gpus is None else f"--gpus {gpus}"
+    command = f"dlsched generate ring_embedding --preset {preset} --jobs {recipe.jobs} {given} --slots {recipe.slots}"
+    topology = drawn_topology(generator, recipe.shape, len(sizes), recipe.server_gbit, recipe.upper_gbit)
+    arrivals = enumerate(_arrivals(generator, recipe))
+    drawn = [{"id": f"j{index}", **_job(generator, recipe, arrival)} for index, arrival in arrivals]
+    capacities = [{"gpu": size} for size in sizes]
+    for held in capacities if recipe.cpus else ():
+        held["cpu"] = held["gpu"] * int(generator.integers(3, 9))
     return Instance(
         name=f"{preset}-{recipe.jobs}x{len(sizes)}x{recipe.slots}-seed{seed}",
         source=f"{command} --seed {seed}",
         slots=recipe.slots,
-        jobs=[{"id": f"j{place}", **_job(generator, recipe, arrival)} for place, arrival in enumerate(arrivals)],
-        **_network(topology, [_capacity(generator, recipe, size) for size in sizes]),
+        jobs=drawn,
+        **network_data(topology, capacities),
     )
 
 
@@ -215,47 +181,6 @@ def _sizes(generator: np.random.Generator, recipe: _Recipe, gpus: int | None) ->
     return sizes
 
 
-def _capacity(generator: np.random.Generator, recipe: _Recipe, gpus: int) -> Drawn:
-    return {"gpu": gpus} | ({"cpu": gpus * int(generator.integers(3, 9))} if recipe.cpus else {})
-
-
-def _topology(generator: np.random.Generator, recipe: _Recipe, servers: int) -> Topology:
-    """A network of the preset's shape for so many servers."""
-    if recipe.shape == "fat-tree":
-        ports = next(k for k in range(2, 2 * servers + 2, 2) if k**3 // 4 >= servers)
-        return fat_tree(ports, _bandwidth(generator, recipe.server_gbit), servers=servers)
-    near = [_bandwidth(generator, recipe.server_gbit) for _ in range(servers)]
-    if recipe.shape == "racks":
-        sizes = _groups(generator, servers, (2, 3, 4, 5))
-        return racks(sizes, near, [_bandwidth(generator, recipe.upper_gbit) for _ in sizes])
-    if generator.random() < 0.5:
-        sizes, spines = _groups(generator, servers, (2, 3)), int(generator.integers(2, 4))
-        upper = [_bandwidth(generator, recipe.upper_gbit) for _ in range(spines * len(sizes))]
-        return leaf_spine(sizes, spines, near, upper)
-    switches = max(3, servers // 2)
-    sizes = [servers // switches + (place < servers % switches) for place in range(switches)]
-    return ring_of_switches(sizes, near, [_bandwidth(generator, recipe.upper_gbit) for _ in sizes])
-
-
-def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]) -> list[int]:
-    """Servers of racks or leaves, of the sizes allowed, none of one server unless there is no other."""
-    sizes: list[int] = []
-    while (left := servers - sum(sizes)) > 0:
-        able = [size for size in allowed if size <= left and left - size != 1]
-        sizes.append(int(generator.choice(able)) if able else left)
-    return sizes
-
-
-def _network(topology: Topology, capacities: Sequence[Drawn]) -> Drawn:
-    """Nodes, links and paths as an instance holds them."""
-    held = dict(zip(topology.servers, capacities, strict=True))
-    paths = topology.paths
-    return {
-        "nodes": [{"id": node} | ({"capacity": held[node]} if node in held else {}) for node in topology.nodes],
-        "links": [{"ends": [first, second], "bandwidth_bytes_per_s": each} for first, second, each in topology.links],
-    } | ({} if paths is None else {"paths": [{"ends": [path[0], path[-1]], "nodes": list(path)} for path in paths]})
-
-
 def _arrivals(generator: np.random.Generator, recipe: _Recipe) -> list[int]:
     """Slots in which jobs arrive, ascending; see the module."""
     bursts = max(1, round(recipe.jobs / _SPREAD))
@@ -266,7 +191,7 @@ def _arrivals(generator: np.random.Generator, recipe: _Recipe) -> list[int]:
 
 def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn:
     workers = int(generator.integers(recipe.workers[0], recipe.workers[1] + 1))
-    rate = _rounded(generator.uniform(*recipe.rate))
+    rate = rounded(generator.uniform(*recipe.rate))
     demand = {"gpu": 1}
     if recipe.cpus:
         demand = {"gpu": int(generator.integers(1, 3)), "cpu": int(generator.integers(1, 9))}
@@ -276,7 +201,7 @@ def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn
         "max_workers": workers,
         "demand": demand,
         "budget": _budget(generator, recipe, demand, workers),
-        "bandwidth_bytes_per_s": _bandwidth(generator, recipe.ring_gbit),
+        "bandwidth_bytes_per_s": drawn_bandwidth(generator, recipe.ring_gbit),
         "rate": rate,
         "utility": _utility(generator, kind, rate * workers * recipe.slots),
     }
@@ -308,13 +233,4 @@ def _utility(generator: np.random.Generator, kind: str, most: float) -> Drawn:
         figures = {"slope": height / (generator.uniform(0.2, 1.0) * most), "cap": height}
     else:
         figures = {"scale": height / float(np.sqrt(most) if kind == "sqrt" else np.log1p(most))}
-    return {"kind": kind} | {name: _rounded(figure) for name, figure in figures.items()}
-
-
-def _bandwidth(generator: np.random.Generator, gbit: Range) -> float:
-    """B/s from a range of Gbit/s."""
-    return _rounded(generator.uniform(*gbit) * _GBIT)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
+    return {"kind": kind} | {name: rounded(figure) for name, figure in figures.items()}

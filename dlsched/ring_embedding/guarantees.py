@@ -1,15 +1,14 @@
 """What the slot greedy promises, as data; the proof stands in ``slot_greedy``."""
 
 from dlsched.core.family import Guarantee
-from dlsched.ring_embedding.instance import Instance, Sigmoid
+from dlsched.ring_embedding.instance import Instance
 
 _ROUNDING = 1e-9
 
 
 def applies(instance: Instance) -> bool:
     """Whether utilities are concave and rings stay feasible when workers are taken away: a forest."""
-    concave = all(not isinstance(job.utility, Sigmoid) or job.utility.midpoint == 0 for job in instance.jobs)
-    return concave and instance.paths is None
+    return instance.paths is None and all(job.utility.concave for job in instance.jobs)
 
 
 HALF = Guarantee[Instance](

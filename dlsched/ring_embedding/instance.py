@@ -8,123 +8,20 @@ code                        mathematics
 ``links``                   full duplex: ``bandwidth_bytes_per_s`` = B_e holds in each direction
 ``paths``                   routes between servers that may be neighbours in a ring, used in both directions;
                             None: the network is a forest, and every route its one path
-``jobs``                    1 .. I
-``arrival_slot``            a_i
-``max_workers``             N_i, in one slot
-``demand``, ``budget``      l_i^r of one worker, and F_i^r for l_i^r times all worker-slots; no budget: unlimited
-``bandwidth_bytes_per_s``   b_i, between neighbours of the job's ring
-``rate``                    zeta_i
-``utility``                 mu_i of zeta_i times the job's worker-slots
+``jobs``                    1 .. I; what stands of them in the mathematics, ``Job`` says
 ==========================  =====================================================================================
 """
 
-from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    PlainSerializer,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BaseModel, Field, model_validator
 
+from dlsched.cluster.network import Amount, Amounts, Link, Node, Path, Size, require_network
+from dlsched.cluster.utility import Utility
 from dlsched.core.frozen import FrozenMapping
-from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
+from dlsched.core.instance import STRICT, Count, InstanceFile, Name, require_unique_ids
 from dlsched.core.messages import Refused
-
-_LEAST, _MOST = 1e-100, 1e100
-_ALLOWED = "0, or a number from 1e-100 to 1e100"
-
-
-def _moderate(value: float) -> float:
-    if value != 0 and not _LEAST <= value <= _MOST:
-        raise Refused(f"{value}", _ALLOWED)
-    return value
-
-
-_Amount = Annotated[NonNegative, AfterValidator(_moderate)]
-_Size = Annotated[Positive, AfterValidator(_moderate)]
-_Amounts = Annotated[
-    Mapping[Name, _Amount],
-    AfterValidator(lambda amounts: FrozenMapping(amounts)),
-    PlainSerializer(lambda amounts: dict(amounts)),
-]
-_Pair = Annotated[tuple[Name, Name], Field(strict=False)]
-
-
-class Node(BaseModel):
-    """A switch, or a server when it has a ``capacity``: how much of every resource; none of those it does not name."""
-
-    model_config = STRICT
-
-    id: Name
-    capacity: Annotated[_Amounts, Field(min_length=1)] | None = None
-
-
-class Link(BaseModel):
-    """A full-duplex link between two nodes; its bandwidth, B/s, holds in each direction."""
-
-    model_config = STRICT
-
-    ends: _Pair
-    bandwidth_bytes_per_s: _Size
-
-
-class Path(BaseModel):
-    """The route between two servers: its nodes from the first to the second; the way back is the same."""
-
-    model_config = STRICT
-
-    ends: _Pair
-    nodes: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)]
-
-
-class _Utility(BaseModel):
-    model_config = STRICT
-    kind: str
-
-    @model_serializer(mode="wrap")
-    def _with_kind(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {"kind": self.kind} | dict(fields(self))
-
-
-class Sqrt(_Utility):
-    """scale * sqrt(x)."""
-
-    kind: Literal["sqrt"] = "sqrt"
-    scale: _Size
-
-
-class Log(_Utility):
-    """scale * ln(1 + x)."""
-
-    kind: Literal["log"] = "log"
-    scale: _Size
-
-
-class Capped(_Utility):
-    """min(slope * x, cap)."""
-
-    kind: Literal["capped"] = "capped"
-    slope: _Size
-    cap: _Size
-
-
-class Sigmoid(_Utility):
-    """height / (1 + exp(-steepness (x - midpoint))): convex up to the midpoint, concave from there."""
-
-    kind: Literal["sigmoid"] = "sigmoid"
-    height: _Size
-    steepness: _Size
-    midpoint: _Amount
-
-
-Utility = Annotated[Sqrt | Log | Capped | Sigmoid, Field(discriminator="kind")]
 
 
 class Job(BaseModel):
@@ -135,19 +32,19 @@ class Job(BaseModel):
     id
         Its name, unique in the instance.
     arrival_slot
-        The first slot in which it may run.
+        a_i, the first slot in which it may run.
     max_workers
-        Workers that it can use in one slot.
+        N_i, the workers that it can use in one slot.
     demand
-        What one worker takes of each resource; > 0 of at least one.
+        l_i^r, what one worker takes of each resource; > 0 of at least one.
     budget
-        What it may use of a resource over all slots; unlimited where nothing is said.
+        F_i^r, what it may use of a resource over all slots, l_i^r a worker-slot; unlimited where nothing is said.
     bandwidth_bytes_per_s
-        Reserved from each server of its ring to the next.
+        b_i, reserved from each server of its ring to the next.
     rate
-        Samples (or any unit of progress) that one worker adds in one slot, > 0.
+        zeta_i, samples (or any unit of progress) that one worker adds in one slot, > 0.
     utility
-        Worth of the progress made in all slots.
+        mu_i, the utility of the progress made in all slots.
     """
 
     model_config = STRICT
@@ -155,10 +52,10 @@ class Job(BaseModel):
     id: Name
     arrival_slot: Count = 1
     max_workers: Count
-    demand: Annotated[_Amounts, Field(min_length=1)]
-    budget: _Amounts = Field(default_factory=lambda: FrozenMapping({}))
-    bandwidth_bytes_per_s: _Amount
-    rate: _Size
+    demand: Annotated[Amounts, Field(min_length=1)]
+    budget: Amounts = Field(default_factory=lambda: FrozenMapping({}))
+    bandwidth_bytes_per_s: Amount
+    rate: Size
     utility: Utility
 
     @model_validator(mode="after")
@@ -176,6 +73,7 @@ class Instance(InstanceFile):
     InstanceError
         Names the field, what was found and what is allowed.
 
+    >>> from dlsched.ring_embedding import Node, Sqrt
     >>> job = Job(id="a", max_workers=2, demand={"gpu": 1}, bandwidth_bytes_per_s=1, rate=1, utility=Sqrt(scale=1))
     >>> Instance(name="one", slots=2, nodes=[Node(id="s0", capacity={"gpu": 4})], links=[], jobs=[job]).resources
     ('gpu',)
@@ -196,68 +94,11 @@ class Instance(InstanceFile):
         require_unique_ids([job.id for job in self.jobs], "jobs")
         if not self.servers:
             raise Refused("no node with a capacity", "at least one server", "nodes")
-        self._require_links()
-        if self.paths is None:
-            self._require_forest()
-        else:
-            self._require_paths(self.paths)
-        for place, job in enumerate(self.jobs):
+        require_network(self.nodes, self.links, self.paths)
+        for index, job in enumerate(self.jobs):
             if job.arrival_slot > self.slots:
-                raise Refused(f"{job.arrival_slot}", f"a slot from 1 to {self.slots}", "jobs", place, "arrival_slot")
+                raise Refused(f"{job.arrival_slot}", f"a slot from 1 to {self.slots}", "jobs", index, "arrival_slot")
         return self
-
-    def _require_links(self) -> None:
-        known = {node.id for node in self.nodes}
-        seen: dict[frozenset[str], int] = {}
-        for place, link in enumerate(self.links):
-            for end in link.ends:
-                if end not in known:
-                    raise Refused(f"{end[:60]!r}", "the id of a node", "links", place, "ends")
-            if link.ends[0] == link.ends[1]:
-                raise Refused("a link from a node to itself", "two different ends", "links", place, "ends")
-            first = seen.setdefault(frozenset(link.ends), place)
-            if first != place:
-                raise Refused(f"the ends of links[{first}] too", "one link between two nodes", "links", place, "ends")
-
-    def _require_forest(self) -> None:
-        root = {node.id: node.id for node in self.nodes}
-
-        def top(name: str) -> str:
-            while root[name] != name:
-                root[name] = root[root[name]]
-                name = root[name]
-            return name
-
-        for place, link in enumerate(self.links):
-            first, second = map(top, link.ends)
-            if first == second:
-                raise Refused("a cycle of links", "a forest, or the field paths", "links", place)
-            root[first] = second
-
-    def _require_paths(self, paths: Iterable[Path]) -> None:
-        servers = {server.id for server in self.servers}
-        linked = {link.ends for link in self.links} | {link.ends[::-1] for link in self.links}
-        seen: dict[frozenset[str], int] = {}
-        for place, path in enumerate(paths):
-            for end in path.ends:
-                if end not in servers:
-                    raise Refused(f"{end[:60]!r}", "the id of a server", "paths", place, "ends")
-            if path.ends[0] == path.ends[1]:
-                raise Refused("a path from a server to itself", "two different servers", "paths", place, "ends")
-            first = seen.setdefault(frozenset(path.ends), place)
-            if first != place:
-                raise Refused(f"the ends of paths[{first}] too", "one path between two servers", "paths", place, "ends")
-            if (path.nodes[0], path.nodes[-1]) != path.ends:
-                raise Refused(
-                    "other nodes at its ends", "the nodes from the first of ends to the second", "paths", place, "nodes"
-                )
-            if len(set(path.nodes)) < len(path.nodes):
-                raise Refused("a node twice", "every node once", "paths", place, "nodes")
-            for step, hop in enumerate(pairwise(path.nodes)):
-                if hop not in linked:
-                    raise Refused(
-                        f"{hop[1][:60]!r}", f"a node linked to {hop[0][:60]!r}", "paths", place, "nodes", step + 1
-                    )
 
     @cached_property
     def servers(self) -> tuple[Node, ...]:
@@ -277,9 +118,9 @@ class Instance(InstanceFile):
     @cached_property
     def server_index(self) -> dict[str, int]:
         """Position of every server in ``servers`` by its id."""
-        return {server.id: place for place, server in enumerate(self.servers)}
+        return {server.id: index for index, server in enumerate(self.servers)}
 
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
-        return {job.id: place for place, job in enumerate(self.jobs)}
+        return {job.id: index for index, job in enumerate(self.jobs)}

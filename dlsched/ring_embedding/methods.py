@@ -12,11 +12,11 @@ from dlsched.ring_embedding.exact.by_model import run_arc, run_circuit, run_milp
 from dlsched.ring_embedding.exact.horizon import SLOT_NODES, run_exact, run_plan
 from dlsched.ring_embedding.heuristics import baselines
 from dlsched.ring_embedding.heuristics.gadget import gadget
-from dlsched.ring_embedding.heuristics.slot_greedy import Gains, slot_greedy
-from dlsched.ring_embedding.heuristics.warm import Keep, in_time, warm
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, slot_greedy
+from dlsched.ring_embedding.heuristics.warm import in_time, warm, warmed
 from dlsched.ring_embedding.horizon import relaxation
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.solution import Embedding
@@ -33,7 +33,7 @@ def _slot_greedy(instance: Instance, search: Search[Embedding], keep: Keep) -> E
         open_slots += not found.proven
         return found.slot
 
-    found = slot_greedy(instance, solve_slot, search.tick, keep, lambda: search.left)
+    found = slot_greedy(instance, solve_slot, search.budget, keep)
     if open_slots:
         search.say(f"the best increase was not proven in {open_slots} slots")
     return found
@@ -41,30 +41,27 @@ def _slot_greedy(instance: Instance, search: Search[Embedding], keep: Keep) -> E
 
 def _gadget(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
     """GADGET with our repair; the paper's form, which may break capacities, is ``gadget(..., repair=False)``."""
-    return gadget(instance, search.generator, tick=search.tick, stopped=keep, limits=lambda: search.left)
+    return gadget(instance, search.generator, budget=search.budget, keep=keep)
 
 
 def _baseline(name: str, function: Callable[..., Embedding]) -> Method[Instance, Embedding]:
     def follow(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
-        return function(instance, tick=search.tick, stopped=keep, limits=lambda: search.left)
+        return function(instance, budget=search.budget, keep=keep)
 
     return Method(name, "heuristic", in_time(name, follow))
 
 
 def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, Embedding]:
-    def prove(instance: Instance, search: Search[Embedding]) -> Certificate:
-        return function(instance, tick=search.tick, limits=lambda: search.left)
-
-    return Method(name, "bound", bound_by(prove))
+    return Method(name, "bound", bound_by(lambda instance, search: function(instance, search.budget)))
 
 
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", run_exact, seeded=True, warm=warm),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=warm),
-        Method("arc", "exact", run_arc, solvers=("highs", "cbc", "scip"), warm=warm),
-        Method("circuit", "exact", run_circuit, solvers=("cpsat",), warm=warm),
+        Method("exact", "exact", warmed(run_exact), seeded=True, warm=warm),
+        Method("milp", "exact", warmed(run_milp), solvers=("highs", "cbc", "scip"), warm=warm),
+        Method("arc", "exact", warmed(run_arc), solvers=("highs", "cbc", "scip"), warm=warm),
+        Method("circuit", "exact", warmed(run_circuit), solvers=("cpsat",), warm=warm),
         Method("plan", "heuristic", run_plan),
         Method("slot-greedy", "heuristic", in_time("slot-greedy", _slot_greedy), guarantees.HALF, seeded=True),
         Method("gadget", "heuristic", in_time("gadget", _gadget), seeded=True),

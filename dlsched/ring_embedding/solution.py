@@ -1,6 +1,7 @@
 """The decision of ring_embedding: in every slot, how many workers of a job each server hosts, and the order of its ring."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dlsched.core.errors import InputError
@@ -26,6 +27,7 @@ def ring(workers: Mapping[str, int], order: Iterable[str] | None = None) -> Ring
     return Ring(FrozenMapping(workers), tuple(workers if order is None else order))
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class Embedding:
     """Rings by slot and job; slots and jobs without one are left out; immutable.
 
@@ -33,7 +35,6 @@ class Embedding:
     2
     """
 
-    __slots__ = ("slots",)
     slots: Mapping[int, Mapping[str, Ring]]
 
     def __init__(self, slots: Mapping[int, Mapping[str, tuple[Mapping[str, int], Iterable[str]]]]) -> None:
@@ -42,38 +43,16 @@ class Embedding:
         }
         object.__setattr__(self, "slots", FrozenMapping({slot: rings for slot, rings in frozen.items() if rings}))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("an Embedding is immutable")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        slots = {
-            slot: {job: (dict(held.workers), held.order) for job, held in rings.items()}
-            for slot, rings in self.slots.items()
-        }
-        return type(self), (slots,)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Embedding) and self.slots == other.slots
-
-    def __hash__(self) -> int:
-        return hash(self.slots)
-
     def __repr__(self) -> str:
         return f"Embedding({dict(self.slots)})"
 
     def as_data(self) -> dict[str, Any]:
         """Return the embedding as result files hold it."""
-        return {
-            "slots": [
-                {
-                    "slot": slot,
-                    "rings": {
-                        job: {"workers": dict(held.workers), "order": list(held.order)} for job, held in rings.items()
-                    },
-                }
-                for slot, rings in self.slots.items()
-            ]
-        }
+        return {"slots": [{"slot": slot, "rings": _rings_data(rings)} for slot, rings in self.slots.items()]}
+
+
+def _rings_data(rings: Mapping[str, Ring]) -> dict[str, dict[str, object]]:
+    return {job: {"workers": dict(held.workers), "order": list(held.order)} for job, held in rings.items()}
 
 
 def read_solution(data: Any, instance: Instance) -> Embedding:
@@ -90,26 +69,22 @@ def read_solution(data: Any, instance: Instance) -> Embedding:
         raise InputError("solution.slots: found no list, allowed: [{slot, rings}]")
     read_object(data, {"slots"}, ("solution",))
     slots: dict[int, dict[str, Ring]] = {}
-    for place, entry in enumerate(data["slots"]):
-        where: Where = ("solution", "slots", place)
+    for index, entry in enumerate(data["slots"]):
+        where: Where = ("solution", "slots", index)
         held = read_object(entry, {"slot", "rings"}, where)
         slot = read_whole(held, "slot", where)
         if slot in slots:
             raise InputError(
                 f"{field_path((*where, 'slot'))}: found {slot} for the second time, allowed: every slot once"
             )
-        rings = held.get("rings")
-        if not isinstance(rings, dict):
-            raise InputError(f"{field_path((*where, 'rings'))}: found {shown(rings)}, allowed: an object")
+        rings = _read_mapping(held, "rings", where)
         slots[slot] = {job: _ring(ring, (*where, "rings", job)) for job, ring in rings.items()}
     return Embedding(slots)
 
 
 def _ring(data: Any, where: Where) -> Ring:
     entry = read_object(data, {"workers", "order"}, where)
-    held = entry.get("workers")
-    if not isinstance(held, dict):
-        raise InputError(f"{field_path((*where, 'workers'))}: found {shown(held)}, allowed: an object")
+    held = _read_mapping(entry, "workers", where)
     workers = {server: read_whole(held, server, (*where, "workers")) for server in held}
     if "order" not in entry and len(workers) <= 1:
         return ring(workers)
@@ -118,3 +93,10 @@ def _ring(data: Any, where: Where) -> Ring:
         if not isinstance(name, str):
             raise InputError(f"{field_path((*where, 'order', step))}: found {shown(name)}, allowed: a string")
     return ring(workers, order)
+
+
+def _read_mapping(entry: dict[str, Any], field: str, where: Where) -> dict[str, Any]:
+    value = entry.get(field)
+    if not isinstance(value, dict):
+        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: an object")
+    return value

@@ -5,8 +5,22 @@ from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 
-from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Log, Node, Path, Sigmoid, Sqrt
+from dlsched.cluster.network import Link, Node, Path
+from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
+from dlsched.core.budget import Budget
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.placing import Slot
+
+
+class Asked(Budget):
+    """No limit; calls ``tick`` when it is asked."""
+
+    def __init__(self, tick):
+        super().__init__()
+        self.asked = tick
+
+    def tick(self, nodes=0):
+        self.asked()
 
 
 def concave(rng):

@@ -2,13 +2,15 @@
 
 import pytest
 
+from dlsched.cluster.network import Link, Node
+from dlsched.cluster.utility import Capped, Sigmoid, Sqrt
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, objective, worker_slots, worth
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
-from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Node, Sigmoid, Sqrt
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
-from tests.ring_embedding.small_networks import best_slot, racks, switches
+from tests.ring_embedding.small_networks import Asked, best_slot, racks, switches
 
 BASELINES = {
     "fifo": fifo,
@@ -184,7 +186,7 @@ def test_stopped_in_any_tick_it_hands_over_the_slots_before(baseline):
     for last in range(100):
         calls = iter(range(last))
         try:
-            found = baseline(instance, tick=lambda calls=calls: next(calls), stopped=heard.append)
+            found = baseline(instance, budget=Asked(lambda calls=calls: next(calls)), keep=heard.append)
             break
         except StopIteration:
             assert check(instance, heard[-1]) == []

@@ -2,8 +2,6 @@
 
 import functools
 import math
-import operator
-from itertools import product
 
 import numpy as np
 import pulp
@@ -11,6 +9,7 @@ import pytest
 from hypothesis import given
 from scipy.optimize import linprog
 
+from dlsched.algorithms import whole_rows
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
@@ -18,18 +17,16 @@ from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.ring_embedding.checker import check, objective
 from dlsched.ring_embedding.exact import by_model
-from dlsched.ring_embedding.formulations import sums, workers
+from dlsched.ring_embedding.formulations import workers
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
-from dlsched.ring_embedding.formulations.gains import steps
 from dlsched.ring_embedding.formulations.span import build_span
-from dlsched.ring_embedding.formulations.sums import row, same, whole
 from dlsched.ring_embedding.generator import example
 from dlsched.ring_embedding.heuristics.baselines import density
 from dlsched.ring_embedding.heuristics.warm import quick
-from dlsched.ring_embedding.instance import Instance, Job
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.utilities import worth_table
 from dlsched.solvers import milp
 from dlsched.solvers.linear import from_pulp
 from dlsched.solvers.milp import solve_milp
@@ -60,13 +57,13 @@ def search_of(instance, **options):
 
 def solved(build, instance, solver="highs"):
     """Objective by the checker of the answer that a solver calls optimal; its bound meets it."""
-    problem, decode, unit = build(instance)
-    outcome = solve_milp(problem, solver=solver, isolated=False)
+    built = build(instance)
+    outcome = solve_milp(built.model, solver=solver, isolated=False)
     assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
-    embedding = decode(outcome.values)
+    embedding = built.decode(outcome.values)
     assert check(instance, embedding) == []
     value = objective(instance, embedding)
-    assert outcome.bound * unit == pytest.approx(value, rel=SOLVED, abs=SOLVED)
+    assert outcome.bound * built.unit == pytest.approx(value, rel=SOLVED, abs=SOLVED)
     return value
 
 
@@ -191,9 +188,9 @@ def rows_of(problem):
 def test_rows_of_the_span_model_by_hand():
     """Two linked servers and a third alone: what cannot bind is not there; 0.3 and 0.5 of 0.9 GPUs are 3 and 5 of 9."""
     jobs = [job("a", workers=2, demand={"gpu": 0.3}, budget={"gpu": 0.7}), job("b", demand={"gpu": 0.5}, load=0.5)]
-    problem, _, unit = build_span(made([0.9, 0.9, 0.2], [("s0", "s1", 1.25)], *jobs))
-    assert unit == 1
-    assert rows_of(problem) == {
+    built = build_span(made([0.9, 0.9, 0.2], [("s0", "s1", 1.25)], *jobs))
+    assert built.unit == 1
+    assert rows_of(built.model) == {
         "utility_a": "g_a_1 + g_a_2 - y_a_s0_1 - y_a_s1_1 <= -0.0",
         "utility_b": "g_b_1 + g_b_2 - y_b_s0_1 - y_b_s1_1 <= -0.0",
         "workers_a_1": "y_a_s0_1 + y_a_s1_1 <= 2.0",
@@ -212,8 +209,7 @@ def test_rows_of_the_span_model_by_hand():
 
 def test_parts_and_budgets_have_rows():
     """Two parts, of which a job uses one; a budget of three worker-slots in two slots of two."""
-    problem, _, _ = build_span(made([1, 1], [], job("a", workers=2, budget={"gpu": 1.5}), slots=2))
-    rows = rows_of(problem)
+    rows = rows_of(build_span(made([1, 1], [], job("a", workers=2, budget={"gpu": 1.5}), slots=2)).model)
     assert rows["part_a_0_1"] == "-part_a_0_1 + y_a_s0_1 <= -0.0"
     assert rows["ring_a_2"] == "part_a_0_2 + part_a_1_2 <= 1.0"
     assert rows["budget_a"] == "y_a_s0_1 + y_a_s0_2 + y_a_s1_1 + y_a_s1_2 <= 1.0"
@@ -221,8 +217,7 @@ def test_parts_and_budgets_have_rows():
 
 def test_rows_of_the_arc_model_by_hand():
     """A ring of two uses both directions of the path between them."""
-    problem, _, _ = build_arc(made([1, 1], [("s0", "n", 1.0), ("n", "s1", 0.5)], job("a"), switches=["n"]))
-    rows = rows_of(problem)
+    rows = rows_of(build_arc(made([1, 1], [("s0", "n", 1.0), ("n", "s1", 0.5)], job("a"), switches=["n"])).model)
     assert rows["bandwidth_n_s1_1"] == "a_a_s0_s1_1 <= -0.0"
     assert rows["bandwidth_s1_n_1"] == "a_a_s1_s0_1 <= -0.0"
     assert not any(name.startswith(("bandwidth_s0", "bandwidth_n_s0")) for name in rows)
@@ -250,7 +245,6 @@ def test_the_span_model_is_one_of_forests():
 def test_models_that_are_too_large_are_refused(monkeypatch):
     """By their number of variables, before they are built."""
     monkeypatch.setattr(workers, "LARGEST", 20)
-    monkeypatch.setattr("dlsched.ring_embedding.formulations.circuit.LARGEST", 20)
     instance = made([1] * 8, [], job(), slots=3)
     for build in (build_span, build_arc, build_circuit):
         with pytest.raises(UsageError, match="variables or more, allowed: up to 20"):
@@ -261,93 +255,19 @@ def test_models_that_are_too_large_are_refused(monkeypatch):
 def test_utilities_of_any_size(power):
     """Times a power of two all utilities, and the optimum, are multiplied; the model's unit is stated in its name."""
     data = example().model_dump()
-    before = build_span(example())[0]
+    before = build_span(example()).model
     for each in data["jobs"]:
         name = "scale" if "scale" in each["utility"] else "height"
         each["utility"][name] = math.ldexp(each["utility"][name], power)
     instance = Instance.model_validate(data)
     value = math.ldexp(brute_force_ring(example())[0], power)
-    problem, decode, unit = build_span(instance)
-    assert objective(instance, decode(solve_milp(problem, isolated=False).values)) == pytest.approx(value, rel=1e-9)
-    assert rows_of(problem) == rows_of(before)
-    assert problem.name == f"ring_embedding_in_units_of_2_to_the_{math.frexp(unit)[1] - 1}"
-    assert 2**8 <= value / unit < 2**10  # the most that the utilities can be is less than twice the optimum
+    built = build_span(instance)
+    found = built.decode(solve_milp(built.model, isolated=False).values)
+    assert objective(instance, found) == pytest.approx(value, rel=1e-9)
+    assert rows_of(built.model) == rows_of(before)
+    assert built.model.name == f"ring_embedding_in_units_of_2_to_the_{math.frexp(built.unit)[1] - 1}"
+    assert 2**8 <= value / built.unit < 2**10  # the most that the utilities can be is less than twice the optimum
     assert by_circuit(instance) == pytest.approx(value, rel=1e-9)
-
-
-def table(utility, total, rate=1.0):
-    """Worths of a job of any kind."""
-    return worth_table(Job(**job(utility=utility, rate=rate)), total)
-
-
-@pytest.mark.parametrize(
-    ("utility", "total"),
-    [
-        ({"kind": "sqrt", "scale": 2.0}, 9),
-        ({"kind": "log", "scale": 3.0}, 9),
-        ({"kind": "capped", "slope": 1.0, "cap": 4.5}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 1.0, "midpoint": 0.0}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 1.0, "midpoint": 4.0}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 0.7, "midpoint": 30.0}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.3}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.0}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 60.0, "midpoint": 4.3}, 9),
-        ({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 30.0}, 9),
-        ({"kind": "sqrt", "scale": 2.0}, 0),
-    ],
-)
-def test_steps_are_the_utility_and_their_relaxation_its_envelope(utility, total):
-    """The best whole g of every z, and the best of all g: the best line over z between two points of the utility."""
-    worth = table(utility, total)
-    found = steps(worth)
-    values = worth.values.tolist()
-    for z in range(total + 1):
-        problem = pulp.LpProblem("steps", pulp.LpMaximize)
-        g = [pulp.LpVariable(f"g{k:02}", 0, 1, pulp.LpInteger if step.binary else None) for k, step in enumerate(found)]
-        problem += pulp.lpSum(step.gain * each for step, each in zip(found, g, strict=True)) + values[0]
-        problem += pulp.lpSum(step.width * each for step, each in zip(found, g, strict=True)) <= z
-        for step, each in zip(found, g, strict=True):
-            if step.after is not None:
-                problem += each <= g[step.after]
-        assert solve_milp(problem, isolated=False).objective == pytest.approx(values[z], rel=1e-9, abs=SOLVED)
-        for each in g:
-            each.cat = pulp.LpContinuous
-        lines = [
-            values[a] + (values[b] - values[a]) * (z - a) / (b - a) for a in range(z) for b in range(z + 1, total + 1)
-        ]
-        assert solve_milp(problem, isolated=False).objective == pytest.approx(
-            max([values[z], *lines]), rel=1e-9, abs=SOLVED
-        )
-
-
-def test_a_jump_is_one_wide_step():
-    """A sigmoid that is 0 up to 4 worker-slots and its height from 5 on."""
-    worth = table({"kind": "sigmoid", "height": 5.0, "steepness": 2000.0, "midpoint": 4.3}, 9)
-    assert steps(worth) == [(5, 5.0, True, None)]
-
-
-def test_whole_numbers_by_hand():
-    """Units of a half and of a tenth; what does not fit is the right side and one; a third has no unit with a half."""
-    assert whole([1.0, 0.5], 2.2, 100) == ([2, 1], 4)
-    assert whole([0.3, 0.5], 0.9, 100) == ([3, 5], 9)
-    assert whole([0.3, 0.5], 0.8, 100) == ([3, 5], 8)
-    assert whole([0.1, 0.1], 0.3, 100) == ([1, 1], 3)
-    assert whole([1.25e8, 2.5e8], 1.25e9, 100) == ([1, 2], 10)
-    assert whole([1.25e8, 1e100], 1.25e9, 100) == ([1, 11], 10)
-    assert whole([2.0, 3.0], 1.0, 100) == ([1, 1], 0)
-    assert whole([], 1.0, 100) == ([], 0)
-    assert whole([1 / 3, 0.5], 1.0, 2**30) is None
-    assert whole([1.0, 1.0], 2 - 0.9e-9, 100) == ([1, 1], 2)  # the checker's tolerance
-    assert whole([1.0, 1.0], 2 - 1e-8, 100) == ([1, 1], 1)
-
-
-def test_rows_without_a_unit_are_scaled():
-    """By the power of two that brings the right side to between a half and one."""
-    assert row([1.0, 2.0], 4.0) == ([1.0, 2.0], 4.0)
-    coefficients, right = row([1e9 / 3, 1e9], 2e9)
-    assert coefficients == [1e9 / 3 / 2**31, 1e9 / 2**31]
-    assert right == pytest.approx(2e9 / 2**31, rel=1e-8)
-    assert row([1e9 / 3, 1e9, 1e90], 2e9)[0][2] == pytest.approx(4e9 / 2**31, rel=1e-8)
 
 
 def almost():
@@ -361,40 +281,22 @@ def test_what_only_a_solvers_tolerance_allows_is_left_out(monkeypatch):
     """The embedding stays feasible; the bound counts both jobs, so it is no proven optimum; whole numbers know better."""
     assert by_circuit(almost()) == 1.0 == brute_force_ring(almost())[0]
     assert solved(build_span, almost()) == 1.0
-    monkeypatch.setattr(sums, "_POINTS", 0)
+    monkeypatch.setattr(whole_rows, "_POINTS", 0)
     search = search_of(almost())
-    assert by_model.run_span(almost(), search) is TerminationStatus.FEASIBLE
+    assert by_model.run_milp(almost(), search) is TerminationStatus.FEASIBLE
     assert "its bound proves less" in search.message
     assert (search.objective, round(search.bound, 6)) == (1.0, 2.0)
 
 
 def test_circuits_need_whole_numbers(monkeypatch):
     """A third and a half of a GPU have no unit of which they are few multiples; the message names the resource."""
-    monkeypatch.setattr(sums, "_POINTS", 0)
+    monkeypatch.setattr(whole_rows, "_POINTS", 0)
     jobs = [job("a", demand={"gpu": 1 / 3}), job("b", demand={"gpu": 0.5})]
     with pytest.raises(UsageError, match="found demands of 'gpu' that are no whole multiples"):
         build_circuit(made([1], [], *jobs))
     jobs = [job("a", load=1 / 3), job("b", load=0.5)]
     with pytest.raises(UsageError, match="found bandwidths of rings on"):
         build_circuit(made([1, 1], [("s0", "s1", 1.0)], *jobs))
-
-
-@pytest.mark.parametrize(
-    ("amounts", "right", "most", "expected"),
-    [
-        ([1 / 3, 0.5], 1.0, [3, 2], ([2, 3], 6)),
-        ([1.0, 1e-9 * 2 / 3], 1.0, [1, 3], ([2, 1], 3)),
-        ([0.7, 1 / 7], 0.1, [1, 1], ([1, 1], 0)),
-        ([1 / 3, 0.5], 1.0, [99, 99], None),
-    ],
-)
-def test_whole_numbers_that_let_the_same_through(amounts, right, most, expected):
-    """By hand: a third and a half are 2 and 3 of 6; beside 1 there is room for one part of 2/3 billionths, not for two."""
-    found = same(amounts, right, most)
-    assert (found is None) == (expected is None)
-    for n in product(*(range(count + 1) for count in most)) if expected else ():
-        passes = [sum(map(operator.mul, n, units)) <= limit for units, limit in (found, expected)]
-        assert passes[0] == passes[1] == (sum(map(operator.mul, n, amounts)) <= right * (1 + 1e-9))
 
 
 def test_what_steps_hide_is_in_the_bound():
@@ -409,7 +311,7 @@ def test_what_steps_hide_is_in_the_bound():
     assert build_circuit(lone).bound(0) >= 10 * math.exp(-50)
 
 
-RUNNERS = [by_model.run_span, by_model.run_arc, by_model.run_circuit]
+RUNNERS = [METHODS[name].run for name in ("milp", "arc", "circuit")]
 
 
 @pytest.mark.parametrize("run", RUNNERS)

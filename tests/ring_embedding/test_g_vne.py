@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from dlsched.cluster.network import Link, Node
+from dlsched.cluster.utility import Capped
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, worth
-from dlsched.ring_embedding.instance import Capped, Instance, Job, Link, Node
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.filling import fill, shares

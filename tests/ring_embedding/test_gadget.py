@@ -5,12 +5,14 @@ import sys
 import numpy as np
 import pytest
 
+from dlsched.cluster.network import Node
+from dlsched.cluster.utility import Capped, Sigmoid
 from dlsched.ring_embedding.checker import check, objective, worker_slots, worth
 from dlsched.ring_embedding.heuristics.gadget import gadget
 from dlsched.ring_embedding.heuristics.slot_greedy import Progress, slot_greedy
-from dlsched.ring_embedding.instance import Capped, Instance, Job, Node, Sigmoid
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.ring_embedding.rings.network import Network
-from tests.ring_embedding.small_networks import best_slot, concave, racks, slots_of, switches
+from tests.ring_embedding.small_networks import Asked, best_slot, concave, racks, slots_of, switches
 
 TINY = {"servers": 3, "count": 2, "slots": 2}
 
@@ -121,9 +123,9 @@ def test_progress_counts_what_is_of_use():
 def test_every_slot_ticks():
     instance = racks(3, **TINY)
     ticks = []
-    slot_greedy(instance, best_slot, tick=lambda: ticks.append("slot"))
+    slot_greedy(instance, best_slot, Asked(lambda: ticks.append("slot")))
     assert len(ticks) == instance.slots
-    gadget(instance, np.random.default_rng(0), tick=lambda: ticks.append("round"))
+    gadget(instance, np.random.default_rng(0), budget=Asked(lambda: ticks.append("round")))
     assert len(ticks) > 2 * instance.slots
 
 

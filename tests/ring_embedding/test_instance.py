@@ -7,9 +7,10 @@ import math
 import pytest
 from hypothesis import given, settings
 
+from dlsched.cluster.utility import Sigmoid, Sqrt
 from dlsched.core.errors import InstanceError
 from dlsched.ring_embedding.checker import infeasible
-from dlsched.ring_embedding.instance import Instance, Job, Sigmoid, Sqrt
+from dlsched.ring_embedding.instance import Instance, Job
 from dlsched.testing.ring_embedding import ring_embedding_instances
 
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)

@@ -21,7 +21,7 @@ from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_embedding import brute_force_ring
 
-from .small_networks import racks, switches
+from .small_networks import Asked, racks, switches
 from .test_brute_force import job, made
 
 SOLVERS = [method.name for method in METHODS.values() if method.kind != "bound"]
@@ -141,7 +141,7 @@ def test_a_jump_has_lines_of_every_steepness():
 def test_a_plan_never_passes_what_a_job_can_use():
     """However much a solver's tolerances let it have: 3 workers a slot, not 8."""
     instance = made([9], [], job(workers=3), slots=2)
-    plan = Plan(instance, Network(instance))
+    plan = Plan(Network(instance))
     plan.follow({(0, 0): 16.0}, [16])
     assert [slot.count(0) for slot in plan.slots.values()] == [3, 3]
 
@@ -160,7 +160,7 @@ def test_a_ring_that_does_not_fit_changes_no_digit():
     assert not slot.fit(0, ({0: 1, 1: 1}, order, links))
     assert (slot.spare == network.bandwidth).all() and (slot.free == network.capacity).all() and not slot.rings
     assert slot.fit(1, ({0: 1, 1: 1}, order, links))
-    slot.network = Network(instance, stop)
+    slot.network = Network(instance, Asked(stop))
     with pytest.raises(InterruptedError):
         slot.resize(1, 1)
     assert slot.count(1) == 2

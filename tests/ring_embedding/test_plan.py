@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlsched.algorithms.utility_table import UtilityTable
 from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.checker import check, objective, worker_slots
-from dlsched.ring_embedding.heuristics import plan as plan_of
 from dlsched.ring_embedding.heuristics.ascent import ascend
 from dlsched.ring_embedding.heuristics.plan import Plan, whole_totals
+from dlsched.ring_embedding.heuristics.plan import plan as plan_of
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import embedding
-from dlsched.ring_embedding.rows import epochs
-from dlsched.ring_embedding.utilities import Worth
+from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
 from .small_networks import racks, switches
@@ -25,11 +25,12 @@ from .test_campaign import draw
 
 def sound(plan):
     """Assert that the checker passes what stands in the slots, and that the plan's own figures are the checker's."""
-    instance = plan.instance
+    instance = plan.network.instance
     held = embedding(plan.network, plan.slots)
     assert check(instance, held) == []
     assert list(worker_slots(instance, held).values()) == plan.held
-    assert plan.objective() == pytest.approx(objective(instance, held), rel=1e-12, abs=1e-12)
+    value = sum(float(table.values[count]) for table, count in zip(plan.tables, plan.held, strict=True))
+    assert value == pytest.approx(objective(instance, held), rel=1e-12, abs=1e-12)
     return objective(instance, held)
 
 
@@ -37,7 +38,7 @@ def sound(plan):
 @given(ring_embedding_instances(max_servers=4, max_workers=4), st.randoms(use_true_random=False))
 def test_a_plan_is_feasible_whatever_it_follows(instance, rng):
     """Worker-slots out of the air, then filling, then ascent; total utility never falls."""
-    plan = Plan(instance, Network(instance))
+    plan = Plan(Network(instance))
     wishes = {
         (i, e): span.slots * rng.choice([0, 0.3, 1, 2.5, record.max_workers])
         for i, record in enumerate(instance.jobs)
@@ -57,7 +58,7 @@ def test_a_plan_is_feasible_whatever_it_follows(instance, rng):
 @given(ring_embedding_instances(max_servers=4, max_workers=4))
 def test_concentrating_is_feasible(instance):
     """Largest rings first."""
-    plan = Plan(instance, Network(instance))
+    plan = Plan(Network(instance))
     plan.concentrate()
     sound(plan)
     plan.fill()
@@ -96,7 +97,7 @@ def test_odd_worker_slots_go_round():
     """Three jobs of two worker-slots each in three slots of two GPUs: two in every slot."""
     jobs = [job(name, workers=2, utility={"kind": "capped", "slope": 1.0, "cap": 2.0}) for name in "abc"]
     instance = made([2], [], *jobs, slots=3)
-    plan = Plan(instance, Network(instance))
+    plan = Plan(Network(instance))
     plan.follow({(i, 0): 2.0 for i in range(3)}, [2, 2, 2])
     assert [sum(slot.count(i) for i in range(3)) for slot in plan.slots.values()] == [2, 2, 2]
     assert sound(plan) == 6
@@ -114,7 +115,7 @@ def test_an_s_shaped_job_gets_all_or_nothing():
 def test_totals_between_corners_go_down():
     """Of an S-shape with corners 0, 4 and 5: 4.7 is 4, 3 is nothing, 5 is 5; a concave one keeps whole worker-slots."""
     values = np.array([0.0, 0, 0, 0, 8, 9])
-    shaped, concave = Worth(values, 0.0, False), Worth(np.sqrt(np.arange(6.0)), 0.0, True)
+    shaped, concave = UtilityTable(values, 0.0, False), UtilityTable(np.sqrt(np.arange(6.0)), 0.0, True)
     for total, expected in ((4.7, 4), (3.0, 0), (5.0, 5), (4 - 1e-7, 4), (0.2, 0), (5.5, 5)):
         assert whole_totals(np.array([total]), [shaped]) == [expected]
     assert whole_totals(np.array([3.7, 2 - 1e-7]), [concave, concave]) == [3, 2]
@@ -126,7 +127,7 @@ def test_resizing_keeps_the_books(made_of):
     rng = random.Random(5)
     for seed in range(8):
         instance = made_of(4000 + seed, servers=5, count=4, slots=2)
-        plan = Plan(instance, Network(instance))
+        plan = Plan(Network(instance))
         for _ in range(60):
             place, number = rng.randrange(4), rng.randint(1, 2)
             if instance.jobs[place].arrival_slot > number or number not in plan.slots:

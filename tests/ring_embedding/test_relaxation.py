@@ -1,17 +1,16 @@
 """Bounds without rings: by hand, above the optimum, in their order, and what more slots, servers and bandwidth do to them."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon, relax
-from dlsched.ring_embedding.horizon.totals import build_totals, stretches, tangents
-from dlsched.ring_embedding.utilities import Worth, hull
+from dlsched.ring_embedding.horizon.totals import build_totals
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
 
+from .small_networks import Asked
 from .test_brute_force import job, made, profile
 
 LOOSE = 1e-8  # relative: capacities count with a little more than the checker's tolerance
@@ -32,7 +31,7 @@ def by_totals(instance):
     program = relax(instance).program
     outcome = solve_milp(build_totals(program), solver="scip", isolated=False)
     assert outcome.status is TerminationStatus.OPTIMAL
-    return sum(float(worth.values[0]) for worth in program.worths) + outcome.bound * program.unit
+    return sum(float(worth.values[0]) for worth in program.tables) + outcome.bound * program.unit
 
 
 def test_two_jobs_by_hand():
@@ -169,33 +168,6 @@ def test_more_never_lowers_a_bound(instance):
             assert bound(more(instance, change)).value >= before - SOLVED * max(1.0, before), (bound, change)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_lines_above_a_stretch(seed):
-    """Stretches cover 0 .. Z without overlap; the lines of each are above what is gained, and touch it at the ends."""
-    rng = np.random.default_rng(seed)
-    steps = np.sort(rng.choice([0.0, 0.0, 1.0, rng.random(), 50.0], size=40))
-    values = np.cumsum(np.concatenate((steps[::2], steps[1::2][::-1])))  # ever faster, then ever slower
-    worth = Worth(values, 0.0, False)
-    gains = values - values[0]
-    unit = float(gains[-1])
-    found = stretches(worth, unit)
-    assert [z for low, high in found for z in range(low, high + 1)] == list(range(40))
-    for low, high in found:
-        lines = tangents(worth, low, high, unit)
-        for z in range(low, high + 1):
-            least = min(offset + slope * z for offset, slope in lines)
-            assert least >= gains[z] * (1 - 1e-12) - 1e-12
-            if z in (low, high):
-                assert least == pytest.approx(gains[z], abs=1e-8 * unit)
-
-
-def test_hull_by_hand():
-    """Points below a line between others, and those on it, are no corners."""
-    assert hull(np.array([0.0, 0.0, 3.0, 3.5, 4.0, 4.0])).tolist() == [0, 2, 4, 5]
-    assert hull(np.array([1.0])).tolist() == [0]
-    assert hull(np.array([1.0, 1.0, 1.0])).tolist() == [0, 2]
-
-
 def test_ticks_may_stop_a_bound():
     """What they raise passes through."""
     instance = made([2], [], job(), slots=2)
@@ -208,4 +180,4 @@ def test_ticks_may_stop_a_bound():
 
     for bound in (aggregated, horizon):
         with pytest.raises(StopError):
-            bound(instance, tick=stop)
+            bound(instance, Asked(stop))

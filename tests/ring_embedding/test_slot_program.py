@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from dlsched import ring_embedding
+from dlsched.algorithms.forest_parts import TooMany
+from dlsched.core.budget import Budget
 from dlsched.core.limits import Limits
 from dlsched.ring_embedding.horizon.columns import slot_gains
-from dlsched.ring_embedding.rings.near_rings import TooMany, near_rings
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
+from dlsched.ring_embedding.rings.ring_prices import ForestPrices
 from dlsched.ring_embedding.slot import exact_slot, slot_program
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
@@ -113,7 +115,7 @@ def test_closing_begins_where_filling_ended():
         best = enumerated(network, None, gains)
         filled = fill_slot(network, gains, MappingProgram(network), start=best.rings)
         assert filled.gain == pytest.approx(gained(best, gains), rel=1e-12)
-        limited = Network(instance, limits=lambda: Limits(nodes=0))
+        limited = Network(instance, Budget(Limits(nodes=0)))
         worse = fill_slot(limited, gains, MappingProgram(limited))
         closed = close_slot(network, gains, worse, better=heard.append)
         fits(network, closed.slot)
@@ -215,10 +217,10 @@ def test_too_many_rings():
     """More than the limit ends the search."""
     instance = made([4] * 6, [(f"s{n}", "hub", 9.0) for n in range(6)], job(workers=6), switches=["hub"])
     network = Network(instance)
-    free = np.zeros(6), np.zeros(len(network.bandwidth)), [0.0] * 7
+    prices = ForestPrices(network, [0], [6], np.zeros((1, 6)), np.zeros(len(network.bandwidth)))
     with pytest.raises(TooMany):
-        near_rings(network, 0, *free, 100)
-    assert len(near_rings(network, 0, *free, 10_000)) == len(rings_of(network, 0, 6))
+        prices.near(0, [0.0] * 7, 100)
+    assert len(prices.near(0, [0.0] * 7, 10_000)) == len(rings_of(network, 0, 6))
 
 
 def test_closing_with_too_many_rings_is_honest(monkeypatch):
@@ -269,7 +271,7 @@ def test_a_limit_on_nodes_holds_for_every_program(monkeypatch):
     instance = ring_embedding.generate(preset="slot", jobs=12, servers=12, slots=1, seed=4)
     for limits, allowed in ((Limits(nodes=3), {3}), (Limits(), {slot_program.NODES, 70})):
         asked.clear()
-        network = Network(instance, limits=lambda limits=limits: limits)
+        network = Network(instance, Budget(limits))
         best_slot(network, slot_gains(network), np.random.default_rng(0), nodes=70)
         assert asked and set(asked) <= allowed
 

@@ -1,16 +1,16 @@
 """``exact``: a greedy, the relaxation, a plan that follows it; what these leave open by exact programs and better bounds."""
 
 import numpy as np
-import numpy.typing as npt
 
+from dlsched.algorithms.utility_table import Floats
 from dlsched.core.errors import UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.bounds import CLOSE, limited, network_of, prove_horizon, prove_slot, search_columns
-from dlsched.ring_embedding.exact.by_model import left, run_circuit, run_milp
+from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
+from dlsched.ring_embedding.exact.by_model import limits_of, run_circuit, run_milp
 from dlsched.ring_embedding.heuristics.ascent import ascend
-from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.heuristics.warm import quick, warm
+from dlsched.ring_embedding.heuristics.plan import Plan, Split
+from dlsched.ring_embedding.heuristics.warm import keeping, quick
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.instance import Instance
@@ -39,12 +39,11 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
     One slot: the program over mappings, closed exactly. Several: S-shaped totals by SCIP; slot by slot ascent; the bound of
     column generation; and in small instances CP-SAT on circuits. It says when it ends without a proof.
     """
-    warm(instance, search)
-    certificate = aggregated(instance, tick=search.tick)
+    certificate = aggregated(instance, search.budget)
     search.prove(certificate.value, source="certificate", certificate=certificate)
     if search.proven:
         return TerminationStatus.OPTIMAL
-    network = network_of(instance, search)
+    network = Network(instance, search.budget)
     relaxed = prove_horizon(instance, search)
     plan = _follow(network, relaxed.by_epoch, relaxed.totals, search)
     if not search.proven:
@@ -53,10 +52,9 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
         return TerminationStatus.OPTIMAL
     if instance.one_slot:
         return _one_slot(network, search)
-    if not all(worth.concave for worth in plan.worths):
+    if not all(table.concave for table in plan.tables):
         plan = _by_totals(network, relaxed, plan, search)
-    if not search.proven and (instance.slots <= SHORT or limited(search)):
-        ascend(plan, better=lambda: _offer(network, plan, search, "ascent"))
+    _ascend(plan, search)
     if not search.proven:
         _by_columns(network, relaxed, search)
     if search.proven:
@@ -70,33 +68,33 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The plan that follows the relaxation, which bounds it; what ``quick`` finds is held until then."""
     search.offer(quick(instance), source="quick")
-    network = network_of(instance, search)
+    network = Network(instance, search.budget)
     relaxed = prove_horizon(instance, search)
     _follow(network, relaxed.by_epoch, relaxed.totals, search)
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
 
-def _offer(network: Network, plan: Plan, search: Search[Embedding], source: str) -> None:
-    search.offer(embedding(network, plan.slots), source=source)
-
-
-def _follow(
-    network: Network, by_epoch: dict[tuple[int, int], float], totals: npt.NDArray[np.float64], search: Search[Embedding]
-) -> Plan:
-    plan = Plan(network.instance, network)
+def _follow(network: Network, by_epoch: Split, totals: Floats, search: Search[Embedding]) -> Plan:
+    plan = Plan(network)
     try:
         plan.place(by_epoch, totals)
     finally:
-        _offer(network, plan, search, "plan")
+        search.offer(plan.embedding(), source="plan")
     return plan
 
 
 def _concentrate(network: Network, search: Search[Embedding]) -> Plan:
-    plan = Plan(network.instance, network)
+    plan = Plan(network)
     plan.concentrate()
     plan.fill()
-    _offer(network, plan, search, "largest rings")
+    search.offer(plan.embedding(), source="largest rings")
     return plan
+
+
+def _ascend(plan: Plan, search: Search[Embedding]) -> None:
+    """Improve a plan slot by slot, where slots are few or there is a limit."""
+    if not search.proven and (plan.network.instance.slots <= SHORT or search.budget.limited):
+        ascend(plan, better=lambda: keeping(search, "ascent")(plan.embedding()))
 
 
 def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Embedding]) -> Plan:
@@ -105,16 +103,16 @@ def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Em
     from dlsched.solvers.milp import solve_milp
 
     program = relaxed.program
-    outcome = solve_milp(build_totals(program), solver="scip", limits=left(search, NODES))
+    outcome = solve_milp(build_totals(program), solver="scip", limits=limits_of(search, NODES))
     search.solver_version = outcome.solver
     search.budget.nodes += outcome.nodes or 0
     if outcome.bound is not None:
-        nothing = sum(float(worth.values[0]) for worth in program.worths)
-        most = min(sum(worth.most for worth in program.worths), (outcome.bound + outcome.slack) * program.unit)
+        nothing = sum(table.nothing for table in program.tables)
+        most = min(sum(table.most for table in program.tables), (outcome.bound + outcome.slack) * program.unit)
         search.prove((nothing + most) * (1 + CLOSE), source=outcome.solver)
     if outcome.values is None:
         return plan
-    point = np.array([outcome.values[f"x{place}"] for place in range(len(program.columns) + len(program.worths))])
+    point = np.array([outcome.values[f"x{index}"] for index in range(len(program.columns) + len(program.tables))])
     other = _follow(network, program.by_epoch(point), point[len(program.columns) :], search)
     return max(plan, other, key=Plan.gain)
 
@@ -125,16 +123,10 @@ def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
     def better(slot: Slot) -> None:
         search.offer(embedding(network, {instance.slots: slot}), source="slot")
 
-    found = best_slot(
-        network,
-        slot_gains(network),
-        search.generator,
-        nodes=None if limited(search) else SLOT_NODES,
-        better=better,
-    )
-    better(found.slot)
+    nodes = None if search.budget.limited else SLOT_NODES
+    found = best_slot(network, slot_gains(network), search.generator, nodes=nodes, better=better)
     search.solver_version = found.solver
-    prove_slot(network, found.relaxation, search, found.bound, found.solver)
+    prove_slot(network, found.relaxation, search, found)
     if search.proven:
         return TerminationStatus.OPTIMAL
     search.tick()
@@ -153,18 +145,17 @@ def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -
     for (job, _), amount in columns.by_epoch.items():
         totals[job] += amount
     other = _follow(network, columns.by_epoch, np.minimum(totals, network.total), search)
-    if not search.proven and (network.instance.slots <= SHORT or limited(search)):
-        ascend(other, better=lambda: _offer(network, other, search, "ascent"))
+    _ascend(other, search)
 
 
 def _by_model(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so."""
     try:
-        status = run_circuit(instance, search, begun=True, nodes=CONFLICTS)
+        status = run_circuit(instance, search, nodes=CONFLICTS)
     except UsageError as error:
         search.say(f"{error}; so a linear program was solved")
-        status = run_milp(instance, search, begun=True, nodes=NODES)
-    if status is TerminationStatus.NODE_LIMIT and not limited(search):
+        status = run_milp(instance, search, nodes=NODES)
+    if status is TerminationStatus.NODE_LIMIT and not search.budget.limited:
         search.say("a solver reached its nodes; with a limit on time or nodes it goes on to that limit")
         return TerminationStatus.FEASIBLE
     return status

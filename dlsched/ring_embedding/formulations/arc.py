@@ -27,83 +27,88 @@ Variables and rows of workers and utilities: see ``workers``. S is the number of
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.ring_embedding.formulations.span import Decode
-from dlsched.ring_embedding.formulations.sums import row
-from dlsched.ring_embedding.formulations.workers import Found, Terms, WorkersModel, embedded
+from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.algorithms.whole_rows import row
+from dlsched.core.budget import Budget
+from dlsched.ring_embedding.formulations.workers import Found, Terms, WorkersModel, embedded, require_few
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.utilities import Worth
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.outcome import Incumbent
 
 if TYPE_CHECKING:
     import pulp
 
 Arc = tuple[int, int]
+Crossings = list[dict[int, list[Arc]]]
+"""Of every job: arcs by the directed links that their routes cross."""
 
 
 def build_arc(
-    instance: Instance, worths: Sequence[Worth] | None = None, tick: Callable[[], None] | None = None
-) -> tuple["pulp.LpProblem", Decode, float]:
-    """Build the model, the function that reads an embedding from values of its variables, and its unit of utility.
-
-    The unit is that of ``build_span``; ``worths``, ``tick``: as it takes them.
+    instance: Instance, tables: Sequence[UtilityTable] | None = None, budget: Budget | None = None
+) -> "Formulation[pulp.LpProblem, Embedding]":
+    """Build the model; its unit, ``tables`` and ``budget``: as those of ``build_span``.
 
     Raises
     ------
     UsageError
         There are too many variables.
     """
-    model = WorkersModel(instance, worths, tick)
-    pairs = arcs_of_all(model.network, lambda count: model.keep(len(model.y) + count))
+    model = WorkersModel(instance, tables, budget)
+    pairs = arcs_of_all(model.network, len(model.y))
     chosen = {(i, t): _add_ring(model, i, t, pairs[i]) for i, t in model.rings()}
-    _add_bandwidths(model, [crossings(model.network, i, held) for i, held in enumerate(pairs)], chosen)
+    _add_bandwidths(model, crossings_of_all(model.network, pairs), chosen)
 
-    def decode(values: Mapping[str, float]) -> Embedding:
+    def decode(values: Incumbent) -> Embedding:
         found: Found = {}
         for t, rings in model.workers(values).items():
             for i, workers in rings.items():
                 held = [arc for arc, a in chosen[i, t].items() if values.get(a.name, 0.0) > 0.5]
-                order = cycle(held) if held else tuple(workers)
-                found.setdefault(t, {})[i] = workers, order
+                found.setdefault(t, {})[i] = workers, cycle(held) if held else tuple(workers)
         return embedded(model.network, found)
 
-    return model.problem, decode, model.unit
+    return Formulation(model.problem, decode, model.unit)
 
 
-def arcs(network: Network, job: int) -> list[Arc]:
-    """Ordered pairs of servers that a job can use, with a route between them; none where a ring has one worker at most."""
-    if network.instance.jobs[job].max_workers < 2:
-        return []
-    hosts = [s for s in range(len(network.instance.servers)) if network.fits[job, s]]
-    return [pair for pair in permutations(hosts, 2) if network.path(*pair) is not None]
+def arcs_of_all(network: Network, variables: int) -> list[list[Arc]]:
+    """Of every job the ordered pairs of servers that it can use, with a route between them; none for rings of one worker.
 
-
-def arcs_of_all(network: Network, keep: Callable[[int], None]) -> list[list[Arc]]:
-    """Arcs of every job; ``keep`` hears of variables of the rings so far, and raises where they are too many."""
+    UsageError: the rings have too many variables beside those that there are.
+    """
     pairs: list[list[Arc]] = []
-    count = 0
     for i, job in enumerate(network.instance.jobs):
         network.tick()
-        pairs.append(arcs(network, i))
-        each = len(pairs[i]) + 3 * int(np.count_nonzero(network.fits[i]))
-        count += each * (network.instance.slots - job.arrival_slot + 1)
-        keep(count)
+        hosts = np.flatnonzero(network.fits[i]).tolist()
+        ways = permutations(hosts, 2) if job.max_workers > 1 else ()
+        pairs.append([pair for pair in ways if network.path(*pair) is not None])
+        variables += (len(pairs[i]) + 3 * len(hosts)) * (network.instance.slots - job.arrival_slot + 1)
+        require_few(variables)
     return pairs
 
 
-def crossings(network: Network, job: int, pairs: list[Arc]) -> dict[int, list[Arc]]:
-    """Arcs by the directed links that their routes cross; none where the job reserves no bandwidth."""
-    found: dict[int, list[Arc]] = {}
-    for pair in pairs if network.load[job] > 0 else ():
-        for link in network.path(*pair) or ():
-            found.setdefault(link, []).append(pair)
+def crossings_of_all(network: Network, pairs: list[list[Arc]]) -> Crossings:
+    """Arcs of every job by directed links; none where the job reserves no bandwidth."""
+    found: Crossings = []
+    for i, held in enumerate(pairs):
+        found.append({})
+        for pair in held if network.load[i] > 0 else ():
+            for link in network.path(*pair) or ():
+                found[i].setdefault(link, []).append(pair)
     return found
+
+
+def shared_links(instance: Instance, crossing: Crossings) -> Iterator[tuple[int, tuple[str, str], list[int], float]]:
+    """Directed links with their ends, the jobs whose arcs cross them, and their bandwidth."""
+    for e, record in enumerate(instance.links):
+        for link, ends in ((2 * e, record.ends), (2 * e + 1, record.ends[::-1])):
+            yield link, ends, [i for i, held in enumerate(crossing) if link in held], record.bandwidth_bytes_per_s
 
 
 def cycle(held: list[Arc]) -> tuple[int, ...]:
@@ -129,7 +134,7 @@ def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "di
         (here, there): f"{model.jobs[job]}_{model.servers[here]}_{model.servers[there]}_{slot}" for here, there in pairs
     }
     passed = {pair: pulp.LpVariable(f"a_{name}", 0, 1, pulp.LpInteger) for pair, name in names.items()}
-    for place, s in enumerate(hosts):
+    for upto, s in enumerate(hosts, start=1):
         y = model.y[job, s, slot]
         out: Terms = [(a, 1) for (here, _), a in passed.items() if here == s]
         back: Terms = [(a, 1) for (_, there), a in passed.items() if there == s]
@@ -137,41 +142,33 @@ def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "di
         most = int(model.network.fits[job, s])
         model.add(f"hosts_{label[s]}", [(y, 1), *((a, -most) for a, _ in h)], 0)
         model.add(f"worker_{label[s]}", [*h, (y, -1)], 0)
-        terms = pulp.LpAffineExpression([*back, *((a, -1) for a, _ in out)])
         if out:
-            model.problem.addConstraint(pulp.LpConstraint(terms, pulp.LpConstraintEQ, f"in_{label[s]}", 0))
+            model.add(f"in_{label[s]}", [*back, *((a, -1) for a, _ in out)], 0, sense=pulp.LpConstraintEQ)
             model.add(f"once_{label[s]}", h, 1)
-        model.add(f"lead_{label[s]}", [*h, *((first[other], -1) for other in hosts[: place + 1])], 0)
+        model.add(f"lead_{label[s]}", [*h, *((first[other], -1) for other in hosts[:upto])], 0)
         model.add(f"leader_{label[s]}", [(first[s], 1), *((a, -1) for a, _ in h)], 0)
         model.add(f"only_{label[s]}", [(alone[s], 1), (first[s], -1)], 0)
     model.add(f"ring_{model.jobs[job]}_{slot}", [(chosen, 1) for chosen in first.values()], 1)
     size = len(hosts)
     for (here, there), a in passed.items():
-        terms = [(number[here], 1), (number[there], -1), (a, size), (first[there], -size)]
+        terms: Terms = [(number[here], 1), (number[there], -1), (a, size), (first[there], -size)]
         model.add(f"tour_{names[here, there]}", terms, size - 1)
     return passed
 
 
 def _add_bandwidths(
-    model: WorkersModel,
-    crossing: list[dict[int, list[Arc]]],
-    chosen: "Mapping[tuple[int, int], dict[Arc, pulp.LpVariable]]",
+    model: WorkersModel, crossing: Crossings, chosen: "Mapping[tuple[int, int], dict[Arc, pulp.LpVariable]]"
 ) -> None:
     """Rows of directed links, where their bandwidth can be less than all rings need at once."""
-    for place, record in enumerate(model.instance.links):
-        for link, ends in ((2 * place, record.ends), (2 * place + 1, record.ends[::-1])):
-            name = "_".join(model.nodes[end] for end in ends)
-            users = [i for i, held in enumerate(crossing) if link in held]
-            amounts, right = row(
-                [model.network.load[i] for i in users],
-                record.bandwidth_bytes_per_s,
-                [_most(model, i, crossing[i][link]) for i in users],
-            )
-            for t in range(1, model.instance.slots + 1):
-                there = [(i, a) for i, a in zip(users, amounts, strict=True) if (i, t) in chosen]
-                if sum(a * _most(model, i, crossing[i][link]) for i, a in there) > right:
-                    terms: Terms = [(chosen[i, t][arc], a) for i, a in there for arc in crossing[i][link]]
-                    model.add(f"bandwidth_{name}_{t}", terms, right)
+    for link, ends, users, bandwidth in shared_links(model.instance, crossing):
+        name = "_".join(model.nodes[end] for end in ends)
+        most = {i: _most(model, i, crossing[i][link]) for i in users}
+        amounts, right = row([model.network.load[i] for i in users], bandwidth, list(most.values()))
+        for t in range(1, model.instance.slots + 1):
+            there = [(i, a) for i, a in zip(users, amounts, strict=True) if (i, t) in chosen]
+            if sum(a * most[i] for i, a in there) > right:
+                terms: Terms = [(chosen[i, t][arc], a) for i, a in there for arc in crossing[i][link]]
+                model.add(f"bandwidth_{name}_{t}", terms, right)
 
 
 def _most(model: WorkersModel, job: int, crossing: list[Arc]) -> int:

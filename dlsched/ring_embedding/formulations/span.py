@@ -23,35 +23,37 @@ the forest that have servers, from 0, in the order of these. A link that holds a
 rows, and a job that one part alone holds has no parts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.algorithms.whole_rows import row
+from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.formulations.sums import row
-from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, embedded
+from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, embedded, require_few
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.network import Network, Workers
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.utilities import Worth
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.outcome import Incumbent
 
 if TYPE_CHECKING:
     import pulp
 
-Decode = Callable[[Mapping[str, float]], Embedding]
 Sides = tuple[list[int], list[int]]
 
 
 def build_span(
-    instance: Instance, worths: Sequence[Worth] | None = None, tick: Callable[[], None] | None = None
-) -> tuple["pulp.LpProblem", Decode, float]:
-    """Build the model, the function that reads an embedding from values of its variables, and its unit of utility.
+    instance: Instance, tables: Sequence[UtilityTable] | None = None, budget: Budget | None = None
+) -> "Formulation[pulp.LpProblem, Embedding]":
+    """Build the model.
 
-    The unit is 1 where the gains can add up to 1 to 2**14, else a power of two that brings them to 2**9 to 2**10: solvers have
+    Its unit is 1 where the gains can add up to 1 to 2**14, else a power of two that brings them to 2**9 to 2**10: solvers have
     absolute tolerances. The model's name states it where it is not 1.
 
-    ``worths``: as ``WorkersModel`` takes them. ``tick`` is called in every loop, and may raise to stop.
+    ``tables``: as ``WorkersModel`` takes them. ``budget`` is asked in every loop, and may stop.
 
     Raises
     ------
@@ -60,25 +62,22 @@ def build_span(
     """
     if instance.paths is not None:
         raise UsageError("the span model is one of forests; found listed paths, allowed: an instance without")
-    model = WorkersModel(instance, worths, tick)
+    model = WorkersModel(instance, tables, budget)
     sides = _sides(model.network)
-    crossing = {link: _crossing(model.network, held) for link, held in enumerate(sides)}
-    model.keep(len(model.y) + sum(3 * len(jobs) * instance.slots for jobs in crossing.values()))
+    crossing = [_crossing(model.network, held) for held in sides]
+    require_few(len(model.y) + sum(3 * len(jobs) * instance.slots for jobs in crossing))
     for link, held in enumerate(sides):
         _add_link(model, link, held, crossing[link])
     _add_parts(model)
 
-    def decode(values: Mapping[str, float]) -> Embedding:
-        network = model.network
-        return embedded(
-            network,
-            {
-                t: {i: (workers, next(iter(network.orders(workers)))) for i, workers in rings.items()}
-                for t, rings in model.workers(values).items()
-            },
-        )
+    def ordered(workers: Workers) -> tuple[Workers, tuple[int, ...]]:
+        return workers, next(iter(model.network.orders(workers)))
 
-    return model.problem, decode, model.unit
+    def decode(values: Incumbent) -> Embedding:
+        found = model.workers(values).items()
+        return embedded(model.network, {t: {i: ordered(held) for i, held in rings.items()} for t, rings in found})
+
+    return Formulation(model.problem, decode, model.unit)
 
 
 def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> None:
@@ -133,21 +132,21 @@ def _add_parts(model: WorkersModel) -> None:
 
 def _sides(network: Network) -> list[Sides]:
     """Servers on the sides of the two ends of every link."""
-    ends = list(range(1, len(network.above) + 1))
-    for place in range(len(network.above) - 1, -1, -1):
-        if network.above[place] >= 0:
-            ends[network.above[place]] = max(ends[network.above[place]], ends[place])
-    sides: dict[int, Sides] = {}
-    for place, upward in enumerate(network.upward):
+    ends = list(range(1, len(network.tree.above) + 1))
+    tops = list(range(len(network.tree.above)))
+    for node in range(len(ends) - 1, -1, -1):
+        above = network.tree.above[node]
+        if above >= 0:
+            ends[above] = max(ends[above], ends[node])
+    sides: list[Sides] = [([], [])] * (len(network.bandwidth) // 2)
+    for node, upward in enumerate(network.tree.upward):
         if upward >= 0:
-            inside = (network.position >= place) & (network.position < ends[place])
-            top = place
-            while network.above[top] >= 0:
-                top = network.above[top]
+            tops[node] = top = tops[network.tree.above[node]]
+            inside = (network.position >= node) & (network.position < ends[node])
             beside = (network.position >= top) & (network.position < ends[top]) & ~inside
             below, beyond = np.flatnonzero(inside).tolist(), np.flatnonzero(beside).tolist()
             sides[upward // 2] = (beyond, below) if upward % 2 else (below, beyond)
-    return [sides[link] for link in range(len(sides))]
+    return sides
 
 
 def _crossing(network: Network, sides: Sides) -> list[int]:

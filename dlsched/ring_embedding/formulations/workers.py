@@ -4,7 +4,7 @@
 name                                mathematics
 ==================================  ===================================================================================
 ``y_<job>_<server>_<slot>``         y_is[t], workers; there is none before the job arrives, or where no worker fits
-``g_<job>_<step>``                  g_ik, the part of a step of the utility that is reached, 0 to 1; see ``gains``
+``g_<job>_<step>``                  g_ik, the part of a step of the utility that is reached, 0 to 1
 objective                           maximise sum_i mu_i(0) + sum_ik gain_ik g_ik
 ``utility_<job>``                   sum_k width_ik g_ik <= sum_ts y_is[t]
 ``step_<job>_<step>``               g_ik <= g_ik', S-shaped utilities only
@@ -13,41 +13,48 @@ objective                           maximise sum_i mu_i(0) + sum_ik gain_ik g_ik
 ``capacity_<server>_<r>_<slot>``    sum_i l_i^r y_is[t] <= C_s^r
 ==================================  ===================================================================================
 
-Rows that hold whatever the workers are left out.
+Rows that hold whatever the workers are left out; steps are those of ``utility_steps``.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dlsched.algorithms.utility_steps import steps
+from dlsched.algorithms.utility_table import UtilityTable, power_of_two
+from dlsched.algorithms.whole_rows import row
+from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import separable_labels
-from dlsched.ring_embedding.formulations.gains import steps
-from dlsched.ring_embedding.formulations.sums import row
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Slot, Workers, embedding
+from dlsched.ring_embedding.rings.network import Network, Workers
+from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.utilities import Worth, power_of_two
 
 if TYPE_CHECKING:
     import pulp
 
 LARGEST = 200_000
-"""Variables; a model of so many takes PuLP some seconds."""
+"""Variables; a model of that many takes PuLP some seconds."""
 
 Terms = list[tuple["pulp.LpVariable", float]]
 Found = dict[int, dict[int, tuple[Workers, tuple[int, ...]]]]
 """By slot and job: workers by server, and the order of the ring."""
 
 
+def require_few(variables: int) -> None:
+    """Refuse a model with too many variables."""
+    if variables > LARGEST:
+        raise UsageError(f"the model has {variables} variables or more, allowed: up to {LARGEST}")
+
+
 class WorkersModel:
     """A model with workers, the rows of servers and budgets, and the objective; rings are still to be added.
 
-    ``worths``: of every job, in place of its utility and of the most worker-slots that it can have.
+    ``tables``: of every job, in place of its utility and of the most worker-slots that it can have.
 
     Raises
     ------
@@ -55,63 +62,52 @@ class WorkersModel:
         More than ``LARGEST`` variables.
     """
 
-    def __init__(
-        self, instance: Instance, worths: Sequence[Worth] | None = None, tick: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, instance: Instance, tables: Sequence[UtilityTable] | None, budget: Budget | None) -> None:
         import pulp
 
-        self.instance, self.network = instance, Network(instance, tick)
+        self.instance, self.network = instance, Network(instance, budget)
         self.jobs = separable_labels([job.id for job in instance.jobs], "j")
         nodes = separable_labels([node.id for node in instance.nodes], "n")
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
-        self.keep(instance.slots * int(np.count_nonzero(self.network.fits)))
-        tables = worths or self.network.worths
-        self.totals = [len(table.values) - 1 for table in tables]
+        workers = instance.slots * int(np.count_nonzero(self.network.fits))
+        require_few(workers)
+        tables = tables or self.network.tables
+        self.totals = [table.units for table in tables]
         self.steps = []
         for table in tables:
             self.network.tick()
             self.steps.append(steps(table))
-        self.keep(sum(map(len, self.steps)) + instance.slots * int(np.count_nonzero(self.network.fits)))
+        require_few(sum(map(len, self.steps)) + workers)
         most = sum(table.most for table in tables)
         self.unit = 1.0 if 1 <= most <= 2**14 or most == 0 else power_of_two(most) / 2**10
         name = "" if self.unit == 1 else f"_in_units_of_2_to_the_{math.frexp(self.unit)[1] - 1}"
         self.problem = pulp.LpProblem("ring_embedding" + name, pulp.LpMaximize)
-        self.y = {
-            (i, s, t): pulp.LpVariable(
-                f"y_{self.jobs[i]}_{self.servers[s]}_{t}", 0, int(self.network.fits[i, s]), pulp.LpInteger
-            )
-            for i, job in enumerate(instance.jobs)
-            for t in range(job.arrival_slot, instance.slots + 1)
-            for s in np.flatnonzero(self.network.fits[i]).tolist()
-        }
+        self.y: dict[tuple[int, int, int], pulp.LpVariable] = {}
         self.of: list[Terms] = [[] for _ in instance.jobs]
-        for (i, _, _), y in self.y.items():
-            self.of[i].append((y, 1))
-        self._add_utilities(sum(float(table.values[0]) for table in tables))
+        for i, t in self.rings():
+            for s in self.hosts(i):
+                label = f"y_{self.jobs[i]}_{self.servers[s]}_{t}"
+                self.y[i, s, t] = pulp.LpVariable(label, 0, int(self.network.fits[i, s]), pulp.LpInteger)
+                self.of[i].append((self.y[i, s, t], 1))
+        self._add_utilities(sum(table.nothing for table in tables))
         self._add_jobs()
         self._add_servers()
 
-    def keep(self, variables: int) -> None:
-        """Refuse a model with too many variables."""
-        if variables > LARGEST:
-            raise UsageError(f"the model has {variables} variables or more, allowed: up to {LARGEST}")
-
     def hosts(self, job: int) -> list[int]:
         """Servers that hold a worker of the job."""
-        hosts: list[int] = np.flatnonzero(self.network.fits[job]).tolist()
-        return hosts
+        return list(map(int, np.flatnonzero(self.network.fits[job])))
 
     def rings(self) -> list[tuple[int, int]]:
         """Jobs and slots in which they may run."""
         jobs = enumerate(self.instance.jobs)
         return [(i, t) for i, job in jobs for t in range(job.arrival_slot, self.instance.slots + 1) if self.hosts(i)]
 
-    def add(self, name: str, terms: Terms, right: float) -> None:
-        """Add a row ``terms <= right``."""
+    def add(self, name: str, terms: Terms, right: float, *, sense: int = -1) -> None:
+        """Add a row ``terms <= right``, or of another PuLP sense."""
         import pulp
 
-        self.problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), pulp.LpConstraintLE, name, right))
+        self.problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
 
     def _add_utilities(self, nothing: float) -> None:
         import pulp
@@ -147,14 +143,13 @@ class WorkersModel:
 
     def _add_servers(self) -> None:
         resources = separable_labels(self.instance.resources, "r")
-        for (s, server), (r, name) in product(enumerate(self.instance.servers), enumerate(self.instance.resources)):
-            users = [i for i in np.flatnonzero(self.network.demand[:, r]).tolist() if self.network.fits[i, s]]
+        for s, r, users, capacity in shared_servers(self.network):
             demand = self.network.demand[users, r].tolist()
-            amounts, right = row(demand, (server.capacity or {}).get(name, 0.0), self.network.fits[users, s].tolist())
-            coefficient = dict(zip(users, amounts, strict=True))
+            amounts, right = row(demand, capacity, self.network.fits[users, s].tolist())
             for t in range(1, self.instance.slots + 1):
                 self.network.tick()
-                terms = [(self.y[i, s, t], coefficient[i]) for i in users if (i, s, t) in self.y]
+                held = zip(users, amounts, strict=True)
+                terms = [(self.y[i, s, t], a) for i, a in held if (i, s, t) in self.y]
                 if sum(a * y.upBound for y, a in terms) > right:
                     self.add(f"capacity_{self.servers[s]}_{resources[r]}_{t}", terms, right)
 
@@ -168,6 +163,13 @@ class WorkersModel:
         return found
 
 
+def shared_servers(network: Network) -> Iterator[tuple[int, int, list[int], float]]:
+    """Servers and resources, the jobs that can use them, and how much there is."""
+    instance = network.instance
+    for (s, server), (r, name) in product(enumerate(instance.servers), enumerate(instance.resources)):
+        yield s, r, np.flatnonzero((network.demand[:, r] > 0) & (network.fits[:, s] > 0)).tolist(), server.holds(name)
+
+
 def embedded(network: Network, found: Found) -> Embedding:
     """Name rings; one that what others leave does not hold, by a solver's tolerance, is left out."""
     slots = {}
@@ -175,7 +177,6 @@ def embedded(network: Network, found: Found) -> Embedding:
         slots[number] = slot = Slot(network)
         for job, (workers, order) in rings.items():
             links = network.crossed(order)
-            if links is None or set(order) != set(workers):
-                continue
-            slot.fit(job, (workers, order, links))
+            if links is not None and set(order) == set(workers):
+                slot.fit(job, (workers, order, links))
     return embedding(network, slots)

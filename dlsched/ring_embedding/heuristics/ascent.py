@@ -14,7 +14,7 @@ ROUNDS = 20
 _GAIN = 1e-9  # relative; less is rounding
 
 
-def ascend(plan: Plan, *, better: Callable[[], None] | None = None) -> None:
+def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None) -> None:
     """Improve a plan in place; ``better`` is called when a slot improved."""
     network, program = plan.network, MappingProgram(plan.network)
     for _ in range(ROUNDS):
@@ -22,16 +22,15 @@ def ascend(plan: Plan, *, better: Callable[[], None] | None = None) -> None:
         for number, slot in plan.slots.items():
             network.tick()
             gains = {}
-            for job, record in enumerate(plan.instance.jobs):
+            for job, record in enumerate(network.instance.jobs):
                 other = plan.held[job] - slot.count(job)
                 most = min(int(network.most[job]), int(network.total[job]) - other)
                 if record.arrival_slot <= number and most > 0:
-                    gains[job] = plan.worths[job].gains(other, most)
+                    gains[job] = plan.tables[job].gains(other, most)
             start = {job: placed for job, placed in slot.rings.items() if job in gains}
             found = fill_slot(network, gains, program, start=start)
             if found.gain > gained(slot, gains) + _GAIN * before:
                 plan.replace(number, found.slot)
-                if better is not None:
-                    better()
+                better()
         if plan.gain() <= before * (1 + _GAIN):
             break

@@ -1,13 +1,13 @@
 """GADGET: slot by slot the largest increase in utility, by G-VNE (Yu et al., INFOCOM 2022, Alg. 1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dlsched.core.limits import Limits
-from dlsched.ring_embedding.heuristics.slot_greedy import Gains, slot_greedy
+from dlsched.core.budget import Budget
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, forget, slot_greedy
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
@@ -20,16 +20,13 @@ def gadget(
     *,
     repair: bool = True,
     tries: int = 10,
-    tick: Callable[[], None] | None = None,
-    stopped: Callable[[Embedding], None] | None = None,
-    limits: Callable[[], Limits] = Limits,
+    budget: Budget | None = None,
+    keep: Keep = forget,
 ) -> Embedding:
     """Embed rings slot by slot.
 
     Parameters
     ----------
-    instance
-        Any.
     rng
         Draws the mappings.
     repair
@@ -37,10 +34,8 @@ def gadget(
         of the paper, which may overuse servers and links: ``check`` says by how much.
     tries
         As ``g_vne`` takes it.
-    tick
-        Called in every round of every linear program and more often; it may raise to stop.
-    stopped, limits
-        As ``slot_greedy`` takes it.
+    budget, keep
+        As ``slot_greedy`` takes them.
 
     Guarantee: 1/(3 Gamma + 1) of the optimum, Gamma the largest ring size, for concave mu, with overuse of probability at
     most ``|V|^-4`` and ``|E|^-4`` a slot (Theorem 10). None for a sigmoid with a midpoint > 0, or with repair.
@@ -55,4 +50,4 @@ def gadget(
             programs.append(MappingProgram(network))
         return g_vne(network, gains, rng, tries=tries, repair=repair, program=programs[0]).slot
 
-    return slot_greedy(instance, solve_slot, tick, stopped, limits)
+    return slot_greedy(instance, solve_slot, budget, keep)

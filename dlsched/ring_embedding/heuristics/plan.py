@@ -13,38 +13,29 @@ No guarantee by itself: the certificate of the relaxation stands beside it. Ours
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.core.limits import Limits
+from dlsched.algorithms.utility_table import Floats, UtilityTable
+from dlsched.core.budget import Budget
 from dlsched.ring_embedding.horizon.relaxation import relax
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
-from dlsched.ring_embedding.rows import epochs
+from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.utilities import Worth
 
-Slots = dict[int, Slot]
+Split = Mapping[tuple[int, int], float]
+"""Worker-slots by job and epoch."""
 _ROUNDING = 1e-6
 
 
-def plan(
-    instance: Instance, *, tick: Callable[[], None] | None = None, limits: Callable[[], Limits] = Limits
-) -> Embedding:
+def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
     """Follow the relaxation over all slots (see the module); it knows all jobs from the first slot on.
 
-    Parameters
-    ----------
-    instance
-        Any.
-    tick
-        Called for every linear program, slot and worker-slot; it may raise to stop.
-    limits
-        Asked for the time that is left before every linear program.
+    ``budget``: asked for every slot and worker-slot, and for the time left before every linear program.
 
     Guarantee: none; ``horizon`` bounds it, and where the two meet it is optimal.
 
@@ -57,36 +48,33 @@ def plan(
     >>> ring_embedding.check(instance, ring_embedding.plan(instance))
     []
     """
-    network = Network(instance, tick, limits)
-    relaxed = relax(instance, tick=tick, limits=limits)
-    slots = Plan(instance, network)
-    slots.place(relaxed.by_epoch, relaxed.totals)
-    return embedding(network, slots.slots)
+    relaxed = relax(instance, budget)
+    made = Plan(Network(instance, budget))
+    made.place(relaxed.by_epoch, relaxed.totals)
+    return made.embedding()
 
 
 class Plan:
     """Slots being filled, and the worker-slots of every job in them."""
 
-    def __init__(self, instance: Instance, network: Network) -> None:
-        self.instance, self.network = instance, network
-        self.worths = network.worths
-        self.slots: Slots = {}
+    def __init__(self, network: Network) -> None:
+        self.network, self.tables = network, network.tables
+        self.slots: dict[int, Slot] = {}
         for number in network.slots:
             network.tick()
             self.slots[number] = Slot(network)
         self._rings = 0  # that were placed, and maybe taken again
-        self.held = [0] * len(instance.jobs)
+        self.held = [0] * len(self.tables)
         self.share = shares(network)
 
-    def objective(self) -> float:
-        """Total utility, in floats."""
-        return sum(float(worth.values[held]) for worth, held in zip(self.worths, self.held, strict=True))
+    def embedding(self) -> Embedding:
+        """What stands in the slots."""
+        return embedding(self.network, self.slots)
 
     def gain(self) -> float:
         """Total utility beyond that of running nothing, in floats."""
-        return sum(
-            float(worth.values[held] - worth.values[0]) for worth, held in zip(self.worths, self.held, strict=True)
-        )
+        held = zip(self.tables, self.held, strict=True)
+        return sum(float(table.values[count] - table.values[0]) for table, count in held)
 
     def resize(self, job: int, number: int, count: int) -> bool:
         """Give the job ``count`` workers in a slot if its ring can be closed; within its limits, which the caller keeps."""
@@ -104,15 +92,15 @@ class Plan:
             self.held[job] += slot.count(job) - self.slots[number].count(job)
         self.slots[number] = slot
 
-    def place(self, by_epoch: dict[tuple[int, int], float], totals: npt.NDArray[np.float64]) -> None:
-        """All steps, from worker-slots by (job, epoch) and by job, shape (I,)."""
-        self.follow(by_epoch, whole_totals(totals, self.worths))
+    def place(self, by_epoch: Split, totals: Floats) -> None:
+        """All steps, from worker-slots by job and epoch, and by job, shape (I,)."""
+        self.follow(by_epoch, whole_totals(totals, self.tables))
         self.fill()
 
-    def follow(self, by_epoch: dict[tuple[int, int], float], totals: list[int]) -> None:
+    def follow(self, by_epoch: Split, totals: list[int]) -> None:
         """Steps 2 and 3: place what the relaxation gives, up to these totals."""
         wanted: dict[int, list[tuple[int, int]]] = {number: [] for number in self.slots}
-        for e, span in enumerate(epochs(self.instance)):
+        for e, span in enumerate(epochs(self.network.instance)):
             turn = 0
             for job in range(len(totals)):
                 most = int(self.network.most[job])  # a solver may pass it, by what it rounds
@@ -120,16 +108,15 @@ class Plan:
                 totals[job] -= whole
                 each, odd = divmod(whole, span.slots)
                 self.network.tick()
-                for place in range(span.slots):
-                    count = min(each + ((place - turn) % span.slots < odd), most)
+                for index in range(span.slots):
+                    count = min(each + ((index - turn) % span.slots < odd), most)
                     if count:
-                        wanted[span.first + place].append((count, job))
+                        wanted[span.first + index].append((count, job))
                 turn += odd
         for number, rings in wanted.items():
             self.network.tick(self._rings)
             for count, job in sorted(rings, key=lambda ring: (-ring[0] * self.share[ring[1]], ring[1])):
-                while count and not self.resize(job, number, count):
-                    count -= 1
+                self._place_most(job, number, count)
 
     def concentrate(self) -> None:
         """Without a relaxation: in every slot the largest rings, those first that gain the most.
@@ -139,15 +126,18 @@ class Plan:
         for number in self.slots:
             self.network.tick(self._rings)
             waiting = []
-            for job, record in enumerate(self.instance.jobs):
+            for job, record in enumerate(self.network.instance.jobs):
                 most = min(int(self.network.most[job]), int(self.network.total[job]) - self.held[job])
                 if record.arrival_slot <= number and most > 0:
-                    values = self.worths[job].values
+                    values = self.tables[job].values
                     waiting.append((-float(values[self.held[job] + most] - values[self.held[job]]), job, most))
             for gain, job, most in sorted(waiting):
-                count = most if gain < 0 else 0
-                while count and not self.resize(job, number, count):
-                    count -= 1
+                self._place_most(job, number, most if gain < 0 else 0)
+
+    def _place_most(self, job: int, number: int, count: int) -> None:
+        """Give the job up to ``count`` workers in a slot in which it has none."""
+        while count and not self.resize(job, number, count):
+            count -= 1
 
     def fill(self) -> None:
         """Step 4."""
@@ -164,14 +154,14 @@ class Plan:
                     heapq.heappush(queue, entry)
 
     def _next(self, job: int) -> list[tuple[float, int, int, int]]:
-        slope, steps = self.worths[job].slope(self.held[job])
+        slope, steps = self.tables[job].slope(self.held[job])
         return [(-slope / float(self.share[job]), job, steps, self.held[job])] if slope > 0 else []
 
     def _grow(self, job: int, steps: int, full: set[int]) -> bool:
-        """Give a job so many worker-slots more, or none; ``full``: slots known not to take any."""
-        most, begin = int(self.network.most[job]), self.instance.jobs[job].arrival_slot
+        """Give a job ``steps`` worker-slots more, or none; ``full``: slots known not to take any."""
+        most, begin = int(self.network.most[job]), self.network.instance.jobs[job].arrival_slot
         done: list[tuple[int, int]] = []
-        for number in range(begin, self.instance.slots + 1):
+        for number in range(begin, self.network.instance.slots + 1):
             if number in full:
                 continue
             slot = self.slots[number]
@@ -188,14 +178,12 @@ class Plan:
         return False
 
 
-def whole_totals(totals: npt.NDArray[np.float64], worths: list[Worth]) -> list[int]:
+def whole_totals(totals: Floats, tables: Sequence[UtilityTable]) -> list[int]:
     """Step 1."""
     found = []
-    for total, worth in zip(totals.tolist(), worths, strict=True):
-        whole = min(int(total + _ROUNDING), len(worth.values) - 1)
-        if not worth.concave:
-            below = int(worth.corners[np.searchsorted(worth.corners, whole, side="right") - 1])
-            if worth.envelope[whole] > worth.values[whole] * (1 + _ROUNDING):
-                whole = below
+    for total, table in zip(totals.tolist(), tables, strict=True):
+        whole = min(int(total + _ROUNDING), table.units)
+        if not table.concave and table.envelope[whole] > table.values[whole] * (1 + _ROUNDING):
+            whole = int(table.corners[np.searchsorted(table.corners, whole, side="right") - 1])
         found.append(whole)
     return found

@@ -1,33 +1,37 @@
 """Slot by slot: what a job has gained so far, and the greedy that takes the best of every slot."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.core.limits import Limits
+from dlsched.algorithms.utility_table import Floats
+from dlsched.core.budget import Budget
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
+from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
-Floats = npt.NDArray[np.float64]
-Gains = Mapping[int, Floats]
 SolveSlot = Callable[[Network, Sequence[int], Gains], Slot]
+Keep = Callable[[Embedding], None]
+"""Hears of the slots filled so far, a feasible embedding, when anything raises."""
+
+
+def forget(embedding: Embedding) -> None:
+    """Keep nothing: the ``keep`` of callers that need no answer when they stop."""
 
 
 class Progress:
     """Worker-slots of every job so far; a job that spent its budget, or gains nothing by any more, is finished.
 
-    ``enough``, shape (I,): the least worker-slots that are worth as much as all that the job can have.
+    ``count``, shape (I,): what jobs have; ``enough``: the least worker-slots that are worth as much as all that a job can
+    have; ``share``: as ``filling.shares``.
     """
 
     def __init__(self, network: Network) -> None:
-        self.network = network
-        jobs = network.instance.jobs
-        self.worths = network.worths
-        self.enough = np.array([int(np.argmax(worth.values)) for worth in self.worths])
-        self.count = np.zeros(len(jobs), dtype=np.int64)
+        self.network, self.tables, self.share = network, network.tables, shares(network)
+        self.enough = np.array([int(np.argmax(table.values)) for table in self.tables])
+        self.count = np.zeros(len(self.tables), dtype=np.int64)
 
     def available(self, number: int) -> list[int]:
         """Jobs that have arrived by this slot and are not finished."""
@@ -40,7 +44,7 @@ class Progress:
 
     def gains(self, job: int) -> Floats:
         """mu(zeta (z + n)) - mu(zeta z) for n = 0 .. ``most(job)``."""
-        return self.worths[job].gains(int(self.count[job]), self.most(job))
+        return self.tables[job].gains(int(self.count[job]), self.most(job))
 
     def add(self, slot: Slot) -> None:
         """Count the workers of a slot."""
@@ -48,28 +52,43 @@ class Progress:
             self.count[job] += slot.count(job)
 
 
+FillSlot = Callable[[Progress, int, Slot], Slot]
+"""Given what jobs have, fills a slot, by its number; the last argument is the slot before."""
+
+
+def slot_by_slot(network: Network, fill_slot: FillSlot, keep: Keep) -> Embedding:
+    """Fill slot after slot, until every job is finished."""
+    slots: dict[int, Slot] = {}
+    rings, last = 0, max(job.arrival_slot for job in network.instance.jobs)
+    try:
+        progress, before = Progress(network), Slot(network)
+        for number in network.slots:
+            network.tick(rings)
+            if number > last and not progress.available(number):
+                break
+            slots[number] = before = fill_slot(progress, number, before)
+            progress.add(before)
+            rings += len(before.rings)
+    except BaseException:
+        keep(embedding(network, slots))
+        raise
+    return embedding(network, slots)
+
+
 def slot_greedy(
-    instance: Instance,
-    solve_slot: SolveSlot,
-    tick: Callable[[], None] | None = None,
-    stopped: Callable[[Embedding], None] | None = None,
-    limits: Callable[[], Limits] = Limits,
+    instance: Instance, solve_slot: SolveSlot, budget: Budget | None = None, keep: Keep = forget
 ) -> Embedding:
     """Take in every slot the rings that increase total utility the most.
 
     Parameters
     ----------
-    instance
-        Any.
     solve_slot
         Given the network, the jobs that gain something in the slot, and gains[job][n] for n = 0 .. the most workers of use,
-        returns a slot of largest total gain. Gains need not be concave.
-    tick
-        Called before every slot, and in all that takes long on the network; it may raise to stop.
-    stopped
+        returns a slot of largest total gain. Gains need not be concave. What is left, it can ask of the network's budget.
+    budget
+        Asked before every slot, and in all that takes long on the network.
+    keep
         Hears of the slots filled so far, a feasible embedding, when anything raises.
-    limits
-        What is left, which ``solve_slot`` can ask of the network.
 
     Guarantee: at least 1/2 of the optimum when every mu is concave and non-decreasing with mu(0) >= 0, and a slot's rings
     stay feasible when workers are taken away: in a forest they do. Proof: where the optimum's z*_i passes the greedy's
@@ -83,21 +102,11 @@ def slot_greedy(
 
     Cost: T times that of ``solve_slot``.
     """
-    network = Network(instance, tick, limits)
-    slots: dict[int, Slot] = {}
-    rings = 0
-    try:
-        progress = Progress(network)
-        for number in network.slots:
-            network.tick(rings)
-            gains = {job: progress.gains(job) for job in progress.available(number)}
-            gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
-            if gains:
-                slots[number] = solve_slot(network, list(gains), gains)
-                progress.add(slots[number])
-                rings += len(slots[number].rings)
-    except BaseException:
-        if stopped is not None:
-            stopped(embedding(network, slots))
-        raise
-    return embedding(network, slots)
+    network = Network(instance, budget)
+
+    def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
+        gains = {job: progress.gains(job) for job in progress.available(number)}
+        gains = {job: gain for job, gain in gains.items() if gain.max() > 0}
+        return solve_slot(network, list(gains), gains) if gains else Slot(network)
+
+    return slot_by_slot(network, fill_slot, keep)

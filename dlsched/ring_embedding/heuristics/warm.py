@@ -5,34 +5,34 @@ from collections.abc import Callable
 import numpy as np
 
 from dlsched.core.budget import Stopped
+from dlsched.core.family import Run
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.heuristics.baselines import density
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed, Slot, embedding, tightest
+from dlsched.ring_embedding.rings.network import Network, Placed
+from dlsched.ring_embedding.rings.placing import Slot, embedding, tightest
 from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
 _RINGS = 10_000
-"""Rings that ``quick`` places at most: so many are made and checked in a tenth of a second."""
-
-Keep = Callable[[Embedding], None]
+"""Rings that ``quick`` places at most: that many are made and checked in a tenth of a second."""
 
 
 def quick(instance: Instance) -> Embedding:
-    """Place every job on one server, the most worth for its share first, with the same ring in each of its slots.
+    """Place every job on one server, the most utility for its share first, with the same ring in each of its slots.
 
     Guarantee: none. Cost: one look at all servers for each job, and ``_RINGS`` rings at most.
     """
     network = Network(instance)
     slot, share, last = Slot(network), shares(network), network.slots[-1]
     chosen: list[tuple[float, int, int, int]] = []
-    for job, worth in enumerate(network.worths):
+    for job, table in enumerate(network.tables):
         count = min(int(network.most[job]), int(network.fits[job].max()))
-        total = min(int(np.argmax(worth.values)), count * (last - instance.jobs[job].arrival_slot + 1))
+        total = min(int(np.argmax(table.values)), count * (last - instance.jobs[job].arrival_slot + 1))
         if total:
-            gain = float(worth.values[total] - worth.values[0])
+            gain = float(table.values[total] - table.values[0])
             chosen.append((-gain / total / float(share[job]), job, min(count, total), total))
     slots: dict[int, Slot] = {}
     left = _RINGS
@@ -56,26 +56,29 @@ def quick(instance: Instance) -> Embedding:
 def warm(instance: Instance, search: Search[Embedding]) -> None:
     """Offer what ``quick`` finds, and where there is time what the greedy by density does, or has done when it is stopped."""
     search.offer(quick(instance), source="quick")
-
-    def keep(found: Embedding) -> None:
-        search.offer(found, source="density")
-
     search.tick()
-    keep(density(instance, tick=search.tick, stopped=keep, limits=lambda: search.left))
+    keep = keeping(search, "density")
+    keep(density(instance, budget=search.budget, keep=keep))
 
 
-def in_time(
-    name: str, function: Callable[[Instance, Search[Embedding], Keep], Embedding]
-) -> Callable[[Instance, Search[Embedding]], TerminationStatus]:
+def warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
+    """Run a method from what ``warm`` finds on."""
+
+    def follow(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+        warm(instance, search)
+        return run(instance, search)
+
+    return follow
+
+
+def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], Embedding]) -> Run[Instance, Embedding]:
     """Run a heuristic as a method: ``function`` hands what it has when it is stopped to its last argument.
 
     When that is less than what ``quick`` finds, this is held.
     """
 
     def run(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-        def keep(found: Embedding) -> None:
-            search.offer(found, source=name)
-
+        keep = keeping(search, name)
         try:
             keep(function(instance, search, keep))
         except (Stopped, KeyboardInterrupt):
@@ -85,3 +88,12 @@ def in_time(
         return TerminationStatus.FEASIBLE
 
     return run
+
+
+def keeping(search: Search[Embedding], source: str) -> Keep:
+    """Offer what is heard to the search."""
+
+    def keep(found: Embedding) -> None:
+        search.offer(found, source=source)
+
+    return keep

@@ -11,139 +11,40 @@ by the solver and not verified.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.core.status import Sense
-from dlsched.ring_embedding.horizon.relaxation import Program, Tangent
-from dlsched.ring_embedding.utilities import Worth, hull
+from dlsched.algorithms.utility_stretches import VANISHING, stretches, tangents
+from dlsched.ring_embedding.horizon.relaxation import Program
 from dlsched.solvers.linear import LinearModel
-
-_STRETCHES = 12
-_TANGENTS = 24  # of one stretch
-_VANISHING = 1e-9  # of the largest utility
-_FLAT = 1e-6  # of the largest utility: a stretch nearer to its envelope is not cut
-
-
-def stretches(worth: Worth, unit: float) -> list[tuple[int, int]]:
-    """Cut 0 .. Z where mu is farthest below the envelope of a stretch, until it is near it everywhere."""
-    found = [(0, len(worth.values) - 1)]
-    while len(found) < _STRETCHES:
-        worst, cut, place = max((*_farthest(worth, low, high), place) for place, (low, high) in enumerate(found))
-        if worst <= _FLAT * unit:
-            break
-        low, high = found[place]
-        found[place : place + 1] = [(low, cut - 1), (cut, high)] if cut > low else [(low, low), (low + 1, high)]
-    return found
-
-
-def _farthest(worth: Worth, low: int, high: int) -> tuple[float, int]:
-    """How far mu is below the envelope of a stretch, and where the stretch is cut: at the corner above."""
-    values = worth.values[low : high + 1]
-    corners = hull(values)
-    below = np.interp(np.arange(len(values)), corners, values[corners]) - values
-    place = int(np.argmax(below))
-    above = int(corners[np.searchsorted(corners, place)])
-    cut = above if above < len(values) - 1 or place == 0 else place
-    return float(below[place]), low + cut
-
-
-def tangents(worth: Worth, low: int, high: int, unit: float) -> list[Tangent]:
-    """Lines above a stretch, through neighbouring corners of its envelope, more of them where they are farthest above it."""
-    corners = hull(worth.values[low : high + 1]) + low
-    if len(corners) == 1:
-        return [_visible(float(worth.values[low] - worth.values[0]), 0.0, high, _VANISHING * unit)]
-    values = worth.values[corners] - worth.values[0]
-    slopes = np.diff(values) / np.diff(corners)
-    chosen: dict[int, Tangent] = {}
-    above = np.full(len(corners), np.inf)
-    wanted = [0, len(slopes) - 1]
-    while wanted and len(chosen) < _TANGENTS:
-        for place in wanted:
-            offset = float(values[place + 1] - slopes[place] * corners[place + 1])
-            chosen[place] = offset, float(slopes[place])
-            above = np.minimum(above, offset + slopes[place] * corners)
-        far = int(np.argmax(above - values))
-        near = [place for place in (far - 1, far) if 0 <= place < len(slopes) and place not in chosen]
-        wanted = near if above[far] - values[far] > _FLAT * unit else []
-    return [_visible(offset, slope, high, _VANISHING * unit) for offset, slope in chosen.values()]
-
-
-def _visible(offset: float, slope: float, high: int, least: float) -> Tangent:
-    """Raise a line a little, so that no coefficient is tiny: with some of 1e-272 HiGHS 1.12 proved a wrong optimum."""
-    if slope <= least:
-        offset, slope = offset + slope * high, 0.0
-    if abs(offset) < least:
-        offset = least if offset > 0 else 0.0
-    return offset, slope
+from dlsched.solvers.rows import maximisation
 
 
 def build_totals(program: Program) -> LinearModel:
     """Build the program of what is gained, in the unit of ``program``; its first variables are the relaxation's w and z."""
-    jobs, first = len(program.worths), len(program.columns)
-    entries, right = list(program.entries), list(program.right)
-    upper = [*program.upper, *(float(len(worth.values) - 1) for worth in program.worths)]
-    upper += [worth.most / program.unit for worth in program.worths]
-    integer = [False] * len(upper)
+    jobs, first, unit, rows = len(program.tables), len(program.columns), program.unit, program.rows.copy()
+    upper = [*program.upper, *(float(table.units) for table in program.tables)]
+    upper += [table.most / unit for table in program.tables]
     equal: list[int] = []
-
-    def row(terms: list[tuple[int, float]], most: float) -> None:
-        entries.extend((len(right), column, value) for column, value in terms)
-        right.append(most)
-
+    binaries: list[int] = []
     for (i, _), (offset, slope) in program.tangents.items():
-        if slope <= _VANISHING * program.unit:
-            continue
-        row([(first + jobs + i, 1.0), (first + i, -slope / program.unit)], offset / program.unit)
-    for i, worth in enumerate(program.worths):
-        pieces = [(0, 0)] if worth.concave else stretches(worth, program.unit)
+        if slope > VANISHING * unit:
+            rows.add([(first + jobs + i, 1.0), (first + i, -slope / unit)], offset / unit)
+    for i, table in enumerate(program.tables):
+        pieces = [(0, 0)] if table.concave else stretches(table, unit)
         if len(pieces) == 1:
             continue
-        start = len(upper)
-        for k, (low, high) in enumerate(pieces):
-            b, z, theta = start + 3 * k, start + 3 * k + 1, start + 3 * k + 2
-            upper += [1.0, float(high), worth.most / program.unit]
-            integer += [True, False, False]
-            row([(z, 1.0), (b, -float(high))], 0.0)
-            row([(z, -1.0), (b, float(low))], 0.0)
-            for offset, slope in tangents(worth, low, high, program.unit):
-                row([(theta, 1.0), (z, -slope / program.unit), (b, -offset / program.unit)], 0.0)
-        count = range(len(pieces))
-        equal += [len(right), len(right) + 1]
-        row([(start + 3 * k, 1.0) for k in count], 1.0)
-        row([(first + i, 1.0), *((start + 3 * k + 1, -1.0) for k in count)], 0.0)
-        row([(first + jobs + i, 1.0), *((start + 3 * k + 2, -1.0) for k in count)], 0.0)
-    return _model(entries, right, upper, integer, equal, first + jobs, jobs)
-
-
-def _model(
-    entries: list[tuple[int, int, float]],
-    right: list[float],
-    upper: list[float],
-    integer: list[bool],
-    equal: list[int],
-    first: int,
-    jobs: int,
-) -> LinearModel:
-    from scipy.sparse import coo_array
-
-    places, columns, values = zip(*entries, strict=True)
-    matrix = coo_array((values, (places, columns)), shape=(len(right), len(upper))).tocsr()
-    lower_row = np.full(len(right), -np.inf)
-    lower_row[equal] = np.array(right)[equal]
-    costs: npt.NDArray[np.float64] = np.zeros(len(upper))
-    costs[first : first + jobs] = 1.0
-    return LinearModel(
-        sense=Sense.MAXIMIZE,
-        names=[f"x{place}" for place in range(len(upper))],
-        costs=costs,
-        constant=0.0,
-        lower=np.zeros(len(upper)),
-        upper=np.array(upper),
-        integer=np.array(integer),
-        row_names=[f"r{place}" for place in range(len(right))],
-        row_starts=matrix.indptr.astype(np.int64),
-        columns=matrix.indices.astype(np.int64),
-        coefficients=matrix.data,
-        row_lower=lower_row,
-        row_upper=np.array(right),
-    )
+        start, end = len(upper), len(upper) + 3 * len(pieces)
+        for b, (low, high) in zip(range(start, end, 3), pieces, strict=True):
+            z, theta = b + 1, b + 2
+            upper += [1.0, float(high), table.most / unit]
+            binaries.append(b)
+            rows.add([(z, 1.0), (b, -float(high))], 0.0)
+            rows.add([(z, -1.0), (b, float(low))], 0.0)
+            for offset, slope in tangents(table, low, high, unit):
+                rows.add([(theta, 1.0), (z, -slope / unit), (b, -offset / unit)], 0.0)
+        equal.append(rows.add([(b, 1.0) for b in range(start, end, 3)], 1.0))
+        equal.append(rows.add([(first + i, 1.0), *((z, -1.0) for z in range(start + 1, end, 3))], 0.0))
+        rows.add([(first + jobs + i, 1.0), *((theta, -1.0) for theta in range(start + 2, end, 3))], 0.0)
+    costs, integer = np.zeros(len(upper)), np.zeros(len(upper), dtype=bool)
+    costs[first + jobs : first + 2 * jobs] = 1.0
+    integer[binaries] = True
+    return maximisation(costs, rows.matrix(len(upper)), rows.right, upper=upper, integer=integer, equal=equal)

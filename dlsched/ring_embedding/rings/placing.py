@@ -5,21 +5,16 @@ few servers as hold it: those of the lowest subtree of a forest, or by listed pa
 bandwidth to spare.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.algorithms.utility_table import Floats, Integers
+from dlsched.ring_embedding.rings.network import Network, Placed, Workers
 from dlsched.ring_embedding.solution import Embedding
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 _TRIES = 300  # steps of a search for one tour
-
-Workers = dict[int, int]
-Placed = tuple[Workers, tuple[int, ...], list[int]]
-"""Workers by server, the order of the ring, and the directed links that it crosses."""
 
 
 class Slot:
@@ -52,13 +47,6 @@ class Slot:
             self.free, self.spare = free, spare
         return fits
 
-    def take(self, job: int) -> Placed | None:
-        """Take a job's ring out and return it, None when there is none."""
-        placed = self.rings.pop(job, None)
-        if placed is not None:
-            self._take(job, placed, -1)
-        return placed
-
     def _take(self, job: int, placed: Placed, sign: int) -> None:
         workers, _, links = placed
         for server, count in workers.items():
@@ -68,7 +56,9 @@ class Slot:
 
     def resize(self, job: int, count: int) -> bool:
         """Give the job ``count`` workers in this slot, placing its ring anew where need be; False: as before, it cannot."""
-        before, found = self.take(job), None
+        before, found = self.rings.pop(job, None), None
+        if before is not None:
+            self._take(job, before, -1)
         try:
             found = self.find(job, count) if count else None
         finally:
@@ -93,7 +83,7 @@ class Slot:
         """The lowest subtree that holds the ring over links with bandwidth to spare; of several the fullest."""
         network, load = self.network, self.network.load[job]
         usable = np.minimum(self.spare[0::2], self.spare[1::2]) >= load
-        below = np.zeros(len(network.above), dtype=np.int64)
+        below = np.zeros(len(network.tree.above), dtype=np.int64)
         below[network.position] = room
         best: tuple[int, int] | None = None
         for node in range(len(below) - 1, -1, -1):
@@ -101,17 +91,14 @@ class Slot:
             if held >= count:
                 if best is None or held < best[0]:
                     best = held, node
-            elif held and network.above[node] >= 0 and usable[network.upward[node] // 2]:
-                below[network.above[node]] += held
+            elif held and network.tree.above[node] >= 0 and usable[network.tree.upward[node] // 2]:
+                below[network.tree.above[node]] += held
         if best is None:
             return None
-        servers = network.beneath(best[1], usable)
+        reached = network.tree.beneath(best[1], usable.tolist())
+        servers = [network.hosted[node] for node in reached if node in network.hosted]
         near = sorted(servers, key=lambda server: (-int(room[server]), int(network.position[server])))
-        workers = _filled(near, room, count)
-        (order,) = network.orders(workers)
-        links = network.crossed(order)
-        assert links is not None
-        return workers, order, links
+        return network.placed(_filled(near, room, count))
 
     def _by_paths(self, job: int, count: int, room: Integers) -> Placed | None:
         """Servers around each server, in the orders worth trying, or one after the other; the ring that crosses least."""
@@ -119,7 +106,7 @@ class Slot:
         seen = set()
         for start in np.flatnonzero(room).tolist():
             self.network.tick()
-            workers = _filled(self._nearest(job, start, room), room, count)
+            workers = _filled([start, *self._reached(job, start, room, back=True)], room, count)
             if sum(workers.values()) < count or frozenset(workers) in seen:
                 continue
             seen.add(frozenset(workers))
@@ -155,33 +142,22 @@ class Slot:
 
         return beyond([start], count - int(room[start]))
 
-    def _reached(self, job: int, here: int, room: Integers) -> list[int]:
-        """Servers with room to which the route has bandwidth to spare, nearest first, then roomiest."""
+    def _reached(self, job: int, here: int, room: Integers, *, back: bool = False) -> list[int]:
+        """Other servers with room to which the route has bandwidth to spare, nearest first, then roomiest.
+
+        ``back``: the route there and back.
+        """
         found = []
         for server in np.flatnonzero(room).tolist():
-            path = self.network.path(here, server) if server != here else None
-            if path is not None and self._crosses(job, path):
-                found.append((len(path), -int(room[server]), server))
-        return [server for _, _, server in sorted(found)]
-
-    def _nearest(self, job: int, start: int, room: Integers) -> list[int]:
-        """Servers with room that the start reaches over links with bandwidth to spare, nearest first, then roomiest."""
-        found = [(0, 0, start)]
-        for server in np.flatnonzero(room).tolist():
-            if server != start:
-                there, back = self.network.path(start, server), self.network.path(server, start)
-                if there is not None and back is not None and self._crosses(job, (*there, *back)):
-                    found.append((len(there), -int(room[server]), server))
+            there = self.network.path(here, server) if server != here else None
+            again = self.network.path(server, here) if back and there is not None else ()
+            if there is not None and again is not None and self._crosses(job, (*there, *again)):
+                found.append((len(there), -int(room[server]), server))
         return [server for _, _, server in sorted(found)]
 
     def _crosses(self, job: int, links: Sequence[int]) -> bool:
         load = self.network.load[job]
-        if not load:
-            return True
-        times: dict[int, int] = {}
-        for link in links:
-            times[link] = times.get(link, 0) + 1
-        return all(self.spare[link] >= many * load for link, many in times.items())
+        return not load or all(self.spare[link] >= times * load for link, times in Counter(links).items())
 
 
 def tightest(room: Integers, count: int) -> int | None:
@@ -204,15 +180,14 @@ def _filled(near: Sequence[int], room: Integers, count: int) -> Workers:
 def embedding(network: Network, slots: Mapping[int, Slot]) -> Embedding:
     """Name what stands in slots, by their numbers."""
     jobs, servers = network.instance.jobs, [server.id for server in network.instance.servers]
+
+    def named(placed: Placed) -> tuple[dict[str, int], list[str]]:
+        workers, order, _ = placed
+        return {servers[server]: count for server, count in workers.items()}, [servers[server] for server in order]
+
     return Embedding(
         {
-            number: {
-                jobs[job].id: (
-                    {servers[server]: count for server, count in workers.items()},
-                    [servers[server] for server in order],
-                )
-                for job, (workers, order, _) in sorted(slot.rings.items())
-            }
+            number: {jobs[job].id: named(placed) for job, placed in sorted(slot.rings.items())}
             for number, slot in sorted(slots.items())
         }
     )

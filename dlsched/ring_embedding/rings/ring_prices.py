@@ -1,16 +1,15 @@
 """Cheapest rings at prices: what a worker costs on a server, and what a byte per second costs on a directed link.
 
 A ring here is a *mapping* of a job and a size k: a closed walk over servers, on which k workers are left. It leaves at
-most so many workers at a stop as the empty server holds, and crosses no link that is too narrow for the job alone.
+most as many workers at a stop as the empty server holds, and crosses no link that is too narrow for the job alone.
 
 *Forest.* A walk in depth-first order crosses each link that separates its servers once in each direction, and no walk
-over the same servers does with less. So the cheapest mapping is found by a dynamic program over subtrees: f_v(n), the
-least price of n workers beneath node v, adds the price of v's upward link when 0 < n < k. Every server is one stop.
+over the same servers does with less. So the cheapest mapping is found over subtrees (``forest_parts``). Every server is one
+stop.
 
-*Listed paths.* Walks from each server back to itself: with E_m(s, s') the least price of a walk from s that left m
-workers and is about to stop at s', one min-plus product by the prices of routes gives E_m from the walks of m workers.
-A walk may come back to a server, which a ring may not: finding the cheapest ring that does not is a travelling
-salesman's problem. So these mappings relax rings, and one that comes back is straightened where an order can be found.
+*Listed paths.* ``closed_walks`` from each server back to itself. A walk may come back to a server, which a ring may not:
+finding the cheapest ring that does not is a travelling salesman's problem. So these mappings relax rings, and one that comes
+back is straightened where an order can be found.
 """
 
 from collections import Counter
@@ -19,16 +18,16 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.algorithms.closed_walks import ClosedWalks
+from dlsched.algorithms.forest_parts import ForestParts, TooMany
+from dlsched.algorithms.utility_table import Floats
 from dlsched.core.budget import Stopped
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed, Workers
+from dlsched.ring_embedding.rings.network import Network, Placed, Workers
 
-Floats = npt.NDArray[np.float64]
 LARGEST = 2**26
 """Prices that are held at a time: 512 MB."""
 _STEPS = 2**27  # additions between two ticks, a quarter of a second
-Step = tuple[Floats | None, Floats, int]
 
 
 class ForestPrices:
@@ -48,75 +47,44 @@ class ForestPrices:
         self, network: Network, jobs: Sequence[int], most: Sequence[int], server: Floats, link: Floats
     ) -> None:
         self._network = network
-        sizes = np.arange(max(most) + 1)
-        require_memory(3 * len(jobs) * len(sizes) * len(network.above), len(jobs) * len(sizes) ** 2)
-        fits = np.minimum(network.fits[list(jobs)], np.array(most)[:, None])
+        sizes = max(most) + 1
+        require_memory(3 * len(jobs) * sizes * len(network.tree.above), len(jobs) * sizes**2)
         load = np.array([network.load[job] for job in jobs])
-        self.least: Floats = np.full((len(jobs), len(sizes)), np.inf)
+
+        def crossing(upward: int) -> Floats:
+            wide = load <= min(network.bandwidth[upward], network.bandwidth[upward ^ 1])
+            return np.where(wide, load * (link[upward] + link[upward ^ 1]), np.inf)
+
+        prices = [crossing(upward) if upward >= 0 else load for upward in network.tree.upward]
+        fits = np.minimum(network.fits[list(jobs)], np.array(most)[:, None])
+        self._parts = ForestParts(network.tree.above, network.hosted, fits, server, prices, sizes - 1, network.tick)
+        self.least = self._parts.least
         self.exact = np.ones(len(jobs), dtype=np.bool_)
-        self._top = np.zeros(self.least.shape, dtype=np.int64)
-        self._steps: list[list[Step]] = [[] for _ in network.above]
-        for node in range(len(network.above) - 1, -1, -1):
-            network.tick()
-            if node in network.hosted:
-                place = network.hosted[node]
-                own = np.where(sizes <= fits[:, place, None], sizes * server[:, place, None], np.inf)
-                self._steps[node].append(_joined(self._steps[node], own, -1))
-            if not self._steps[node]:
-                continue
-            held = _total(self._steps[node][-1])
-            better = held < self.least
-            self.least = np.where(better, held, self.least)
-            self._top = np.where(better, node, self._top)
-            above, upward = network.above[node], network.upward[node]
-            if above >= 0:
-                wide = load <= min(network.bandwidth[upward], network.bandwidth[upward ^ 1])
-                crossing = np.where(wide, load * (link[upward] + link[upward ^ 1]), np.inf)
-                given = held.copy()
-                given[:, 1:] += crossing[:, None]
-                self._steps[above].append(_joined(self._steps[above], given, node))
 
     def ring(self, row: int, size: int) -> Placed:
         """The mapping of ``least[row, size]``, in depth-first order."""
-        network = self._network
-        workers: Workers = {}
-        waiting = [(int(self._top[row, size]), size)]
-        while waiting:
-            node, left = waiting.pop()
-            for before, given, child in reversed(self._steps[node]):
-                part = left
-                if before is not None:
-                    part = int(np.argmin(before[row, left::-1] + given[row, : left + 1]))
-                if part and child < 0:
-                    workers[network.hosted[node]] = part
-                elif part:
-                    waiting.append((child, part))
-                left -= part
-        (order,) = network.orders(workers)
-        links = network.crossed(order)
-        assert links is not None
-        return workers, order, links
+        return self._network.placed(self._parts.part(row, size))
+
+    def near(self, row: int, most: Sequence[float], limit: int) -> list[tuple[float, Workers]]:
+        """Return prices and workers of all rings of n >= 1 workers that cost at most ``most[n]``, -inf where none is wanted.
+
+        ``TooMany``: some node has more parts than ``limit``, or there are more rings.
+        """
+        found: list[tuple[float, Workers]] = []
+        for size in range(1, len(most)):
+            slack = most[size] - float(self.least[row, size])
+            if np.isfinite(most[size]) and slack >= 0:
+                parts = self._parts.near(row, size, slack, limit)
+                found += [(price, dict(part)) for price, part in parts if price <= most[size]]
+                if len(found) > limit:
+                    raise TooMany
+        return found
 
 
 def require_memory(numbers: int, steps: int) -> None:
-    """Stop where so many prices would have to be held, or so many added up between two ticks."""
+    """Stop where that many prices would have to be held, or that many added up between two ticks."""
     if numbers > LARGEST or steps > _STEPS:
         raise Stopped(TerminationStatus.MEMORY_LIMIT)
-
-
-def _joined(steps: Sequence[Step], given: Floats, child: int) -> Step:
-    return (_total(steps[-1]) if steps else None), given, child
-
-
-def _total(step: Step) -> Floats:
-    """Min-plus convolution of what was there and what is given."""
-    before, given, _ = step
-    if before is None:
-        return given
-    total = before + given[:, :1]
-    for size in range(1, given.shape[1]):
-        np.minimum(total[:, size:], before[:, :-size] + given[:, size, None], out=total[:, size:])
-    return total
 
 
 class Routes:
@@ -150,7 +118,7 @@ class Routes:
 class WalkPrices:
     """Least prices of every size for several jobs on listed paths.
 
-    As ``ForestPrices``; ``price`` is ``routes.prices(link)``. A job whose cheapest workers, were all routes free, do not
+    As ``ForestPrices``. A job whose cheapest workers, were all routes free, do not
     stay below ``worthless``, shape (J, K + 1), in any size is not ``exact``: its ``least`` are those lower bounds, and it
     has no rings. Cost: O(J K S^3).
     """
@@ -158,18 +126,18 @@ class WalkPrices:
     def __init__(
         self,
         network: Network,
+        routes: Routes,
         jobs: Sequence[int],
         most: Sequence[int],
         server: Floats,
-        price: Floats,
-        routes: Routes,
+        link: Floats,
         worthless: Floats,
     ) -> None:
-        self._network, self._jobs = network, list(jobs)
+        self._network, self._jobs, price = network, list(jobs), routes.prices(link)
         require_memory(2 * len(jobs) * (max(most) + 1) * len(server.T) ** 2, max(most) * len(server.T) ** 2)
         self.least: Floats = np.full((len(jobs), max(most) + 1), np.inf)
         self.exact = np.zeros(len(jobs), dtype=np.bool_)
-        self._walks: dict[int, _Walks] = {}
+        self._walks: dict[int, ClosedWalks] = {}
         for row, job in enumerate(jobs):
             network.tick()
             fits = np.minimum(network.fits[job], most[row])
@@ -180,9 +148,8 @@ class WalkPrices:
             if self.exact[row]:
                 wide = routes.exists & (routes.narrowest >= network.load[job])
                 hop = np.where(wide, network.load[job] * price, np.inf)
-                walks = _Walks(network, fits, most[row], server[row], hop)
-                self._walks[row] = walks
-                self.least[row, : most[row] + 1] = walks.least
+                self._walks[row] = ClosedWalks(fits, most[row], server[row], hop, network.tick)
+                self.least[row, : most[row] + 1] = self._walks[row].least
 
     def ring(self, row: int, size: int) -> Placed:
         """The mapping of ``least[row, size]``; its order names a server twice where no order without that was found."""
@@ -190,59 +157,12 @@ class WalkPrices:
         workers: Workers = {}
         for server, count in stops:
             workers[server] = workers.get(server, 0) + count
-        order = tuple(server for server, _ in stops)
-        links = self._network.crossed(order)
-        assert links is not None
+        placed = self._network.placed(workers, tuple(server for server, _ in stops))
         fits = self._network.fits[self._jobs[row]]
-        if len(workers) < len(order) and all(count <= fits[server] for server, count in workers.items()):
-            crossed = Counter(links)
+        if len(workers) < len(stops) and all(count <= fits[server] for server, count in workers.items()):
+            crossed = Counter(placed[2])
             for other in self._network.orders(workers):
                 found = self._network.crossed(other)
                 if found is not None and Counter(found) <= crossed:
                     return workers, other, found
-        return workers, order, links
-
-
-class _Walks:
-    """Closed walks of one job; servers without room for it are left out."""
-
-    def __init__(self, network: Network, fits: npt.NDArray[np.int64], most: int, server: Floats, hop: Floats) -> None:
-        self._servers = np.flatnonzero(fits)
-        self._fits, self._price = fits[self._servers], server[self._servers]
-        self._hop = hop[np.ix_(self._servers, self._servers)]
-        np.fill_diagonal(self._hop, np.inf)
-        count = len(self._servers)
-        ready = np.full((count, count), np.inf)  # [first server, server of the next stop]
-        np.fill_diagonal(ready, 0.0)
-        self._ready, self._left = [ready], [np.full((count, count), np.inf)]
-        self.least: Floats = np.full(most + 1, np.inf)
-        for size in range(1, most + 1):
-            network.tick()
-            left = np.full((count, count), np.inf)
-            for stay in range(1, size + 1):
-                allowed = np.where(stay <= self._fits, stay * self._price, np.inf)
-                np.minimum(left, self._ready[size - stay] + allowed, out=left)
-            ready = np.full((count, count), np.inf)
-            for here in range(count):
-                np.minimum(ready, left[:, here, None] + self._hop[here], out=ready)
-            self._left.append(left)
-            self._ready.append(ready)
-            if count:
-                alone = np.where(size <= self._fits, size * self._price, np.inf)
-                self.least[size] = min(alone.min(), ready.diagonal().min())
-
-    def stops(self, size: int) -> list[tuple[int, int]]:
-        """Servers and workers of the cheapest closed walk, in its order."""
-        alone = np.where(size <= self._fits, size * self._price, np.inf)
-        if alone.min() <= self.least[size]:
-            return [(int(self._servers[np.argmin(alone)]), size)]
-        first = int(np.argmin(self._ready[size].diagonal()))
-        here, stops = first, []
-        while size:
-            here = int(np.argmin(self._left[size][first] + self._hop[:, here]))
-            stays = np.arange(1, min(size, int(self._fits[here])) + 1)
-            prices = [self._ready[size - stay][first, here] + stay * self._price[here] for stay in stays]
-            stay = int(stays[int(np.argmin(prices))])
-            stops.append((int(self._servers[here]), stay))
-            size -= stay
-        return stops[::-1]
+        return placed

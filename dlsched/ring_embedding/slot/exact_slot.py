@@ -3,24 +3,19 @@
 Gains may be any that do not fall: ``slot_greedy`` asks with those of a slot on its way.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from dlsched.algorithms.utility_table import UtilityTable
 from dlsched.ring_embedding.formulations.arc import build_arc
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed, Slot
+from dlsched.ring_embedding.rings.network import Gains, Network
+from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.polishing import polish
-from dlsched.ring_embedding.slot.slot_program import Filled, close_slot, ending, fill_slot, gained
-from dlsched.ring_embedding.solution import Embedding
-from dlsched.ring_embedding.utilities import Worth
+from dlsched.ring_embedding.slot.slot_program import Better, Filled, better_of, close_slot, ending, fill_slot
+from dlsched.ring_embedding.solution import Ring
 from dlsched.solvers.milp import solve_milp
-
-Floats = npt.NDArray[np.float64]
-Gains = Mapping[int, Floats]
 
 
 def best_slot(
@@ -29,7 +24,7 @@ def best_slot(
     rng: np.random.Generator,
     *,
     nodes: int | None = None,
-    better: Callable[[Slot], None] | None = None,
+    better: Better = lambda slot: None,
 ) -> Filled:
     """Find the slot of largest total gain; ``proven`` says whether it is one.
 
@@ -45,14 +40,11 @@ def best_slot(
         Hears of better slots.
     """
     found = fill_slot(network, gains, MappingProgram(network))
-    if better is not None:
-        better(found.slot)
+    better(found.slot)
     if found.proven:
         return found
-    slot = polish(network, gains, found.slot, found.bound, rng)
-    found = replace(found, slot=slot, gain=gained(slot, gains), bound=max(found.bound, gained(slot, gains)))
-    if better is not None:
-        better(found.slot)
+    found = found.improved(gains, polish(network, gains, found.slot, found.bound, rng))
+    better(found.slot)
     if found.proven:
         return found
     if network.forest:
@@ -60,36 +52,25 @@ def best_slot(
     return _by_arcs(network, gains, found, nodes, better)
 
 
-def _by_arcs(
-    network: Network, gains: Gains, found: Filled, nodes: int | None, better: Callable[[Slot], None] | None
-) -> Filled:
+def _by_arcs(network: Network, gains: Gains, found: Filled, nodes: int | None, better: Better) -> Filled:
     instance = network.instance
     jobs = [job.model_copy(update={"arrival_slot": 1}) for job in instance.jobs]
-    nothing = np.zeros(1)
-    worths = [Worth(gains.get(job, nothing) - gains.get(job, nothing)[0], 0.0, False) for job in range(len(jobs))]
-    problem, decode, unit = build_arc(
-        instance.model_copy(update={"slots": 1, "jobs": jobs, "known": None}), worths, network.tick
-    )
-    outcome = solve_milp(problem, limits=ending(network.limits(), nodes))
-    slot, bound = found.slot, found.bound
+    held = [gains.get(job, np.zeros(1)) for job in range(len(jobs))]
+    one = instance.model_copy(update={"slots": 1, "jobs": jobs, "known": None})
+    model = build_arc(one, [UtilityTable(gain - gain[0], 0.0, False) for gain in held], network.budget)
+    outcome = solve_milp(model.model, limits=ending(network.budget.left, nodes))
+    slot = found.slot
     if outcome.values is not None:
-        slot = max(slot, _placed(network, decode(outcome.values)), key=lambda slot: gained(slot, gains))
-        if better is not None:
-            better(slot)
-    if outcome.bound is not None:
-        bound = min(bound, outcome.bound * unit)
-    gain = gained(slot, gains)
-    return replace(found, slot=slot, gain=gain, bound=max(bound, gain), solver=outcome.solver)
+        slot = better_of(slot, _slot(network, model.decode(outcome.values).slots.get(1) or {}), gains)
+        better(slot)
+    bound = None if outcome.bound is None else outcome.bound * model.unit
+    return found.improved(gains, slot, bound, outcome.solver)
 
 
-def _placed(network: Network, found: Embedding) -> Slot:
-    slot = Slot(network)
-    instance = network.instance
-    for name, ring in (found.slots.get(1) or {}).items():
-        workers = {instance.server_index[server]: count for server, count in ring.workers.items()}
-        order = tuple(instance.server_index[server] for server in ring.order)
-        links = network.crossed(order)
-        assert links is not None
-        placed: Placed = workers, order, links
-        slot.put(instance.index[name], placed)
+def _slot(network: Network, rings: Mapping[str, Ring]) -> Slot:
+    """The slot with these rings."""
+    slot, servers = Slot(network), network.instance.server_index
+    for name, ring in rings.items():
+        workers = {servers[server]: count for server, count in ring.workers.items()}
+        slot.put(network.instance.index[name], network.placed(workers, tuple(servers[name] for name in ring.order)))
     return slot

@@ -2,33 +2,29 @@
 
 import heapq
 import math
-from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.algorithms.utility_table import Floats
+from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 
-Floats = npt.NDArray[np.float64]
-_LEAST = 1e-100  # no capacity > 0 is less
+_LEAST = 1e-100  # every capacity > 0 is at least this
 
 
 def shares(network: Network) -> Floats:
     """Dominant share of one worker of every job, shape (I,): the largest part of all servers' resource that it takes."""
     instance = network.instance
-    total = [
-        math.fsum((server.capacity or {}).get(name, 0.0) for server in instance.servers) for name in instance.resources
-    ]
+    total = [math.fsum(server.holds(name) for server in instance.servers) for name in instance.resources]
     share: Floats = (network.demand / np.maximum(total, _LEAST)).max(axis=1)
     return share
 
 
-def fill(slot: Slot, gains: Mapping[int, Floats], share: Floats) -> None:
+def fill(slot: Slot, gains: Gains, share: Floats) -> None:
     """Let rings grow and start while any gains and fits.
 
-    The ring next in turn has the largest average gain of its next workers over their dominant share; of S-shaped gains as
-    many next workers as make that average largest. Where these do not fit, fewer do, or none. A ring that grows may move.
+    The ring next in turn has the largest average gain of its next workers over their dominant share; of S-shaped gains
+    as many next workers as make that average largest. Where these do not fit, fewer do, or none. A ring that grows may move.
 
     Parameters
     ----------

@@ -8,11 +8,11 @@
 
 The relaxation is solved over mappings (``mapping_program``). That is the same program as one over arcs with one copy per
 server that hosts worker 1: within the copy of root s a request is cut at worker 1, so it is a path from s back to s
-through layers "so many workers placed"; a flow from s to s in this acyclic graph is a sum of such paths, each of which is
-a mapping, with the weights of the flow; and every mapping is such a path. Without the copies, a flow may join the first
-half of one walk and the second of another, which is no ring: a cyclic request does not decompose (Rost and Schmid, IFIP
-Networking 2018). In a forest the root is the first server in depth-first order. Solved over mappings, the decomposition
-is the solution itself.
+through layers, one for each number of workers placed; a flow from s to s in this acyclic graph is a sum of such paths,
+each of which is a mapping, with the weights of the flow; and every mapping is such a path. Without the copies, a flow may
+join the first half of one walk and the second of another, which is no ring: a cyclic request does not decompose (Rost and
+Schmid, IFIP Networking 2018). In a forest the root is the first server in depth-first order. Solved over mappings, the
+decomposition is the solution itself.
 
 Where the paper leaves it open, our reading:
 
@@ -33,15 +33,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dlsched.algorithms.utility_table import Floats
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed, Slot
+from dlsched.ring_embedding.rings.network import Gains, Network, Placed
+from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation, Weighted
 
-Floats = npt.NDArray[np.float64]
 THIRD = 1 / 3
 
 
@@ -80,7 +79,7 @@ class Rounded:
 
 def g_vne(
     network: Network,
-    gains: Mapping[int, Floats],
+    gains: Gains,
     rng: np.random.Generator,
     *,
     tries: int = 10,
@@ -132,14 +131,16 @@ def g_vne(
     slot = Slot(network)
     for job, placed in best.items():
         slot.put(job, placed)
-    capacity, bandwidth = _overuse(slot)
+    held = network.capacity > 0
+    capacity = 1 - float((slot.free[held] / network.capacity[held]).min(initial=1.0))
+    bandwidth = 1 - float((slot.spare / network.bandwidth).min(initial=1.0))
     revisits = sum(len(order) > len(workers) for workers, order, _ in best.values())
     if repair:
         slot = _repaired(network, best, gains, share)
     return Rounded(slot, _gain(slot.rings, gains), relaxation.bound, turn, drawn, capacity, bandwidth, revisits)
 
 
-def kept(relaxation: Relaxation, gains: Mapping[int, Floats]) -> dict[int, list[Weighted]]:
+def kept(relaxation: Relaxation, gains: Gains) -> dict[int, list[Weighted]]:
     """The mappings of each job's size with the largest pi_ik chi_ik, the smallest of equals."""
     chosen: dict[int, dict[int, list[Weighted]]] = {}
     for each in relaxation.mappings:
@@ -163,20 +164,11 @@ def _draw(likely: Mapping[int, Sequence[Weighted]], rng: np.random.Generator) ->
     return rings
 
 
-def _gain(rings: Mapping[int, Placed], gains: Mapping[int, Floats]) -> float:
+def _gain(rings: Mapping[int, Placed], gains: Gains) -> float:
     return float(sum(gains[job][sum(workers.values())] for job, (workers, _, _) in rings.items()))
 
 
-def _overuse(slot: Slot) -> tuple[float, float]:
-    """Largest use of a server's resource and of a directed link over what there is."""
-    network = slot.network
-    held = network.capacity > 0
-    capacity = 1 - float((slot.free[held] / network.capacity[held]).min(initial=1.0))
-    bandwidth = 1 - float((slot.spare / network.bandwidth).min(initial=1.0))
-    return capacity, bandwidth
-
-
-def _repaired(network: Network, rings: Mapping[int, Placed], gains: Mapping[int, Floats], share: Floats) -> Slot:
+def _repaired(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
     """Feasible rings, densest first: as drawn where that fits, else elsewhere, else smaller; then filled up."""
     slot = Slot(network)
     size = {job: sum(workers.values()) for job, (workers, _, _) in rings.items()}

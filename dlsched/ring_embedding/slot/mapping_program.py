@@ -17,19 +17,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed
+from dlsched.algorithms.utility_table import Floats
+from dlsched.columns.smoothing import Smoothing
+from dlsched.core.status import Sense
+from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.ring_prices import ForestPrices, Routes, WalkPrices
 from dlsched.ring_embedding.slot.mapping_rows import Column, Rows, pooled
-
-Floats = npt.NDArray[np.float64]
 
 CLOSE = 1e-9
 """Relative difference of the program's value and its bound at which it counts as solved."""
 
-_SMOOTH = 0.5  # the part of the best prices known in those that are tried
+_Rings = ForestPrices | WalkPrices
 _GOLDEN = (5**0.5 - 1) / 2  # whose multiples, modulo 1, spread evenly
 
 
@@ -58,39 +57,18 @@ class Relaxation:
 
 
 class MappingProgram:
-    """The mappings held for a network; one object serves all slots, and mappings that were good are kept.
-
-    Parameters
-    ----------
-    kept
-        Mappings that are kept from one slot to the next at most.
-    """
+    """The mappings held for a network; one object serves all slots, and of those that were good at most ``kept`` are."""
 
     def __init__(self, network: Network, *, kept: int = 4000) -> None:
         self._network, self._kept = network, kept
         self._routes = None if network.forest else Routes(network)
         self._held: dict[tuple[object, ...], Column] = {}
 
-    def solve(
-        self,
-        gains: Mapping[int, Floats],
-        start: Mapping[int, Placed],
-        *,
-        close: float = CLOSE,
-    ) -> Relaxation:
-        """Solve the program of one slot.
+    def solve(self, gains: Gains, start: Mapping[int, Placed], *, close: float = CLOSE) -> Relaxation:
+        """Solve the program of one slot; SolverError: HiGHS finds no optimum, though running nothing is feasible.
 
-        Parameters
-        ----------
-        gains
-            Of every job that may run, by number of workers: shape (n + 1,) for at most n workers, the first 0.
-        start
-            Rings to begin with.
-
-        Raises
-        ------
-        SolverError
-            HiGHS finds no optimum; running nothing is feasible, so there is one.
+        ``gains``: of every job that may run, by number of workers: shape (n + 1,) for at most n workers, the first 0;
+        ``start``: rings to begin with.
         """
         jobs = [job for job, gain in gains.items() if len(gain) > 1 and gain.max() > 0]
         if not jobs:
@@ -100,47 +78,43 @@ class MappingProgram:
         for job, placed in start.items():
             self._hold(job, placed)
         for column in list(self._held.values()):
-            if column.job in rows.place and column.size < len(gains[column.job]):
+            if column.job in rows.index and column.size < len(gains[column.job]):
                 rows.add(column)
-        center, bound, parts = pooled(rows), np.inf, [1.0]
+        best = Smoothing(Sense.MAXIMIZE, pooled(rows))
         while True:
             self._network.tick()
             value, weights, choice, prices = rows.solve()
-            if bound - value <= close * value:
-                break
             joined = False
-            for part in parts:
-                trial = part * center + (1 - part) * prices
-                found = self._priced(rows, trial, choice, 0.1 * close * value)
-                if found.bound < bound:
-                    bound, center = found.bound, trial
-                joined = self._join(rows, found, choice, prices, close * value / len(jobs))
-                if joined or bound - value <= close * value:
+            for trial in best.trials(prices):
+                if best.bound - value <= close * value:
                     break
-            if not joined and bound - value > close * value and parts[-1] == 0:
+                rings, bound = self._priced(rows, trial, choice, 0.1 * close * value)
+                best.keep(trial, bound)
+                joined = self._join(rows, rings, choice, prices, close * value / len(jobs))
+                if joined:
+                    break
+            if not joined:
                 break
-            parts = [_SMOOTH, 0.0]
         self._forget(rows, choice, prices)
-        used = np.flatnonzero(weights > 0)
-        mappings = (
-            Weighted(rows.columns[c].job, rows.columns[c].size, rows.columns[c].placed, weights[c]) for c in used
-        )
-        return Relaxation(value, bound, tuple(mappings), *rows.units(center))
+        used = [(rows.columns[c], weights[c]) for c in np.flatnonzero(weights > 0)]
+        mappings = tuple(Weighted(column.job, column.size, column.placed, weight) for column, weight in used)
+        assert best.center is not None
+        return Relaxation(value, best.bound, mappings, *rows.units(best.center))
 
     @property
     def held(self) -> list[tuple[int, Placed]]:
         """Jobs and rings of the mappings held."""
         return [(column.job, column.placed) for column in self._held.values()]
 
-    def _join(self, rows: Rows, found: "_Priced", choice: Floats, prices: Floats, least: float) -> bool:
+    def _join(self, rows: Rows, found: _Rings, choice: Floats, prices: Floats, least: float) -> bool:
         """Hold the mappings found that the program would use; say whether there were any."""
-        surplus = rows.gain - found.rings.least
-        surplus[~found.rings.exact] = -np.inf
+        surplus = rows.gain - found.least
+        surplus[~found.exact] = -np.inf
         wanted = surplus > np.minimum(choice, surplus.max(axis=1))[:, None] + least
-        wanted[np.arange(len(surplus)), surplus.argmax(axis=1)] |= found.rings.exact
+        wanted[np.arange(len(surplus)), surplus.argmax(axis=1)] |= found.exact
         joined = False
         for row, size in zip(*np.nonzero(wanted & np.isfinite(surplus)), strict=True):
-            column = self._hold(rows.jobs[row], found.rings.ring(int(row), int(size)))
+            column = self._hold(rows.jobs[row], found.ring(int(row), int(size)))
             if rows.surplus(column, choice, prices) > least:
                 joined |= rows.add(column)
         return joined
@@ -156,8 +130,10 @@ class MappingProgram:
             good = np.argsort(worth, kind="stable")[: self._kept // 2]
             self._held = {rows.columns[c].key: rows.columns[c] for c in sorted(good)}
 
-    def _priced(self, rows: Rows, prices: Floats, choice: Floats, loose: float) -> "_Priced":
-        """Price mappings; those of jobs that stay below their price ``choice`` for certain need not be exact.
+    def _priced(self, rows: Rows, prices: Floats, choice: Floats, loose: float) -> tuple[_Rings, float]:
+        """The cheapest mappings at prices, and the bound that they prove.
+
+        Those of jobs that stay below their price ``choice`` for certain need not be exact.
 
         Servers of one price would give every job the same ring. So each job has its own, lower by so little that the bound
         is at most ``loose`` larger.
@@ -167,21 +143,11 @@ class MappingProgram:
         scattered = np.arange(len(rows.jobs) * len(server)) * _GOLDEN % 1.0
         worker = network.demand[rows.jobs] @ server.T
         worker -= scattered.reshape(worker.shape) * loose / (len(rows.jobs) * max(rows.most))
-        rings: ForestPrices | WalkPrices
+        rings: _Rings
         if self._routes is None:
             rings = ForestPrices(network, rows.jobs, rows.most, worker, link)
         else:
             worthless = rows.gain - choice[:, None]
-            rings = WalkPrices(
-                network, rows.jobs, rows.most, worker, self._routes.prices(link), self._routes, worthless
-            )
+            rings = WalkPrices(network, self._routes, rows.jobs, rows.most, worker, link, worthless)
         surplus = (rows.gain - rings.least).max(axis=1)
-        return _Priced(rings, float(prices.sum() + np.maximum(0.0, surplus).sum()))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Priced:
-    """The cheapest mappings at prices, and the bound that they prove."""
-
-    rings: ForestPrices | WalkPrices
-    bound: float
+        return rings, float(prices.sum() + np.maximum(0.0, surplus).sum())

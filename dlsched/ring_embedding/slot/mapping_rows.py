@@ -1,20 +1,16 @@
 """Rows and columns of the linear program over the mappings of one slot; its mathematics stand in ``mapping_program``."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from dlsched.core.status import Sense
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed
-from dlsched.ring_embedding.utilities import power_of_two
+from dlsched.algorithms.utility_table import Floats, power_of_two
+from dlsched.columns.master import Master
+from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.lp import linear_program
-
-Floats = npt.NDArray[np.float64]
+from dlsched.solvers.rows import maximisation
 
 _TIGHT = 1e-10
 """HiGHS' tolerances: prices are asked for to the last digit."""
@@ -35,9 +31,9 @@ class Column:
 class Rows:
     """The program's rows, each divided by its right-hand side, and the columns held of it."""
 
-    def __init__(self, network: Network, jobs: Sequence[int], gains: Mapping[int, Floats]) -> None:
+    def __init__(self, network: Network, jobs: Sequence[int], gains: Gains) -> None:
         self.network, self.jobs = network, list(jobs)
-        self.place = {job: row for row, job in enumerate(jobs)}
+        self.index = {job: row for row, job in enumerate(jobs)}
         self.most = [len(gains[job]) - 1 for job in jobs]
         self.gain: Floats = np.full((len(jobs), max(self.most) + 1), -np.inf)
         for row, job in enumerate(jobs):
@@ -48,21 +44,16 @@ class Rows:
         self._links = {link: row for row, link in enumerate(_scarce(network, jobs, self.most))}
         self.count = network.capacity.size + len(self._links)
         self.columns: list[Column] = []
-        self._known: set[tuple[object, ...]] = set()
-        self._rows: list[int] = []
-        self._values: list[float] = []
-        self._ends = [0]
+        self._master = Master(np.ones(len(jobs) + self.count), unit=self.unit, tolerance=_TIGHT)
 
     def add(self, column: Column) -> bool:
         """Hold a column; False when it is held already."""
-        if column.key in self._known:
-            return False
-        self._known.add(column.key)
-        self.columns.append(column)
         rows, values = self._entries(column)
-        self._rows += [self.place[column.job], *(len(self.jobs) + row for row in rows)]
-        self._values += [1.0, *values]
-        self._ends.append(len(self._rows))
+        row = self.index[column.job]
+        entries = [row, *(len(self.jobs) + each for each in rows)]
+        if not self._master.add(column.key, -float(self.gain[row, column.size]), entries, [1.0, *values]):
+            return False
+        self.columns.append(column)
         return True
 
     def _entries(self, column: Column) -> tuple[list[int], list[float]]:
@@ -83,8 +74,8 @@ class Rows:
     def surplus(self, column: Column, choice: Floats, prices: Floats) -> float:
         """What a column gains over its prices."""
         rows, values = self._entries(column)
-        place = self.place[column.job]
-        return float(self.gain[place, column.size] - choice[place] - prices[rows] @ np.array(values))
+        row = self.index[column.job]
+        return float(self.gain[row, column.size] - choice[row] - prices[rows] @ np.array(values))
 
     def prices(self, server: Floats, link: Floats) -> Floats:
         """Prices of rows from those of units: the inverse of ``units``."""
@@ -106,46 +97,14 @@ class Rows:
         jobs = len(self.jobs)
         if not self.columns:
             return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(self.count)
-        value, weights, prices = _most(self._worth(), self._matrix(), self.network.limits().time_s)
-        return value * self.unit, weights, prices[:jobs] * self.unit, prices[jobs:] * self.unit
+        optimum = self._master.solve(self.network.budget.left.time_s)
+        return -optimum.value, optimum.weights, optimum.prices[:jobs], optimum.prices[jobs:]
 
     def whole(self) -> LinearModel:
-        """The program of the columns held, in whole numbers: ``x<place>`` chooses a column; its value is in ``unit``."""
-        matrix, count = self._matrix().tocsr(), len(self.columns)
-        kept = np.flatnonzero(np.asarray(matrix.sum(axis=1)).ravel() > 1)
-        matrix = matrix[kept]
-        return LinearModel(
-            sense=Sense.MAXIMIZE,
-            names=[f"x{place}" for place in range(count)],
-            costs=self._worth(),
-            constant=0.0,
-            lower=np.zeros(count),
-            upper=np.ones(count),
-            integer=np.ones(count, dtype=bool),
-            row_names=[f"r{row}" for row in kept.tolist()],
-            row_starts=matrix.indptr.astype(np.int64),
-            columns=matrix.indices.astype(np.int64),
-            coefficients=matrix.data,
-            row_lower=np.full(len(kept), -np.inf),
-            row_upper=np.ones(len(kept)),
-        )
-
-    def _worth(self) -> Floats:
-        """What the columns held gain, in ``unit``."""
-        return np.array([self.gain[self.place[column.job], column.size] for column in self.columns]) / self.unit
-
-    def _matrix(self) -> Any:
-        """Rows of jobs, then those of servers and links, by columns held."""
-        from scipy.sparse import csc_array
-
-        shape = len(self.jobs) + self.count, len(self.columns)
-        return csc_array((self._values, self._rows, self._ends), shape=shape)
-
-
-def _most(gains: Floats, matrix: Any, time_s: float | None) -> tuple[float, Floats, Floats]:
-    """Maximise gains under rows of at most 1: value, weights and prices."""
-    answer = linear_program(-gains, a_ub=matrix, b_ub=np.ones(matrix.shape[0]), tolerance=_TIGHT, time_s=time_s)
-    return -answer.objective, answer.x, np.maximum(0.0, -answer.upper)
+        """The program of the columns held, in whole numbers: ``x<index>`` chooses a column; its value is in ``unit``."""
+        matrix, ones = self._master.matrix().tocsr(), np.ones(len(self.columns))
+        matrix = matrix[np.flatnonzero(np.asarray(matrix.sum(axis=1)).ravel() > 1)]
+        return maximisation(-self._master.costs, matrix, np.ones(matrix.shape[0]), upper=ones, integer=ones)
 
 
 def pooled(rows: Rows) -> Floats:
@@ -158,8 +117,15 @@ def pooled(rows: Rows) -> Floats:
     pool[pool == 0] = 1.0
     used = (network.demand[rows.jobs] / pool)[job] * size[:, None]
     one = csc_array((np.ones(len(job)), (job, np.arange(len(job)))), shape=(len(rows.jobs), len(job)))
-    _, _, prices = _most(rows.gain[job, size] / rows.unit, vstack([one, csc_array(used.T)]), network.limits().time_s)
-    server = prices[len(rows.jobs) :] * rows.unit * network.capacity / pool
+    answer = linear_program(
+        -(rows.gain[job, size] / rows.unit),
+        a_ub=vstack([one, csc_array(used.T)]),
+        b_ub=np.ones(len(rows.jobs) + len(pool)),
+        tolerance=_TIGHT,
+        time_s=network.budget.left.time_s,
+    )
+    prices = np.maximum(0.0, -answer.upper[len(rows.jobs) :])
+    server = prices * rows.unit * network.capacity / pool
     return np.concatenate([server.ravel(), np.zeros(rows.count - server.size)])
 
 

@@ -6,18 +6,14 @@ drawn: some that run on servers near each other, and with them all that have no 
 """
 
 import copy
-from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from dlsched.core.gap import meets
-from dlsched.ring_embedding.rings.network import Network
+from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import fill_slot, gained
-
-Floats = npt.NDArray[np.float64]
 
 TRIES = 40
 """Parts that are tried."""
@@ -26,13 +22,7 @@ PART = 9
 
 
 def polish(
-    network: Network,
-    gains: Mapping[int, Floats],
-    slot: Slot,
-    bound: float,
-    rng: np.random.Generator,
-    *,
-    tries: int = TRIES,
+    network: Network, gains: Gains, slot: Slot, bound: float, rng: np.random.Generator, *, tries: int = TRIES
 ) -> Slot:
     """Return a slot that gains no less; it ends when the bound is met.
 
@@ -62,7 +52,7 @@ def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
     return {*near, *(int(job) for job in rng.choice(others, PART - len(near), replace=False))}
 
 
-def _anew(network: Network, gains: Mapping[int, Floats], slot: Slot, out: set[int]) -> Slot:
+def _anew(network: Network, gains: Gains, slot: Slot, out: set[int]) -> Slot:
     """The slot with the rings of some jobs chosen anew, together with those of jobs that have none."""
     left = Slot(network)
     for job, placed in slot.rings.items():

@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from dlsched.algorithms.forest_parts import TooMany
+from dlsched.algorithms.utility_table import Floats
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.rings.near_rings import TooMany, near_rings
-from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Placed, Slot
+from dlsched.ring_embedding.rings.network import Gains, Network, Placed
+from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.ring_prices import ForestPrices
 from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation
@@ -29,10 +29,10 @@ from dlsched.ring_embedding.slot.mapping_rows import Column, Rows
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.outcome import Outcome
 
-Floats = npt.NDArray[np.float64]
-Gains = Mapping[int, Floats]
 Rings = list[tuple[int, Placed]]
 """Rings and their jobs."""
+Better = Callable[[Slot], None]
+"""Hears of better slots."""
 
 NODES = 500
 """Nodes of the program over the mappings held."""
@@ -45,7 +45,7 @@ PARTS = 0.05, 0.1, 0.2, 0.5, 1.0
 SMALL = 2000
 """Rings that are few: up to these delta grows at once."""
 GROWTH = 4
-"""It also does up to so many times the rings of the smallest part: a program over them takes hardly longer."""
+"""It also does up to this many times the rings of the smallest part: a program over them takes hardly longer."""
 
 _MARGIN = 1e-9
 
@@ -65,18 +65,25 @@ class Filled:
         """Whether the bound meets the gain."""
         return meets(self.gain, self.bound)
 
+    def improved(self, gains: Gains, slot: Slot, bound: float | None = None, solver: str | None = None) -> "Filled":
+        """The same with another slot, and maybe with a bound that a solver proved."""
+        gain = gained(slot, gains)
+        known = self.bound if bound is None else min(self.bound, bound)
+        return Filled(slot, gain, max(known, gain), self.relaxation, solver or self.solver)
+
 
 def gained(slot: Slot, gains: Gains) -> float:
     """Add up what the rings of a slot gain."""
     return sum(float(gains[job][slot.count(job)]) for job in slot.rings)
 
 
+def better_of(first: Slot, second: Slot, gains: Gains) -> Slot:
+    """The slot that gains more, the first of equals."""
+    return max(first, second, key=lambda slot: gained(slot, gains))
+
+
 def fill_slot(
-    network: Network,
-    gains: Gains,
-    program: MappingProgram,
-    *,
-    start: Mapping[int, Placed] | None = None,
+    network: Network, gains: Gains, program: MappingProgram, *, start: Mapping[int, Placed] | None = None
 ) -> Filled:
     """Steps 1 to 3 for given gains, by job and number of workers from 0 on.
 
@@ -87,15 +94,13 @@ def fill_slot(
     best = Slot(network)
     fill(best, gains, share)
     if start is not None:
-        other = filled(network, start, gains, share)
-        best = max(best, other, key=lambda slot: gained(slot, gains))
+        best = better_of(best, filled(network, start, gains, share), gains)
     relaxation = program.solve(gains, best.rings)
     gain = gained(best, gains)
     if not meets(gain, relaxation.bound):
         rings = _chosen(network, gains, program, relaxation, gain)
-        other = filled(network, rings, gains, share)
-        best = max(best, other, key=lambda slot: gained(slot, gains))
-    return Filled(best, gained(best, gains), max(relaxation.bound, gained(best, gains)), relaxation)
+        best = better_of(best, filled(network, rings, gains, share), gains)
+    return Filled(best, gain, relaxation.bound, relaxation).improved(gains, best)
 
 
 def filled(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
@@ -113,7 +118,7 @@ def close_slot(
     found: Filled,
     *,
     nodes: int | None = None,
-    better: Callable[[Slot], None] | None = None,
+    better: Better = lambda slot: None,
 ) -> Filled:
     """Step 4; returns what was found when there are too many rings, or a limit is reached; in a forest.
 
@@ -130,22 +135,19 @@ def close_slot(
         parts = [later for later in parts if later > part]
         if not near:
             continue
-        rings, outcome, unit = _best_of(network, gains, near, ending(network.limits(), nodes))
-        slot = max(filled(network, rings, gains, share), best.slot, key=lambda slot: gained(slot, gains))
-        bound = best.bound
-        if outcome.bound is not None:
-            beyond = best.relaxation.bound - part * (best.relaxation.bound - best.gain)
-            bound = min(bound, max(beyond, outcome.bound * unit))
-        best = Filled(slot, gained(slot, gains), max(bound, gained(slot, gains)), best.relaxation, outcome.solver)
-        if better is not None:
-            better(slot)
+        rings, outcome, unit = _best_of(network, gains, near, ending(network.budget.left, nodes))
+        slot = better_of(filled(network, rings, gains, share), best.slot, gains)
+        beyond = best.relaxation.bound - part * (best.relaxation.bound - best.gain)
+        bound = None if outcome.bound is None else max(beyond, outcome.bound * unit)
+        best = best.improved(gains, slot, bound, outcome.solver)
+        better(slot)
         if outcome.status is not TerminationStatus.OPTIMAL:
             break
     return best
 
 
 def ending(limits: Limits, nodes: int | None) -> Limits:
-    """Limits with so many nodes where they set none."""
+    """Limits with these nodes where they set none."""
     return replace(limits, nodes=nodes) if limits.nodes is None else limits
 
 
@@ -175,7 +177,7 @@ def _best_of(
     isolated = isolated or limits.time_s is not None
     outcome = solve_milp(rows.whole(), solver="scip", limits=limits, isolated=isolated)
     values = outcome.values or {}
-    chosen = [column for place, column in enumerate(rows.columns) if values.get(f"x{place}", 0.0) > 0.5]
+    chosen = [column for index, column in enumerate(rows.columns) if values.get(f"x{index}", 0.0) > 0.5]
     return {column.job: column.placed for column in chosen}, outcome, rows.unit
 
 
@@ -184,18 +186,13 @@ def rings_within(network: Network, gains: Gains, relaxation: Relaxation, delta: 
     jobs = [job for job, gain in gains.items() if len(gain) > 1]
     sizes = [len(gains[job]) - 1 for job in jobs]
     worker = network.demand[jobs] @ relaxation.server.T
-    least = ForestPrices(network, jobs, sizes, worker, relaxation.link).least
+    prices = ForestPrices(network, jobs, sizes, worker, relaxation.link)
     rings: Rings = []
     for row, job in enumerate(jobs):
         gain = np.asarray(gains[job])
-        best = max(0.0, float(np.max(gain[1:] - least[row, 1 : len(gain)])))
+        best = max(0.0, float(np.max(gain[1:] - prices.least[row, 1 : len(gain)])))
         most = [-np.inf, *(gain[1:] - best + delta).tolist()]
-        most = [price if price >= cheapest else -np.inf for price, cheapest in zip(most, least[row], strict=False)]
-        for _, workers in near_rings(network, job, worker[row], relaxation.link, most, RINGS):
-            (order,) = network.orders(workers)
-            links = network.crossed(order)
-            assert links is not None
-            rings.append((job, (workers, order, links)))
+        rings += [(job, network.placed(workers)) for _, workers in prices.near(row, most, RINGS)]
         if len(rings) > RINGS:
             raise TooMany
     return rings
@@ -215,13 +212,10 @@ def _chosen(
     best: dict[int, float] = {}
     for column, value in zip(held, surplus, strict=True):
         best[column.job] = max(best.get(column.job, 0.0), value)
-    near = [
-        (column.job, column.placed)
-        for column, value in zip(held, surplus, strict=True)
-        if best[column.job] - value <= relaxation.bound - gain
-    ]
+    gap, valued = relaxation.bound - gain, zip(held, surplus, strict=True)
+    near = [(column.job, column.placed) for column, value in valued if best[column.job] - value <= gap]
     if not near:
         return {}
-    limits = network.limits()
+    limits = network.budget.left
     limits = replace(limits, nodes=NODES if limits.nodes is None else min(NODES, limits.nodes))
     return _best_of(network, gains, near, limits, isolated=len(near) > QUICK)[0]

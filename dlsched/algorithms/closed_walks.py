@@ -1,0 +1,71 @@
+"""Cheapest closed walks over some places on which 1, 2 ... units are left, at prices of units and of hops.
+
+With E_m(s, s') the least price of a walk from s that left m units and is about to stop at s', one min-plus product by the
+prices of hops gives E_m from the walks of m units. A walk may come back to a place.
+"""
+
+import numpy as np
+
+from dlsched.algorithms.utility_table import Floats, Integers
+from dlsched.core.budget import Tick, no_tick
+
+
+class ClosedWalks:
+    """Closed walks; places without room are left out.
+
+    Parameters
+    ----------
+    room
+        Units that a stop leaves at most, shape (S,).
+    most
+        The largest number of units.
+    price
+        Of a unit, shape (S,).
+    hop
+        From place to place, inf where there is no way, shape (S, S).
+
+    ``least``, shape (most + 1,): least price by units, inf where there is no walk. Cost: O(most S^3).
+    """
+
+    def __init__(self, room: Integers, most: int, price: Floats, hop: Floats, tick: Tick = no_tick) -> None:
+        self._places = np.flatnonzero(room)
+        self._room, self._price = room[self._places], price[self._places]
+        self._hop = hop[np.ix_(self._places, self._places)]
+        np.fill_diagonal(self._hop, np.inf)
+        count = len(self._places)
+        ready = np.full((count, count), np.inf)  # [first place, that of the next stop]
+        np.fill_diagonal(ready, 0.0)
+        self._ready, self._left = [ready], [np.full((count, count), np.inf)]
+        self.least: Floats = np.full(most + 1, np.inf)
+        for size in range(1, most + 1):
+            tick()
+            left = np.full((count, count), np.inf)
+            for stay in range(1, size + 1):
+                np.minimum(left, self._ready[size - stay] + self._alone(stay), out=left)
+            ready = np.full((count, count), np.inf)
+            for here in range(count):
+                np.minimum(ready, left[:, here, None] + self._hop[here], out=ready)
+            self._left.append(left)
+            self._ready.append(ready)
+            if count:
+                self.least[size] = min(self._alone(size).min(), ready.diagonal().min())
+
+    def _alone(self, count: int) -> Floats:
+        """Price of a walk that stops once."""
+        return np.where(count <= self._room, count * self._price, np.inf)
+
+    def stops(self, size: int) -> list[tuple[int, int]]:
+        """Places and units of the cheapest closed walk, in its order."""
+        alone = self._alone(size)
+        if alone.min() <= self.least[size]:
+            return [(int(self._places[np.argmin(alone)]), size)]
+        first = int(np.argmin(self._ready[size].diagonal()))
+        here, stops = first, []
+        while size:
+            here = int(np.argmin(self._left[size][first] + self._hop[:, here]))
+            stays = np.arange(1, min(size, int(self._room[here])) + 1)
+            prices = [self._ready[size - stay][first, here] + stay * self._price[here] for stay in stays]
+            stay = int(stays[int(np.argmin(prices))])
+            stops.append((int(self._places[here]), stay))
+            size -= stay
+        return stops[::-1]

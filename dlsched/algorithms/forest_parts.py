@@ -1,0 +1,200 @@
+"""Units on the nodes of a forest, joined by its links: the cheapest for every number of them, and all that are nearly so.
+
+f_v(k), the least price of k units at and below node v, adds up over the subtrees of v, whose upward links are crossed where
+they hold units; the k units whose topmost node is v cost f_v(k). O(V K^2) for V nodes and K units.
+
+A part of k units below v, of a whole within a slack of the least, costs at most f_v(k) + slack: else the cheapest in its place
+would make a whole cheaper than the least. So parts above that are dropped, node by node.
+
+Nodes are in an order in which each comes after the one ``above`` it, -1 above a tree's top. Some hold units: those ``at``
+which there is a host, by its number.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dlsched.algorithms.utility_table import Floats, Integers
+from dlsched.core.budget import Tick, no_tick
+
+Part = tuple[float, tuple[tuple[int, int], ...]]
+"""A price, and hosts with their units."""
+_Step = tuple[Floats | None, Floats, int]
+
+
+class TooMany(Exception):  # noqa: N818  a signal, not an error
+    """More parts than the caller wants to see."""
+
+
+class ForestParts:
+    """Least prices for several jobs at once.
+
+    Parameters
+    ----------
+    above, at
+        See the module.
+    room, price
+        Units that hosts hold, and the price of one on each, shape (J, S).
+    crossing
+        Of every node the price of the link upward, shape (J,), inf where it may not be crossed; not used at a top.
+    most
+        The largest number of units.
+
+    ``least``, shape (J, most + 1): inf where there is no such part.
+    """
+
+    def __init__(
+        self,
+        above: Sequence[int],
+        at: Mapping[int, int],
+        room: Integers,
+        price: Floats,
+        crossing: Sequence[Floats],
+        most: int,
+        tick: Tick = no_tick,
+    ) -> None:
+        self._above, self._at, self._room, self._price, self._crossing = above, at, room, price, crossing
+        self._tick = tick
+        sizes = np.arange(most + 1)
+        self.least: Floats = np.full((len(room), most + 1), np.inf)
+        self._top = np.zeros(self.least.shape, dtype=np.int64)
+        self._steps: list[list[_Step]] = [[] for _ in above]
+        for node in range(len(above) - 1, -1, -1):
+            tick()
+            if node in at:
+                host = at[node]
+                own = np.where(sizes <= room[:, host, None], sizes * price[:, host, None], np.inf)
+                self._steps[node].append(_step(self._steps[node], own, -1))
+            if not self._steps[node]:
+                continue
+            held = _total(self._steps[node][-1])
+            better = held < self.least
+            self.least = np.where(better, held, self.least)
+            self._top = np.where(better, node, self._top)
+            if above[node] >= 0:
+                given = held.copy()
+                given[:, 1:] += crossing[node][:, None]
+                self._steps[above[node]].append(_step(self._steps[above[node]], given, node))
+
+    def part(self, row: int, size: int) -> dict[int, int]:
+        """Units by host of ``least[row, size]``."""
+        units: dict[int, int] = {}
+        waiting = [(int(self._top[row, size]), size)]
+        while waiting:
+            node, left = waiting.pop()
+            for before, given, child in reversed(self._steps[node]):
+                here = left
+                if before is not None:
+                    here = int(np.argmin(before[row, left::-1] + given[row, : left + 1]))
+                if here and child < 0:
+                    units[self._at[node]] = here
+                elif here:
+                    waiting.append((child, here))
+                left -= here
+        return units
+
+    def near(self, row: int, size: int, slack: float, limit: int) -> list[Part]:
+        """Every part of that many units within the slack of the least, and some beyond it.
+
+        Raises
+        ------
+        TooMany
+            Some node has more parts than ``limit``.
+        """
+        below: list[list[list[Part]] | None] = [None] * len(self._above)
+        found: list[Part] = []
+        for node in range(len(below) - 1, -1, -1):
+            self._tick()
+            held, host = below[node], self._at.get(node)
+            if host is not None:
+                price, room = float(self._price[row, host]), int(self._room[row, host])
+                own: list[list[Part]] = [[(0.0, ())]]
+                own += [[(k * price, ((host, k),))] if k <= room else [] for k in range(1, size + 1)]
+                held = own if held is None else self._joined(held, own, slack, limit)
+            below[node] = None
+            if held is None:
+                continue
+            found += held[size]
+            above = self._above[node]
+            crossing = float(self._crossing[node][row]) if above >= 0 else math.inf
+            if crossing < math.inf:
+                given = [[(price + (crossing if k else 0.0), part) for price, part in held[k]] for k in range(size)]
+                beside = below[above]
+                below[above] = [*given, []] if beside is None else self._joined(beside, [*given, []], slack, limit)
+        return found
+
+    def _joined(self, first: list[list[Part]], second: list[list[Part]], slack: float, limit: int) -> list[list[Part]]:
+        """Parts of both together, those beyond the slack dropped."""
+        together: list[list[Part]] = []
+        for k in range(len(first)):
+            pairs = [(first[a], second[k - a]) for a in range(k + 1) if first[a] and second[k - a]]
+            bar = min((some[0][0] + others[0][0] for some, others in pairs), default=0.0) + slack
+            kept = []
+            for some, others in pairs:
+                self._tick()
+                for price, part in some:
+                    if price + others[0][0] > bar:
+                        break
+                    for other, rest in others:
+                        if price + other > bar:
+                            break
+                        kept.append((price + other, part + rest))
+                if len(kept) > limit:
+                    raise TooMany
+            together.append(sorted(kept))
+        return together
+
+
+def _step(steps: Sequence[_Step], given: Floats, child: int) -> _Step:
+    return (_total(steps[-1]) if steps else None), given, child
+
+
+def _total(step: _Step) -> Floats:
+    """Min-plus convolution of what was there and what is given."""
+    before, given, _ = step
+    if before is None:
+        return given
+    total = before + given[:, :1]
+    for size in range(1, given.shape[1]):
+        np.minimum(total[:, size:], before[:, :-size] + given[:, size, None], out=total[:, size:])
+    return total
+
+
+def exact_least(
+    above: Sequence[int],
+    at: Mapping[int, int],
+    room: Sequence[int],
+    price: Sequence[Fraction],
+    crossing: Sequence[Fraction | None],
+    most: int,
+) -> list[Fraction | None]:
+    """Least prices of 0 .. ``most`` units for one job, exactly, in whole numbers of a unit that divides all prices.
+
+    ``crossing``: None where a link may not be crossed. In the answer: where no tree holds that many.
+    """
+    unit = math.lcm(*(each.denominator for each in (*price, *(each for each in crossing if each is not None))))
+    least: list[int | None] = [0] + [None] * most
+    below: dict[int, list[int]] = {}
+    for node in range(len(above) - 1, -1, -1):
+        held, host, over = below.pop(node, [0]), at.get(node), crossing[node]
+        if host is not None:
+            each = int(price[host] * unit)
+            held = _together(held, [k * each for k in range(min(room[host], most) + 1)], most)
+        for k, paid in enumerate(held):
+            known = least[k]
+            least[k] = paid if known is None else min(paid, known)
+        top = above[node]
+        if top >= 0 and over is not None and len(held) > 1:
+            given = [0, *(paid + int(over * unit) for paid in held[1:])]
+            below[top] = _together(below[top], given, most) if top in below else given
+    return [None if paid is None else Fraction(paid, unit) for paid in least]
+
+
+def _together(first: Sequence[int], second: Sequence[int], most: int) -> list[int]:
+    """Least sums of prices of k units in two places; every number of units up to the last fits in each."""
+    return [
+        min(first[a] + second[k - a] for a in range(max(0, k - len(second) + 1), min(k, len(first) - 1) + 1))
+        for k in range(min(most, len(first) + len(second) - 2) + 1)
+    ]

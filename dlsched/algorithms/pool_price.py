@@ -1,0 +1,44 @@
+"""The price at which one pool serves jobs with utility tables: a fractional greedy along their envelopes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.core.budget import Tick
+
+
+def pool_price(tables: Sequence[UtilityTable], demand: Sequence[float], pool: float, tick: Tick) -> float:
+    """The least price of a unit of the pool at which what is worth it needs no more than there is, by bisection.
+
+    Jobs are served along the concave envelopes of their utilities; a unit of theirs takes ``demand`` from the pool.
+    """
+    held = []
+    for table, share in zip(tables, demand, strict=True):
+        tick()
+        if share and len(table.corners) > 1:
+            slopes = np.diff(table.values[table.corners]) / np.diff(table.corners) / share
+            held.append((np.minimum.accumulate(slopes)[::-1], table.corners, share))
+
+    def needed(price: float) -> float:
+        return sum(
+            share * float(corners[len(slopes) - int(np.searchsorted(slopes, price, side="right"))])
+            for slopes, corners, share in held
+        )
+
+    if needed(0.0) <= pool:
+        return 0.0
+    low, high = 0, _bits(max(float(slopes[-1]) for slopes, _, _ in held))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if needed(_float(middle)) <= pool else (middle, high)
+    return _float(high)
+
+
+def _bits(value: float) -> int:
+    """Number of a float > 0 in the order of all."""
+    return int(np.float64(value).view(np.int64))
+
+
+def _float(bits: int) -> float:
+    return float(np.int64(bits).view(np.float64))

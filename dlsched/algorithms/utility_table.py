@@ -1,0 +1,85 @@
+"""Utilities of 0, 1, 2 ... units as tables, with their concave envelopes.
+
+They do not fall, and rise ever faster and then ever slower (S-shaped), or ever slower only (concave).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class UtilityTable:
+    """Utility of 0 .. Z units: ``values``, shape (Z + 1,); the exact ones differ by a relative 2**-50 and ``error`` at most."""
+
+    values: Floats
+    error: float
+    concave: bool
+
+    @property
+    def units(self) -> int:
+        """Z."""
+        return len(self.values) - 1
+
+    @property
+    def nothing(self) -> float:
+        """Utility of no unit."""
+        return float(self.values[0])
+
+    @property
+    def most(self) -> float:
+        """The most that can be gained."""
+        return float(self.values.max() - self.values[0])
+
+    @property
+    def upper(self) -> Floats:
+        """Values that are certainly not below the exact ones."""
+        return self.values * (1 + 2.0**-50) + self.error
+
+    @cached_property
+    def corners(self) -> Integers:
+        """The units at which the concave envelope touches the utility, ascending, from 0 to Z."""
+        return np.arange(len(self.values)) if self.concave else hull(self.values)
+
+    @cached_property
+    def envelope(self) -> Floats:
+        """The concave envelope, shape (Z + 1,)."""
+        return np.interp(np.arange(len(self.values)), self.corners, self.values[self.corners])
+
+    def gains(self, held: int, most: int) -> Floats:
+        """What 0 .. ``most`` units add to those held, shape (most + 1,)."""
+        gains: Floats = self.values[held : held + most + 1] - self.values[held]
+        return gains
+
+    def slope(self, count: int) -> tuple[float, int]:
+        """The best average gain from ``count`` units on, and how many more it takes; (0, 0) where there is no gain."""
+        if count >= self.units:
+            return 0.0, 0
+        if self.concave:
+            return float(self.values[count + 1] - self.values[count]), 1
+        gains = (self.values[count + 1 :] - self.values[count]) / np.arange(1, len(self.values) - count)
+        step = int(np.argmax(gains))
+        return float(gains[step]), step + 1
+
+
+def hull(values: Floats) -> Integers:
+    """Corners of the upper convex hull of (z, values[z]), of values that rise ever faster and then ever slower."""
+    last = len(values) - 1
+    if last < 1:
+        return np.arange(len(values))
+    slopes = (values[1:] - values[0]) / np.arange(1, last + 1)
+    touched = last - int(np.argmax(slopes[::-1]))
+    steps = np.diff(values[touched:])
+    bends = touched + 1 + np.flatnonzero(steps[:-1] > steps[1:])
+    return np.unique(np.concatenate(([0, touched], bends, [last])))
+
+
+def power_of_two(value: float) -> float:
+    """Return the power of two that is next above a number > 0, 1 for 0: a unit that changes no digit."""
+    return math.ldexp(1.0, math.frexp(value)[1]) if value > 0 else 1.0

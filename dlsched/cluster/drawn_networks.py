@@ -1,0 +1,71 @@
+"""Random networks of the shapes of ``topologies``, and networks as instance files hold them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from dlsched.cluster.topologies import Topology, fat_tree, leaf_spine, racks, ring_of_switches
+
+Range = tuple[float, float]
+Shape = Literal["racks", "fat-tree", "general"]
+"""Racks of 2 to 5 servers; a fat tree, bundled; leaves and spines or a ring of switches, which are no trees."""
+
+_GBIT = 1.25e8  # B/s
+
+
+def drawn_topology(
+    generator: np.random.Generator, shape: Shape, servers: int, server_gbit: Range, upper_gbit: Range
+) -> Topology:
+    """Draw a network.
+
+    Parameters
+    ----------
+    shape, servers
+        What it looks like, and how many servers it has.
+    server_gbit, upper_gbit
+        Bandwidths of the links of servers, and of those above them.
+    """
+    if shape == "fat-tree":
+        ports = next(k for k in range(2, 2 * servers + 2, 2) if k**3 // 4 >= servers)
+        return fat_tree(ports, drawn_bandwidth(generator, server_gbit), servers=servers)
+    near = [drawn_bandwidth(generator, server_gbit) for _ in range(servers)]
+    if shape == "racks":
+        sizes = _groups(generator, servers, (2, 3, 4, 5))
+        return racks(sizes, near, [drawn_bandwidth(generator, upper_gbit) for _ in sizes])
+    if generator.random() < 0.5:
+        sizes, spines = _groups(generator, servers, (2, 3)), int(generator.integers(2, 4))
+        upper = [drawn_bandwidth(generator, upper_gbit) for _ in range(spines * len(sizes))]
+        return leaf_spine(sizes, spines, near, upper)
+    switches = max(3, servers // 2)
+    sizes = [servers // switches + (switch < servers % switches) for switch in range(switches)]
+    return ring_of_switches(sizes, near, [drawn_bandwidth(generator, upper_gbit) for _ in sizes])
+
+
+def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]) -> list[int]:
+    """Servers of racks or leaves, of the sizes allowed, none of one server unless there is no other."""
+    sizes: list[int] = []
+    while (left := servers - sum(sizes)) > 0:
+        able = [size for size in allowed if size <= left and left - size != 1]
+        sizes.append(int(generator.choice(able)) if able else left)
+    return sizes
+
+
+def network_data(topology: Topology, capacities: Sequence[Mapping[str, float]]) -> dict[str, object]:
+    """Nodes, links and paths as an instance holds them; ``capacities`` of the servers, in their order."""
+    held = dict(zip(topology.servers, capacities, strict=True))
+    paths = topology.paths
+    return {
+        "nodes": [{"id": node} | ({"capacity": held[node]} if node in held else {}) for node in topology.nodes],
+        "links": [{"ends": [first, second], "bandwidth_bytes_per_s": each} for first, second, each in topology.links],
+    } | ({} if paths is None else {"paths": [{"ends": [path[0], path[-1]], "nodes": list(path)} for path in paths]})
+
+
+def drawn_bandwidth(generator: np.random.Generator, gbit: Range) -> float:
+    """B/s from a range of Gbit/s."""
+    return rounded(generator.uniform(*gbit) * _GBIT)
+
+
+def rounded(value: float) -> float:
+    """A figure with four significant digits."""
+    return float(f"{value:.4g}")

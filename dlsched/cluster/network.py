@@ -1,0 +1,126 @@
+"""A network of servers and switches as an instance file holds it: nodes, full-duplex links, and listed paths or a forest."""
+
+from collections.abc import Mapping, Sequence, Set
+from itertools import pairwise
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, Field, PlainSerializer
+
+from dlsched.core.frozen import FrozenMapping
+from dlsched.core.instance import STRICT, Name, NonNegative, Positive
+from dlsched.core.messages import Refused
+
+_LEAST, _MOST = 1e-100, 1e100
+
+
+def _moderate(value: float) -> float:
+    if value != 0 and not _LEAST <= value <= _MOST:
+        raise Refused(f"{value}", "0, or a number from 1e-100 to 1e100")
+    return value
+
+
+Amount = Annotated[NonNegative, AfterValidator(_moderate)]
+Size = Annotated[Positive, AfterValidator(_moderate)]
+Amounts = Annotated[
+    Mapping[Name, Amount],
+    AfterValidator(lambda amounts: FrozenMapping(amounts)),
+    PlainSerializer(lambda amounts: dict(amounts)),
+]
+_Pair = Annotated[tuple[Name, Name], Field(strict=False)]
+
+
+class Node(BaseModel):
+    """A switch, or a server when it has a ``capacity``: how much of every resource; none of those it does not name."""
+
+    model_config = STRICT
+
+    id: Name
+    capacity: Annotated[Amounts, Field(min_length=1)] | None = None
+
+    def holds(self, resource: str) -> float:
+        """Its capacity of a resource, 0 of one that it does not name."""
+        return (self.capacity or {}).get(resource, 0.0)
+
+
+class Link(BaseModel):
+    """A full-duplex link between two nodes; its bandwidth, B/s, holds in each direction."""
+
+    model_config = STRICT
+
+    ends: _Pair
+    bandwidth_bytes_per_s: Size
+
+
+class Path(BaseModel):
+    """The route between two servers: its nodes from the first to the second; the way back is the same."""
+
+    model_config = STRICT
+
+    ends: _Pair
+    nodes: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)]
+
+
+def require_network(nodes: Sequence[Node], links: Sequence[Link], paths: Sequence[Path] | None) -> None:
+    """Refuse links between other nodes or twice the same, paths that are none, and without paths a cycle of links.
+
+    Raises
+    ------
+    Refused
+        Names the field.
+    """
+    known = {node.id for node in nodes}
+    seen: dict[frozenset[str], int] = {}
+    for index, link in enumerate(links):
+        _require_ends("links", index, link.ends, known, seen, "node", "ends")
+    if paths is None:
+        _require_forest(known, links)
+        return
+    servers, seen = {node.id for node in nodes if node.capacity is not None}, {}
+    linked = {link.ends for link in links} | {link.ends[::-1] for link in links}
+    for index, path in enumerate(paths):
+        _require_ends("paths", index, path.ends, servers, seen, "server", "servers")
+        if (path.nodes[0], path.nodes[-1]) != path.ends:
+            allowed = "the nodes from the first of ends to the second"
+            raise Refused("other nodes at its ends", allowed, "paths", index, "nodes")
+        if len(set(path.nodes)) < len(path.nodes):
+            raise Refused("a node twice", "every node once", "paths", index, "nodes")
+        for step, (here, there) in enumerate(pairwise(path.nodes), start=1):
+            if (here, there) not in linked:
+                raise Refused(f"{there[:60]!r}", f"a node linked to {here[:60]!r}", "paths", index, "nodes", step)
+
+
+def _require_ends(
+    field: str,
+    index: int,
+    ends: tuple[str, str],
+    known: Set[str],
+    seen: dict[frozenset[str], int],
+    kind: str,
+    kinds: str,
+) -> None:
+    """Two different ends that exist, and of which no entry before was."""
+    entry = field[:-1]
+    for end in ends:
+        if end not in known:
+            raise Refused(f"{end[:60]!r}", f"the id of a {kind}", field, index, "ends")
+    if ends[0] == ends[1]:
+        raise Refused(f"a {entry} from a {kind} to itself", f"two different {kinds}", field, index, "ends")
+    first = seen.setdefault(frozenset(ends), index)
+    if first != index:
+        raise Refused(f"the ends of {field}[{first}] too", f"one {entry} between two {kind}s", field, index, "ends")
+
+
+def _require_forest(nodes: Set[str], links: Sequence[Link]) -> None:
+    root = {name: name for name in nodes}
+
+    def top(name: str) -> str:
+        while root[name] != name:
+            root[name] = root[root[name]]
+            name = root[name]
+        return name
+
+    for index, link in enumerate(links):
+        first, second = map(top, link.ends)
+        if first == second:
+            raise Refused("a cycle of links", "a forest, or the field paths", "links", index)
+        root[first] = second

@@ -1,0 +1,88 @@
+"""What the bounds share: epochs, classes of equal servers, and rows that every slot's embedding keeps.
+
+*Epochs.* Between two arrivals all slots are alike; epoch e begins with slot t_e, has L_e slots, and every job with
+a_i <= t_e may run in it.
+
+*Classes.* Servers with equal capacities; m_c of them in class c.
+
+*Rows.* For every resource r:  sum_i l_i^r y_is <= C_s^r  on every server s. And for a divisor d, one of the demands, since
+the y are integers:  sum_i floor(l_i^r / d) y_is <= floor(C_s^r / d). Capacities here are at least what the checker tolerates.
+"""
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+from dlsched.core.labels import separable_labels
+from dlsched.core.tolerance import FEASIBLE
+from dlsched.ring_embedding.instance import Instance
+
+_LOOSE = Fraction(11, 10) * Fraction(FEASIBLE)  # a tenth more than the checker tolerates: what floats round is far less
+_DIVISORS = 6  # of one resource
+
+
+class Epoch(NamedTuple):
+    """Its first slot, and how many slots it has."""
+
+    first: int
+    slots: int
+
+
+class Row(NamedTuple):
+    """A row of every server: its name, what a worker of each job takes, and what a server of each class has, exactly."""
+
+    name: str
+    demand: tuple[Fraction, ...]
+    capacity: tuple[Fraction, ...]
+
+
+def loose(value: float) -> Fraction:
+    """A capacity with more than its tolerance, exactly."""
+    return Fraction(value) * (1 + _LOOSE)
+
+
+def epochs(instance: Instance) -> list[Epoch]:
+    """Runs of slots in which the same jobs may run, from the first arrival on."""
+    starts = sorted({job.arrival_slot for job in instance.jobs})
+    ends = [*starts[1:], instance.slots + 1]
+    return [Epoch(start, end - start) for start, end in zip(starts, ends, strict=True)]
+
+
+def classes(instance: Instance) -> tuple[list[list[int]], list[int]]:
+    """Servers of every class, in the order of the file, and the class of every server."""
+    found: dict[tuple[float, ...], list[int]] = {}
+    for index, server in enumerate(instance.servers):
+        found.setdefault(tuple(map(server.holds, instance.resources)), []).append(index)
+    members = list(found.values())
+    of = {server: number for number, held in enumerate(members) for server in held}
+    return members, [of[server] for server in range(len(of))]
+
+
+def rows(instance: Instance) -> list[Row]:
+    """Rows of every server, those left out that another one with the same prices makes needless."""
+    found: list[Row] = []
+    firsts = [instance.servers[held[0]] for held in classes(instance)[0]]
+    for label, name in zip(separable_labels(instance.resources, "r"), instance.resources, strict=True):
+        demand = tuple(Fraction(job.demand.get(name, 0.0)) for job in instance.jobs)
+        capacity = tuple(loose(server.holds(name)) for server in firsts)
+        plain = Row(label, demand, capacity)
+        divided = []
+        for divisor in sorted({amount for amount in demand if amount})[:_DIVISORS]:
+            part = tuple(Fraction(math.floor(amount / divisor)) for amount in demand)
+            whole = tuple(Fraction(math.floor(amount / divisor)) for amount in capacity)
+            row = Row(f"{label}_by_{float(divisor)!r}", part, whole)
+            if all(share * divisor == amount for share, amount in zip(part, demand, strict=True)):
+                plain = Row(label, part, whole)  # all demands are multiples of the divisor: never weaker
+            elif any(share * divisor < amount for share, amount in zip(whole, capacity, strict=True)):
+                divided.append(row)
+        found += [plain, *divided]
+    return found
+
+
+def fits(instance: Instance, job: int, demands: list[Row], number: int) -> int:
+    """The most workers of a job that an empty server of a class holds, at most N_i."""
+    most = instance.jobs[job].max_workers
+    for row in demands:
+        if row.demand[job]:
+            most = min(most, math.floor(row.capacity[number] / row.demand[job]))
+    return most

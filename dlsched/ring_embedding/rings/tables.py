@@ -1,0 +1,32 @@
+"""Tables of the jobs' utilities over worker-slots."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.core.errors import UsageError
+from dlsched.ring_embedding.instance import Job
+
+LARGEST = 2**23
+"""Worker-slots of all jobs together up to which there are tables: 64 MB, and as much for each of a few copies."""
+
+
+def utility_table(job: Job, total: int) -> UtilityTable:
+    """Tabulate mu_i(zeta_i z) for z = 0 .. ``total`` worker-slots."""
+    x = job.rate * np.arange(total + 1, dtype=np.float64)
+    return UtilityTable(job.utility.values(x), job.utility.error, job.utility.concave)
+
+
+def utility_tables(jobs: Sequence[Job], totals: Sequence[int]) -> list[UtilityTable]:
+    """One table for every job, of the most worker-slots that it can have.
+
+    Raises
+    ------
+    UsageError
+        They are more than ``LARGEST`` in all.
+    """
+    count = sum(totals)
+    if count > LARGEST:
+        raise UsageError(f"found jobs that can have {count} worker-slots or more in all, allowed: up to {LARGEST}")
+    return [utility_table(job, total) for job, total in zip(jobs, totals, strict=True)]
