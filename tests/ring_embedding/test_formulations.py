@@ -159,8 +159,8 @@ def test_the_relaxation_is_a_bound(build):
     @profile(15)
     @given(ring_embedding_instances(forest=True))
     def agrees(instance):
-        problem, _, unit = build(instance)
-        model = from_pulp(problem)
+        built = build(instance)
+        model = from_pulp(built.model)
         if not model.names:
             return
         assert np.isinf(model.row_lower[model.row_lower != model.row_upper]).all()
@@ -175,7 +175,7 @@ def test_the_relaxation_is_a_bound(build):
             bounds=np.column_stack((model.lower, model.upper)),
         )
         value = brute_force_ring(instance)[0]
-        assert (model.constant - answer.fun) * unit >= value - SOLVED * max(1.0, value)
+        assert (model.constant - answer.fun) * built.unit >= value - SOLVED * max(1.0, value)
 
     agrees()
 
