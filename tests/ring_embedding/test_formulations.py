@@ -16,7 +16,6 @@ from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.ring_embedding.checker import check, objective
-from dlsched.ring_embedding.exact import by_model
 from dlsched.ring_embedding.formulations import workers
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
@@ -70,7 +69,7 @@ def solved(build, instance, solver="highs"):
 def by_circuit(instance):
     """The same by CP-SAT."""
     search = search_of(instance)
-    assert by_model.run_circuit(instance, search) is TerminationStatus.OPTIMAL, search.message
+    assert METHODS["circuit"].run(instance, search) is TerminationStatus.OPTIMAL, search.message
     assert search.bound == pytest.approx(search.objective, rel=SOLVED, abs=SOLVED)
     return search.objective
 
@@ -283,7 +282,7 @@ def test_what_only_a_solvers_tolerance_allows_is_left_out(monkeypatch):
     assert solved(build_span, almost()) == 1.0
     monkeypatch.setattr(whole_rows, "_POINTS", 0)
     search = search_of(almost())
-    assert by_model.run_milp(almost(), search) is TerminationStatus.FEASIBLE
+    assert METHODS["milp"].run(almost(), search) is TerminationStatus.FEASIBLE
     assert "its bound proves less" in search.message
     assert (search.objective, round(search.bound, 6)) == (1.0, 2.0)
 
