@@ -21,7 +21,7 @@ from scipy.stats import t
 from table import machine, markdown
 
 from dlsched import async_sgd, elastic_stream
-from dlsched.algorithms.cost_table import FloatArray
+from dlsched.core.arrays import FloatArray
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.policies import ORDERS
 

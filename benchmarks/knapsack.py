@@ -20,9 +20,9 @@ import numpy as np
 from table import machine, markdown
 
 from dlsched import ring_allocation
-from dlsched.algorithms.cost_table import CostTable
-from dlsched.algorithms.dominance import undominated
-from dlsched.algorithms.knapsack import solve_knapsack
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.dominance import undominated
+from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.ring_allocation.certificate import price_bound
 from dlsched.ring_allocation.costs import cost_table
 

@@ -30,7 +30,7 @@ from table import machine, markdown
 from trend import interval, shown
 
 from dlsched import elastic_stream
-from dlsched.algorithms.cost_table import FloatArray
+from dlsched.core.arrays import FloatArray
 from dlsched.elastic_stream.generator import RESNET110_S
 from dlsched.elastic_stream.policies import Fixed, Queue
 

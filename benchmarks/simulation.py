@@ -24,11 +24,11 @@ from pathlib import Path
 import numpy as np
 from table import machine, markdown
 
-from dlsched.async_sgd.cycle import Stage, cycle_of
 from dlsched.async_sgd.instance import Job
-from dlsched.async_sgd.network import network_of
-from dlsched.async_sgd.simulation import simulate
-from dlsched.async_sgd.throughput import mean_values
+from dlsched.queueing.cycle import Stage, cycle_of
+from dlsched.queueing.network import network_of
+from dlsched.queueing.simulation import simulate
+from dlsched.queueing.throughput import mean_values
 
 BAR = 300_000  # events a second
 REPLICATIONS = (1, 32, 128)

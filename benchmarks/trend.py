@@ -20,7 +20,7 @@ from scipy.stats import t
 from table import machine, markdown
 
 from dlsched import elastic_stream
-from dlsched.algorithms.cost_table import FloatArray
+from dlsched.core.arrays import FloatArray
 from dlsched.elastic_stream.generator import RESNET110_S
 from dlsched.elastic_stream.heuristics import ALIASES, GRID, PLAIN
 from dlsched.elastic_stream.solution import Stream

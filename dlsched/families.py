@@ -45,7 +45,7 @@ FAMILIES: Mapping[str, AnyFamily] = _Families()
 
 
 def family_of(instance: InstanceFile) -> AnyFamily:
-    """Return the record of an instance's family; UsageError for what is no instance."""
+    """Return the record of an instance's family; UsageError for anything else."""
     if not isinstance(instance, InstanceFile):
         raise UsageError(f"instance: found {type(instance).__name__}, allowed: an instance, as dlsched.read returns it")
     return FAMILIES[instance.family]
@@ -70,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     InstanceError
-        The file cannot be read or is no valid instance; the message names the file, the field, what was found and what
+        The file cannot be read or is not a valid instance; the message names the file, the field, what was found and what
         is allowed.
     """
     collecting = gc.isenabled()
@@ -211,7 +211,7 @@ def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = No
     Raises
     ------
     InputError
-        The file cannot be read, is no complete result, contradicts itself, or is a result of another instance. What it says
+        The file cannot be read, is not a complete result, contradicts itself, or is a result of another instance. What it says
         is not checked; ``verify`` does that.
     """
     from dlsched.results.reading import claim_from

@@ -45,24 +45,24 @@ def find_method_of_user(family: AnyFamily, text: str) -> AnyMethod:
     UsageError
         It is not there, cannot be called, or its module raises an error; the message says in which line.
     """
-    place, _, name = text.rpartition(":")
-    with _errors_of(text, place):
-        module = _module(place)
+    home, _, name = text.rpartition(":")
+    with _errors_of(text, home):
+        module = _module(home)
     thing = getattr(module, name, None)
     if not callable(thing):
-        raise UsageError(f"method: found {text!r}, allowed: a function or class that stands in {printable(place)}")
-    return Method("_".join(text.split()), "heuristic", _runner(family, text, thing, module.__file__ or place))
+        raise UsageError(f"method: found {text!r}, allowed: a function or class that stands in {printable(home)}")
+    return Method("_".join(text.split()), "heuristic", _runner(family, text, thing, module.__file__ or home))
 
 
-def _module(place: str) -> ModuleType:
-    if not place.endswith(".py"):
+def _module(home: str) -> ModuleType:
+    if not home.endswith(".py"):
         with _searching(os.getcwd()):
-            return import_module(place)
-    spec = spec_from_file_location(f"own methods of {place}", place)
+            return import_module(home)
+    spec = spec_from_file_location(f"own methods of {home}", home)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
-    with _searching(os.path.dirname(os.path.abspath(place))):
+    with _searching(os.path.dirname(os.path.abspath(home))):
         spec.loader.exec_module(module)
     return module
 
@@ -118,7 +118,7 @@ def _simulated(
 
 
 def _read(family: AnyFamily, instance: InstanceFile, data: object, text: str) -> Solution:
-    """Read an answer as that of a result file; so nothing that is no solution passes."""
+    """Read an answer as that of a result file; so nothing but a solution passes."""
     if isinstance(data, dict) and "solution" in data:
         data = data["solution"]
     try:

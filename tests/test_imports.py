@@ -197,9 +197,9 @@ def test_everything_is_there_though_nothing_is_loaded():
         "from dlsched import ring_allocation\n"
         "assert dlsched.FAMILIES['ring_allocation'] is ring_allocation.FAMILY\n"
         "assert 'nosuch' not in dlsched.FAMILIES and not hasattr(dlsched, 'nosuch')\n"
-        "print(loaded, len(dlsched.FAMILIES))"
+        "print(loaded)"
     )
-    assert run(code) == "['dlsched.version'] 6"
+    assert run(code) == "['dlsched.version']"
 
 
 def test_importing_dlsched_is_silent_and_logs_nothing():
@@ -225,8 +225,8 @@ def test_solvers_live_in_one_process_in_any_order(first):
         "from dlsched.solvers.minlp import solve_minlp\n"
         "from dlsched.ring_allocation.formulations.minlp import build_minlp\n"
         f"order = sorted(('highs', 'cbc', 'scip', 'cpsat'), key=lambda name: name != {first!r})\n"
-        "found = {round(solve_milp(build_milp(example())[0], solver=name, isolated=False).objective, 3) for name in order}\n"
-        "minlp = solve_minlp(build_minlp(example())[0], isolated=False)\n"
+        "found = {round(solve_milp(build_milp(example()).model, solver=name, isolated=False).objective, 3) for name in order}\n"
+        "minlp = solve_minlp(build_minlp(example()).model, isolated=False)\n"
         "print(len(found), str(minlp.status), 'highspy' in sys.modules)"
     )
     assert run(code) == "1 optimal False"

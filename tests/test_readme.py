@@ -48,10 +48,10 @@ def test_commands_run(tree: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable
     monkeypatch.chdir(tree)
     commands = [command for command in COMMANDS if command not in MAKE and f"\n$ {command}\n" not in QUICKSTART]
     assert len(commands) >= 8
-    for place, command in enumerate(commands):
+    for index, command in enumerate(commands):
         program, *arguments = shlex.split(command)
         assert program == "dlsched"
-        if place:
+        if index:
             ended = cli(*arguments)
         else:
             done = subprocess.run([sys.executable, "-m", program, *arguments], capture_output=True, text=True)

@@ -79,11 +79,11 @@ def drawn(count: int, seed: int, commands: tuple[str, ...], longest_s: float) ->
     return [
         Trial(
             command=generator.choice(commands),
-            number=PRESSES[place % len(PRESSES)],
+            number=PRESSES[index % len(PRESSES)],
             delay_s=generator.uniform(0.0, generator.choice((0.4, longest_s))),
             again_s=generator.uniform(0.01, 1.0) if generator.random() < 0.25 else None,
         )
-        for place in range(count)
+        for index in range(count)
     ]
 
 
@@ -171,7 +171,7 @@ def trace(tmp_path: Path) -> Path:
 def test_a_few_signals(tmp_path: Path, result: Path, trace: Path) -> None:
     """Twelve trials, four at a time."""
     trials = drawn(FEW, 1, SHORT, 1.5)
-    folders = [tmp_path / str(place) for place in range(FEW)]
+    folders = [tmp_path / str(index) for index in range(FEW)]
     with ThreadPoolExecutor(4) as pool:
         waiting = [
             pool.submit(hold, trial, folder, result, trace, BUSY_S)
@@ -185,5 +185,5 @@ def test_a_few_signals(tmp_path: Path, result: Path, trace: Path) -> None:
 def test_the_campaign(tmp_path: Path, result: Path, trace: Path) -> None:
     """All commands and solvers, one trial at a time, and what is left is gone in time."""
     trials = drawn(LONG, 2, tuple(COMMANDS), 4.0)
-    late_s = [hold(trial, tmp_path / str(place), result, trace, GONE_S) for place, trial in enumerate(trials)]
+    late_s = [hold(trial, tmp_path / str(index), result, trace, GONE_S) for index, trial in enumerate(trials)]
     print(f"{len(trials)} signals; the last thing was gone after {max(late_s):.3f} s")

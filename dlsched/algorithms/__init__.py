@@ -1,1 +1,1 @@
-"""Allocation algorithms on plain arrays: a cost table and a capacity in, one count a job out."""
+"""Algorithms on plain arrays and numbers; they know no family."""

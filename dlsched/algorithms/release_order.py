@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.core.arrays import FloatArray, IntArray
 
 
 def in_release_order(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -19,7 +19,7 @@ def in_release_order(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray,
     if not np.isfinite(releases).all():
         raise ValueError("a release is not finite")
     if not (np.isfinite(sizes).all() and (sizes >= 0).all()):
-        raise ValueError("a size is no number >= 0")
+        raise ValueError("sizes must be finite and >= 0")
     order, ordered = sorted_stably(releases)
     return order, ordered, sizes[order]
 
@@ -27,7 +27,7 @@ def in_release_order(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray,
 def sorted_stably(numbers: FloatArray) -> tuple[IntArray, FloatArray]:
     """``argsort(kind="stable")`` of finite floats, shape (N,), by two sorts that are faster, and the floats in this order.
 
-    Equal numbers get one rank and are sorted by place within it. Cost: O(N log N).
+    Equal numbers get one rank and are sorted by index within it. Cost: O(N log N).
 
     >>> [column.tolist() for column in sorted_stably(np.array([2.0, 1.0, 2.0, 1.0]))]
     [[1, 3, 0, 2], [1.0, 1.0, 2.0, 2.0]]

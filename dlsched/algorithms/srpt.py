@@ -18,10 +18,10 @@ SRPT is an online algorithm: whom it serves depends on released jobs only. So no
 ==================  =============================================================================================
 code                mathematics
 ==================  =============================================================================================
-``place``           of a job in the order of releases; all below is by place
-``left[place]``     work left, of running jobs when they were interrupted last
-``waiting``         released jobs that have never run, a heap of (size, place)
-``interrupted``     places of jobs that were interrupted, a stack: whoever interrupts has less left than all of them
+``index``           of a job in the order of releases; all below is by it
+``left[index]``     work left, of running jobs when they were interrupted last
+``waiting``         released jobs that have never run, a heap of (size, index)
+``interrupted``     indices of jobs that were interrupted, a stack: whoever interrupts has less left than all of them
 ==================  =============================================================================================
 
 Nothing interrupts any more after the last release, so what is left then is sorted and added up in NumPy. The loop before it
@@ -35,8 +35,8 @@ from heapq import heappop, heappush, heapreplace
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import FloatArray, IntArray
 from dlsched.algorithms.release_order import in_release_order, sorted_stably
+from dlsched.core.arrays import FloatArray, IntArray
 
 _COMPILED_FROM = 100_000  # jobs; the interpreted loop takes less for fewer than importing Numba takes
 
@@ -99,19 +99,19 @@ def srpt_schedule(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray, Fl
     [[0, 1, 0], [0.0, 1.0, 2.0], [1.0, 2.0, 6.0]]
     """
     order, releases, sizes = in_release_order(releases, sizes)
-    places: list[int] = []
+    indices: list[int] = []
     starts: list[float] = []
     ends: list[float] = []
-    released: list[tuple[float, int]] = []  # work left and place
+    released: list[tuple[float, int]] = []  # work left and index
     now = -np.inf
     following = np.append(releases, np.inf)[1:].tolist()
-    for place, (release, size, until) in enumerate(zip(releases.tolist(), sizes.tolist(), following, strict=True)):
+    for index, (release, size, until) in enumerate(zip(releases.tolist(), sizes.tolist(), following, strict=True)):
         now = max(now, release)
-        heappush(released, (size, place))
+        heappush(released, (size, index))
         while released and now < until:
             left, least = released[0]
-            if not places or places[-1] != least:
-                places.append(least)
+            if not indices or indices[-1] != least:
+                indices.append(least)
                 starts.append(now)
                 ends.append(now)
             if now + left > until:
@@ -121,15 +121,15 @@ def srpt_schedule(releases: FloatArray, sizes: FloatArray) -> tuple[IntArray, Fl
                 heappop(released)
                 now += left
             ends[-1] = now
-    return order[np.array(places, dtype=np.int64)], np.array(starts), np.array(ends)
+    return order[np.array(indices, dtype=np.int64)], np.array(starts), np.array(ends)
 
 
 def _serve(releases: list[float], left: list[float], ends: list[float]) -> None:
-    """Serve until the last release; all by place, lists or arrays; ``left`` and ``ends`` (of who ends) are changed."""
+    """Serve until the last release; all by index, lists or arrays; ``left`` and ``ends`` (of who ends) are changed."""
     waiting = [(0.0, 0) for _ in range(0)]  # Numba sees the type
     interrupted = [0 for _ in range(0)]
     running, rest, now = -1, 0.0, 0.0  # -1: nobody; ``rest`` is the running job's work left at ``now``
-    for place, release in enumerate(releases):
+    for index, release in enumerate(releases):
         while running >= 0 and now + rest <= release:
             now += rest
             ends[running] = now
@@ -140,17 +140,17 @@ def _serve(releases: list[float], left: list[float], ends: list[float]) -> None:
                 rest, running = heappop(waiting)
             else:
                 running = -1
-        size = left[place]
+        size = left[index]
         if running < 0:
-            running, rest = place, size
+            running, rest = index, size
         else:
             rest -= release - now
             if size < rest:
                 left[running] = rest
                 interrupted.append(running)
-                running, rest = place, size
+                running, rest = index, size
             else:
-                heappush(waiting, (size, place))
+                heappush(waiting, (size, index))
         now = release
     left[running] = rest
 

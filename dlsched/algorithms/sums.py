@@ -9,14 +9,15 @@ for a segment, of which two may be held. What would need more raises ``MemoryErr
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms import memory
-from dlsched.algorithms.cost_table import FloatArray, IntArray
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
+from dlsched.core.budget import Tick
 
 _SHIFT_BYTES = 96  # of work for an entry of an array by shift
 _STATE_BYTES = 512  # of work for a state where sums are sorted
@@ -24,10 +25,10 @@ _BLOCK = 2**20  # sums made between two ticks
 _SPARSEST = 8  # entries of an array by shift for every sum made, beyond which sums are sorted instead
 
 Layer = tuple[npt.NDArray[np.int32], npt.NDArray[np.unsignedinteger]]
-"""Of every state after a job: its parent's place, and the option taken (0: the base)."""
+"""Of every state after a job: its parent's index, and the option taken (0: the base)."""
 
 Sums = tuple[IntArray, FloatArray, IntArray, IntArray]
-"""Shifts, regrets, parents' places and options taken."""
+"""Shifts, regrets, parents' indices and options taken."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,13 +63,13 @@ class Trail:
     price, slack
         Price of a unit that is left over, and units to spare at shift 0.
     tick
-        Called at least once for every ``_BLOCK`` sums; it may raise to stop.
+        Called at least once for every ``_BLOCK`` sums.
     """
 
     moves: Sequence[Move]
     price: float
     slack: int
-    tick: Callable[[], None]
+    tick: Tick
     states: States = field(default_factory=lambda: States(np.zeros(1, dtype=np.int64), np.zeros(1)))
     _limits: list[float] = field(default_factory=list)
     _marks: list[tuple[int, States]] = field(default_factory=list)
@@ -107,10 +108,10 @@ class Trail:
         layers: list[Layer] | None = self._layers
         for begin, states in reversed(self._marks):
             if begin < depth:
-                for place, (parents, taken) in reversed(
+                for job, (parents, taken) in reversed(
                     [*enumerate(layers or self._again(begin, states, depth), begin)][: depth - begin]
                 ):
-                    options[place] = int(taken[state])
+                    options[job] = int(taken[state])
                     state = int(parents[state])
                 depth = begin
             layers = None
@@ -148,11 +149,11 @@ class Trail:
                 self.tick()
                 since = 0
             begin, end = np.searchsorted(states.shifts, (least - shift, most - shift + 1)).tolist()
-            place = states.shifts[begin:end] + (shift - least)
+            cell = states.shifts[begin:end] + (shift - least)
             total = states.regrets[begin:end] + regret
-            better = total < lowest[place]
-            lowest[place[better]] = total[better]
-            taken[place[better]] = option
+            better = total < lowest[cell]
+            lowest[cell[better]] = total[better]
+            taken[cell[better]] = option
         moved = np.flatnonzero(lowest < np.inf)
         paid, options, moved = lowest[moved], taken[moved], moved + least
         alive = self._alive(move, moved, paid, limit)
@@ -185,11 +186,11 @@ class Trail:
         return held
 
     def _alive(self, move: Move, moved: IntArray, paid: FloatArray, limit: float) -> IntArray:
-        """Places of the sums that can still fit and get below the limit."""
+        """Indices of the sums that can still fit and get below the limit."""
         unused = np.maximum(self.slack - moved - move.high_left, 0)
         return np.flatnonzero((moved + move.low_left <= self.slack) & (paid + self.price * unused < limit))
 
-    def _records(self, moved: IntArray, paid: FloatArray) -> npt.NDArray[np.bool_]:
+    def _records(self, moved: IntArray, paid: FloatArray) -> BoolArray:
         """Mark sums, given by shift, that no smaller shift matches even if the difference stays unused."""
         cost = paid - self.price * moved
         record = np.ones(len(cost), dtype=bool)

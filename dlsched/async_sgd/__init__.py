@@ -1,22 +1,23 @@
 """async_sgd: throughput of asynchronous SGD with parameter servers, and nodes per job (Lin et al. 2018, abstract read only)."""
 
 from dlsched.async_sgd import certificate, generator
-from dlsched.async_sgd.bounds import Bounds, asymptotic, balanced_job, lagrange, relaxation
-from dlsched.async_sgd.chain import chain_throughput
-from dlsched.async_sgd.checker import check, figures, infeasible, job_time_s, objective
+from dlsched.async_sgd.bounds import lagrange, relaxation
+from dlsched.async_sgd.checker import batches_per_s, check, figures, infeasible, job_time_s, objective
 from dlsched.async_sgd.formulations.milp import build_milp
 from dlsched.async_sgd.generator import example, generate
 from dlsched.async_sgd.heuristics import equal, fixed, knee, marginal, proportional
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.methods import METHODS
-from dlsched.async_sgd.network import Network, Station, network_of
-from dlsched.async_sgd.profile import Profile, Range, refine, two_nodes
-from dlsched.async_sgd.simulation import Simulated, simulate
 from dlsched.async_sgd.solution import Allocation, read_solution
 from dlsched.async_sgd.streams import draw_stops, random_stream, to_stream
-from dlsched.async_sgd.throughput import MeanValues, batches_per_s, iterate, mean_values, throughputs
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
+from dlsched.queueing.bounds import Bounds, asymptotic, balanced_job
+from dlsched.queueing.chain import chain_throughput
+from dlsched.queueing.network import Network, Station, network_of
+from dlsched.queueing.profile import Profile, Range, refine, two_nodes
+from dlsched.queueing.simulation import Simulated, simulate
+from dlsched.queueing.throughput import MeanValues, iterate, mean_values, throughputs
 
 __all__ = [
     "Allocation",
@@ -72,7 +73,7 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="lagrange",
-    formulations={"milp": lambda instance: build_milp(instance)[0]},
+    formulations={"milp": lambda instance: build_milp(instance).model},
     verify=certificate.verify,
     presets=generator.PRESETS,
     generate=generate,

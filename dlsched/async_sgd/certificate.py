@@ -1,9 +1,8 @@
-"""What a certificate of async_sgd proves, in exact arithmetic on the instance's own numbers, without a solver.
+"""Where the minima are that a certificate of async_sgd rests on (see ``allocation.certificate``).
 
-A price certificate proves sum_j min_n (time_j(n) + price n) - price N; duals prove the same kind of bound from the rows of
-the formulation ``milp``, whose columns 0 <= x_jn <= 1 stand for all counts n that fit beside one node for every other job.
-Times are those of ``exact_times``. They are convex in n (``throughput``), so where the next count on either side is no
-better, no count is; floating point only says where to begin to look.
+The columns of ``milp`` are all counts n that fit beside one node for every other job. Times are those of
+``queueing.exact_times``. They are convex in n (``queueing.throughput``), so where the next count on either side is no better,
+no count is; floating point only says where to begin to look.
 
 No count is looked at where a job is as fast as it will ever be: time_j(n) >= batches_j D_max, what its busiest station takes.
 Beyond n nodes time + price x count is at least that floor + price (n + 1). So the walk ends where the time is within 2^-40
@@ -14,18 +13,18 @@ bits together, every job's part is rounded down to ``_DIGITS`` binary digits fir
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from dlsched.async_sgd.exact_times import ExactTimes, Ratio, least_time
+from dlsched.allocation.certificate import Proof
 from dlsched.async_sgd.instance import Instance, Job
-from dlsched.async_sgd.network import network_of
-from dlsched.async_sgd.throughput import iterate
-from dlsched.certificates import DualsCertificate, ExactRow, PriceCertificate, exact_multipliers, exact_sum, price_value
-from dlsched.core.labels import plain_labels
-from dlsched.core.result import Certificate
+from dlsched.certificates import exact_sum
+from dlsched.core.budget import Tick
+from dlsched.queueing.exact_times import ExactTimes, Ratio
+from dlsched.queueing.network import network_of
+from dlsched.queueing.throughput import iterate
 
 VAST = 1e280
 """Multipliers beyond prove nothing that has a float: no job takes as many seconds."""
@@ -37,57 +36,37 @@ _CLOSE = Fraction(1, 2**40)
 _DIGITS = 256
 
 
-def verify(instance: Instance, certificate: Certificate) -> Fraction:
-    """Return the bound that the certificate proves.
-
-    Raises
-    ------
-    ValueError
-        It is no certificate of this family: a negative price, an unknown formulation or row, a wrong sign.
-    """
-    if isinstance(certificate, PriceCertificate):
-        return price_bound(instance, certificate.price)
-    if isinstance(certificate, DualsCertificate):
-        return duals_bound(instance, certificate)
-    raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
+def exact_times(job: Job, *, tick: Tick) -> ExactTimes:
+    """Seconds that a job takes on 1, 2, ... nodes, on the exact values of its numbers."""
+    transfer_s = Fraction(job.parameter_bytes) / Fraction(job.bandwidth_bytes_per_s) / job.shards
+    links = (2 * transfer_s, job.shards) if job.duplex == "half" else (transfer_s, 2 * job.shards)
+    updates = Fraction(job.update_s) / job.shards, job.shards
+    return ExactTimes(Fraction(job.compute_s), [links, updates], job.exact_batches, tick=tick)
 
 
-def price_bound(instance: Instance, price: float, *, tick: Callable[[], None] | None = None) -> Fraction:
-    """Lagrangian bound of a price; some tens of microseconds a job, and about ten for each node that is worth the price.
-
-    ``tick`` is called now and then; it may raise to stop.
-    """
-    if not 0 <= price <= VAST:
-        raise ValueError(f"price {price} is no number from 0 to {VAST:g}")
-    exact = Fraction(price)
+def _minima(instance: Instance, price: Fraction, tick: Tick) -> list[Fraction]:
+    """Some tens of microseconds a job, and about ten for each node that is worth the price."""
     minima = []
-    for place in range(len(instance.jobs)):
-        if tick is not None:
-            tick()
-        times, counts, floor = _cheapest(instance, place, exact, tick)
-        values = [Fraction(*times.on(nodes).low) + exact * nodes for nodes in counts]
+    for index in range(len(instance.jobs)):
+        tick()
+        times, counts, floor = _cheapest(instance, index, price, tick)
+        values = [Fraction(*times.on(nodes).low) + price * nodes for nodes in counts]
         if floor is not None:
-            values.append(floor + exact * (counts[-1] + 1))
+            values.append(floor + price * (counts[-1] + 1))
         minima.append(min(values))
-    return price_value(price, instance.nodes, _shortened(minima))
+    return _shortened(minima)
 
 
-def duals_bound(instance: Instance, certificate: DualsCertificate) -> Fraction:
-    """Bound of multipliers of the rows ``capacity`` and ``choice_<job>``."""
-    if certificate.formulation != "milp":
-        raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
-    labels = [f"choice_{label}" for label in plain_labels([job.id for job in instance.jobs], "j")]
-    rows = {"capacity": ExactRow("<=", instance.nodes)} | dict.fromkeys(labels, ExactRow("=", 1))
-    exact = exact_multipliers(certificate.rows, rows)
-    for name, multiplier in exact.items():
-        if abs(multiplier) > VAST:
-            raise ValueError(f"multiplier {certificate.rows[name]} of row {name!r} is beyond {VAST:g}")
-    price = -exact.get("capacity", Fraction(0))
+def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tick: Tick) -> list[Fraction]:
     parts = []
-    for place, label in enumerate(labels):
-        choice = exact.get(label, Fraction(0))
-        parts.append(choice + _negative(instance, place, price, choice))
-    return exact_sum(_shortened(parts)) - price * instance.nodes
+    for index, choice in enumerate(choices):
+        tick()
+        parts.append(choice + _negative(instance, index, price, choice, tick))
+    return _shortened(parts)
+
+
+PROOF = Proof(_minima, _parts, largest=VAST)
+verify, price_bound = PROOF.verify, PROOF.price_bound
 
 
 class _Cheapest(NamedTuple):
@@ -100,11 +79,12 @@ class _Cheapest(NamedTuple):
     """Least time, which stands for all later counts; None where time + price x count rises from there on."""
 
 
-def _cheapest(instance: Instance, place: int, price: Fraction, tick: Callable[[], None] | None = None) -> _Cheapest:
+def _cheapest(instance: Instance, index: int, price: Fraction, tick: Tick) -> _Cheapest:
     """Look for the cheapest count, first in floats."""
-    job, most = instance.jobs[place], instance.most(place)
+    job, most = instance.jobs[index], instance.most(index)
     ratio = Ratio(*price.as_integer_ratio())
-    times, floor = ExactTimes(job, tick=tick), least_time(job)
+    times = exact_times(job, tick=tick)
+    floor = times.least
     last = _nearly(job, float(price), min(most, MOST))
     reached = None
     while last < most and times.saves(last, ratio) is not False:
@@ -128,10 +108,10 @@ def _nearly(job: Job, price: float, most: int) -> int:
     return min(nodes + 1, most)
 
 
-def _negative(instance: Instance, place: int, price: Fraction, choice: Fraction) -> Fraction:
+def _negative(instance: Instance, index: int, price: Fraction, choice: Fraction, tick: Tick) -> Fraction:
     """Sum of time + price x count - choice over the counts where it is negative: as it is convex, those around its least."""
-    times, cheapest, floor = _cheapest(instance, place, price)
-    most, after = instance.most(place), cheapest[-1] + 1
+    times, cheapest, floor = _cheapest(instance, index, price, tick)
+    most, after = instance.most(index), cheapest[-1] + 1
     found = []
 
     def value(nodes: int) -> Fraction:
@@ -147,7 +127,7 @@ def _negative(instance: Instance, place: int, price: Fraction, choice: Fraction)
         found.append(reduced)
         after += 1
     if after > until:  # still negative: the floor stands for the rest
-        found.append(_negative_from(after, most, least_time(instance.jobs[place]) - choice, price))
+        found.append(_negative_from(after, most, times.least - choice, price))
     return exact_sum(_shortened(found))
 
 

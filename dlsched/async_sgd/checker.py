@@ -1,21 +1,33 @@
 """The meaning of async_sgd: how long the jobs take on an allocation, and which rules it breaks.
 
-minimise sum_j batches_j / X_j(n_j),   X_j(n) mini-batches a second on n nodes (``throughput``)
+minimise sum_j batches_j / X_j(n_j),   X_j(n) mini-batches a second on n nodes (``queueing.throughput``)
 
-``capacity``   sum_j n_j <= N
-``choice``     1 <= n_j <= max_nodes_j, one count for every job
+The rules are ``capacity`` and ``choice`` of ``allocation.counts``, in nodes.
 """
 
 import math
 
+from dlsched.allocation.counts import broken_rules, require_choices
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.solution import Allocation
-from dlsched.async_sgd.throughput import batches_per_s
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.core.messages import shown
 from dlsched.core.violation import Violation
+from dlsched.queueing.network import network_of
+from dlsched.queueing.throughput import throughput_of
 
-_LARGEST = 2**1000  # a larger excess has no float
+
+def batches_per_s(job: Job, nodes: int, *, tick: Tick = no_tick) -> float:
+    """Mini-batches a second of a job on that many nodes; examples a second are ``batch_examples`` times as many.
+
+    ``tick`` is called now and then; it may raise to stop. Figures of many nodes are kept for a while.
+
+    Raises
+    ------
+    UsageError
+        ``nodes`` < 1, or more than ``queueing.throughput.MOST`` of which each counts.
+    """
+    return throughput_of(network_of(job), nodes, name=f"nodes of {job.id!r}", tick=tick)
 
 
 def objective(instance: Instance, allocation: Allocation) -> float:
@@ -26,9 +38,7 @@ def objective(instance: Instance, allocation: Allocation) -> float:
     UsageError
         A job has no count, one that it does not allow, or more nodes than there are: then there is no time.
     """
-    broken = _broken_choices(instance, allocation)
-    if broken:
-        raise UsageError(f"no objective: {broken[0]}")
+    require_choices(instance, allocation.nodes, "nodes")
     if max(allocation.nodes.values()) > instance.nodes:  # what is allowed may be too many to add up
         raise UsageError(f"no objective: a job has more nodes than the {instance.nodes} there are")
     return math.fsum(job_time_s(job, allocation.nodes[job.id]) for job in instance.jobs)
@@ -51,30 +61,7 @@ def figures(instance: Instance, allocation: Allocation) -> dict[str, float]:
 
 def check(instance: Instance, allocation: Allocation) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
-    violations = _broken_choices(instance, allocation)
-    used = sum(count for count in allocation.nodes.values() if _whole(count))
-    if used > instance.nodes:
-        message = f"{shown(used)} nodes are given, the cluster has {instance.nodes}"
-        violations.append(Violation("capacity", amount=float(min(used - instance.nodes, _LARGEST)), message=message))
-    return violations
-
-
-def _whole(count: object) -> bool:
-    return isinstance(count, int) and not isinstance(count, bool)
-
-
-def _broken_choices(instance: Instance, allocation: Allocation) -> list[Violation]:
-    violations = []
-    for place, job in enumerate(instance.jobs):
-        count = allocation.nodes.get(job.id)
-        if count is None:
-            violations.append(Violation("choice", job.id, message="the job has no count"))
-        elif not _whole(count) or count not in instance.counts(place):
-            violations.append(Violation("choice", job.id, message=f"{shown(count)} nodes is no allowed count"))
-    for name in allocation.nodes:
-        if name not in instance.index:
-            violations.append(Violation("choice", name, message="there is no such job"))
-    return violations
+    return broken_rules(instance, allocation.nodes, "nodes")
 
 
 def infeasible(instance: Instance) -> str | None:

@@ -152,7 +152,7 @@ def generate(
         name=f"{preset}-{jobs}x{total}-seed{seed}",
         source="\n".join(sources),
         nodes=total,
-        jobs=[{"id": f"j{place}", **job, **most} for place, job in enumerate(drawn)],
+        jobs=[{"id": f"j{index}", **job, **most} for index, job in enumerate(drawn)],
     )
 
 
@@ -238,9 +238,9 @@ def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
     lines = []
     for model in published_steps():
         places: dict[Step, list[str]] = {step: [] for step in model.steps}
-        for place, (other, step) in enumerate(used):
+        for index, (other, step) in enumerate(used):
             if other is model:
-                places[step].append(f"j{place}")
+                places[step].append(f"j{index}")
         found = {step: which for step, which in places.items() if which}
         for step, which in found.items():
             how = "" if step.how is None else f" ({step.how})"

@@ -4,21 +4,21 @@ None means that there are fewer nodes than jobs, which proves infeasibility, or 
 Ties go to the job that stands first. ``tick`` is called now and then; it may raise to stop.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import FloatArray, IntArray
-from dlsched.algorithms.greedy import increase_greedily
-from dlsched.async_sgd.checker import infeasible
-from dlsched.async_sgd.costs import allocation, cost_table
+from dlsched.allocation.counts import ids
+from dlsched.allocation.greedy import increase_greedily
+from dlsched.allocation.heuristics import equal_share, same_counts
+from dlsched.async_sgd.checker import batches_per_s, infeasible
+from dlsched.async_sgd.costs import cost_table, useful_levels
 from dlsched.async_sgd.instance import Instance
-from dlsched.async_sgd.levels import Step, levels
 from dlsched.async_sgd.solution import Allocation
-from dlsched.async_sgd.throughput import batches_per_s
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-
-Tick = Callable[[], None]
+from dlsched.queueing.levels import Step
 
 _SOON = 64  # nodes
 _AT_ONCE = 2**20  # steps of the recursion, of all jobs together
@@ -26,14 +26,14 @@ _ROUNDING = 1e-12  # of an efficiency
 _LEAST_TURN = 2.0**-60  # below that of any count
 
 
-def marginal(instance: Instance, *, tick: Tick | None = None) -> Allocation | None:
+def marginal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     """Give node after node to the job whose time falls most by it: marginal gain, optimal here.
 
     1. Every job gets one node.
     2. Take the job with the largest time_j(n) - time_j(n + 1) that may have one more; stop when nodes or gains run out.
     3. Give it one; go to 2.
 
-    Guarantee: optimal (Fox 1966). *Proof.* time_j = batches_j / X_j is convex (``throughput``), so a job's savings fall
+    Guarantee: optimal (Fox 1966). *Proof.* time_j = batches_j / X_j is convex (``queueing.throughput``), so a job's savings fall
     from step to step. A feasible allocation takes from every job its first steps, at most N - J of them, and saves
     their sum: never more than the N - J largest savings of all. Marginal gain takes just these, in falling order: when it
     takes a job's k-th step, the earlier ones, no smaller, are taken already.
@@ -47,10 +47,10 @@ def marginal(instance: Instance, *, tick: Tick | None = None) -> Allocation | No
     table = cost_table(instance, tick=tick)
     chosen = increase_greedily(table, instance.nodes)
     assert chosen is not None
-    return timed(instance, allocation(instance, table, chosen), tick)
+    return timed(instance, table.counts_by_id(ids(instance), chosen), tick)
 
 
-def knee(instance: Instance, *, theta: float = 0.5, tick: Tick | None = None) -> Allocation | None:
+def knee(instance: Instance, *, theta: float = 0.5, tick: Tick = no_tick) -> Allocation | None:
     """Give every job the most nodes at an efficiency e(n) = X(n) / (n X(1)) of at least ``theta``.
 
     Where these do not fit together, nodes go round in turn to the jobs that are below theirs, in file order. Nodes that
@@ -73,13 +73,13 @@ def knee(instance: Instance, *, theta: float = 0.5, tick: Tick | None = None) ->
         efficient = step.after >= theta * (1 - _ROUNDING) * step.nodes * step.single
         return np.where(efficient, 1.0 / step.nodes, 0.0)
 
-    steps = levels(instance, turn, least=_LEAST_TURN, tick=tick)
+    steps = useful_levels(instance, turn, least=_LEAST_TURN, tick=tick)
     worth = np.flatnonzero(steps.gains >= _LEAST_TURN)  # the first level has NaN
     first = worth[np.argsort(-steps.gains[worth], kind="stable")][: instance.nodes - len(instance.jobs)]
     return _allocated(instance, 1 + np.bincount(steps.jobs[first], minlength=len(instance.jobs)), tick)
 
 
-def proportional(instance: Instance, *, tick: Tick | None = None) -> Allocation | None:
+def proportional(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     """Share the nodes in proportion to the seconds that the jobs would take on one node.
 
     Every job gets one; of the others floor(share), at most up to its ``max_nodes``; what is left is shared again in the
@@ -92,7 +92,7 @@ def proportional(instance: Instance, *, tick: Tick | None = None) -> Allocation 
     times = np.array([job.batches * job.cycle_s for job in instance.jobs])
     times /= max(1.0, float(times.max()))
     nodes = np.ones(len(times), dtype=np.int64)
-    room = np.array([instance.most(place) - 1 for place in range(len(times))], dtype=np.int64)
+    room = np.array([instance.most(job) - 1 for job in range(len(times))], dtype=np.int64)
     left = instance.nodes - len(times)
     while left and (open_ := np.flatnonzero((room > 0) & (times > 0))).size:
         shares = left * (times[open_] / times[open_].sum())
@@ -106,7 +106,7 @@ def proportional(instance: Instance, *, tick: Tick | None = None) -> Allocation 
     return _allocated(instance, nodes, tick)
 
 
-def fixed(instance: Instance, *, nodes_per_job: int = 8, tick: Tick | None = None) -> Allocation | None:
+def fixed(instance: Instance, *, nodes_per_job: int = 8, tick: Tick = no_tick) -> Allocation | None:
     """Give every job ``nodes_per_job`` nodes, or its ``max_nodes`` if these are fewer; None if they do not fit together.
 
     Guarantee: none. Cost: O(J).
@@ -116,15 +116,13 @@ def fixed(instance: Instance, *, nodes_per_job: int = 8, tick: Tick | None = Non
     UsageError
         ``nodes_per_job`` < 1.
     """
-    if nodes_per_job < 1:
-        raise UsageError(f"nodes_per_job: found {nodes_per_job}, allowed: an integer >= 1")
-    given = {job.id: min(nodes_per_job, instance.counts(place)[-1]) for place, job in enumerate(instance.jobs)}
-    return timed(instance, Allocation(given), tick) if sum(given.values()) <= instance.nodes else None
+    counts = same_counts(instance, nodes_per_job, "nodes_per_job")
+    return None if counts is None else timed(instance, counts, tick)
 
 
-def equal(instance: Instance, *, tick: Tick | None = None) -> Allocation | None:
+def equal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     """Give every job floor(N / J) nodes, or its ``max_nodes`` if these are fewer. Guarantee: none. Cost: O(J)."""
-    return fixed(instance, nodes_per_job=max(1, instance.nodes // len(instance.jobs)), tick=tick)
+    return fixed(instance, nodes_per_job=equal_share(instance), tick=tick)
 
 
 def soon(instance: Instance) -> Allocation | None:
@@ -133,15 +131,14 @@ def soon(instance: Instance) -> Allocation | None:
     return fixed(instance, nodes_per_job=max(1, share))
 
 
-def timed(instance: Instance, given: Allocation, tick: Tick | None) -> Allocation:
+def timed(instance: Instance, counts: Mapping[str, int], tick: Tick) -> Allocation:
     """Work out the throughputs, which the checker will ask for, where a limit can still stop that."""
-    if tick is not None:
+    if tick is not no_tick:
         for job in instance.jobs:
             tick()
-            batches_per_s(job, min(given.nodes[job.id], instance.nodes), tick=tick)
-    return given
+            batches_per_s(job, min(counts[job.id], instance.nodes), tick=tick)
+    return Allocation(counts)
 
 
-def _allocated(instance: Instance, nodes: IntArray, tick: Tick | None) -> Allocation:
-    given = Allocation({job.id: count for job, count in zip(instance.jobs, nodes.tolist(), strict=True)})
-    return timed(instance, given, tick)
+def _allocated(instance: Instance, nodes: IntArray, tick: Tick) -> Allocation:
+    return timed(instance, dict(zip(ids(instance), nodes.tolist(), strict=True)), tick)

@@ -78,21 +78,30 @@ class Job(BaseModel):
         if not _SHORTEST_S <= self.cycle_s <= _LONGEST_S:
             found = f"a cycle of one worker of {self.cycle_s!r} s"
             raise Refused(found, "times that add up to between 1e-100 and 1e100 s")
-        least, most = (Fraction(bound) * Fraction(self.batch_examples) for bound in (_FEWEST, _MOST))
-        if self.epochs and not least <= Fraction(self.epochs) * Fraction(self.dataset_examples) <= most:
+        if self.epochs and not Fraction(_FEWEST) <= self.exact_batches <= Fraction(_MOST):
             allowed = "epochs x dataset_examples / batch_examples of 0, or between 1e-150 and 1e150"
             raise Refused("too many or too few batches", allowed)
         return self
 
     @property
+    def transfer_s(self) -> float:
+        """Seconds in which one worker alone pulls, or pushes, all parameters, S / B."""
+        return self.parameter_bytes / self.bandwidth_bytes_per_s
+
+    @property
     def cycle_s(self) -> float:
         """Seconds of one mini-batch of a worker that is alone: pull, compute, push, update."""
-        return self.compute_s + 2 * (self.parameter_bytes / self.bandwidth_bytes_per_s) + self.update_s
+        return self.compute_s + 2 * self.transfer_s + self.update_s
+
+    @property
+    def exact_batches(self) -> Fraction:
+        """Mini-batches left, L / b."""
+        return Fraction(self.epochs) * Fraction(self.dataset_examples) / Fraction(self.batch_examples)
 
     @cached_property
     def batches(self) -> float:
         """Mini-batches left, L / b, rounded once."""
-        return float(Fraction(self.epochs) * Fraction(self.dataset_examples) / Fraction(self.batch_examples))
+        return float(self.exact_batches)
 
 
 class Instance(InstanceFile):
@@ -118,11 +127,11 @@ class Instance(InstanceFile):
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
         fastest = 0.0
-        for place, job in enumerate(self.jobs):
+        for index, job in enumerate(self.jobs):
             fastest += job.batch_examples / job.compute_s * self.nodes
             if not math.isfinite(fastest):
                 allowed = "examples a second, batch_examples / compute_s on all nodes, that add up to a finite number"
-                raise Refused("speeds that overflow", allowed, "jobs", place)
+                raise Refused("speeds that overflow", allowed, "jobs", index)
         return self
 
     def counts(self, job: int) -> Sequence[int]:
@@ -136,7 +145,12 @@ class Instance(InstanceFile):
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
-        return {job.id: place for place, job in enumerate(self.jobs)}
+        return {job.id: index for index, job in enumerate(self.jobs)}
+
+    @property
+    def capacity(self) -> int:
+        """What the jobs share, N."""
+        return self.nodes
 
     def canonical_data(self) -> dict[str, Any]:
         """Return what the hash covers; a ``max_nodes`` equal to ``nodes`` is the default and left out."""

@@ -1,13 +1,10 @@
 """The decision of async_sgd: how many nodes work for each job."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any
+from dataclasses import dataclass
 
+from dlsched.allocation.counts import plain_counts, read_counts
 from dlsched.async_sgd.instance import Instance
-from dlsched.core.frozen import FrozenMapping
-from dlsched.core.reading import read_object, read_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,29 +15,17 @@ class Allocation:
     4
     """
 
-    nodes: Mapping[str, int] = field()
+    nodes: Mapping[str, int]
 
     def __post_init__(self) -> None:
-        plain = {
-            job: int(n) if isinstance(n, Integral) and not isinstance(n, bool) else n for job, n in self.nodes.items()
-        }
-        object.__setattr__(self, "nodes", FrozenMapping(plain))
+        object.__setattr__(self, "nodes", plain_counts(self.nodes))
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, dict[str, int]]:
         """Return the allocation as result files hold it."""
         return {"nodes": dict(self.nodes)}
 
 
-def read_solution(data: Any, instance: Instance) -> Allocation:
-    """Read the ``solution`` of a result file; whether it is feasible is the checker's question.
-
-    Raises
-    ------
-    InputError
-        It is not ``{"nodes": {job: integer}}``.
-    """
+def read_solution(data: object, instance: Instance) -> Allocation:
+    """Read the ``solution`` of a result file; InputError if it is not ``{"nodes": {job: integer}}``."""
     del instance
-    fields = read_object(data, {"nodes"}, ("solution",))
-    nodes = fields.get("nodes")
-    entries = read_object(nodes, set(nodes) if isinstance(nodes, dict) else set(), ("solution", "nodes"))
-    return Allocation({job: read_whole(entries, job, ("solution", "nodes")) for job in entries})
+    return Allocation(read_counts(data, "nodes"))

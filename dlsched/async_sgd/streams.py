@@ -14,12 +14,12 @@ from itertools import accumulate, islice
 import numpy as np
 
 from dlsched import elastic_stream
-from dlsched.algorithms.cost_table import FloatArray
 from dlsched.async_sgd.instance import Instance, Job
-from dlsched.async_sgd.network import network_of
-from dlsched.async_sgd.throughput import iterate
 from dlsched.cluster.arrivals import poisson_arrivals
+from dlsched.core.arrays import FloatArray
 from dlsched.core.errors import InstanceError, UsageError
+from dlsched.queueing.network import network_of
+from dlsched.queueing.throughput import iterate
 
 LARGEST_TABLES = 2**22
 """Pairs of job and count in the tables of a stream; for so many, a gigabyte is used while they are made."""
@@ -67,19 +67,19 @@ def to_stream(
     for name, numbers in (("arrivals_s", arrivals_s), ("stops_at", stops_at)):
         if numbers is not None and len(numbers) != len(jobs):
             raise UsageError(f"{name}: found {len(numbers)} numbers, allowed: one for each of the {len(jobs)} jobs")
-    most = [min(instance.counts(place)[-1], instance.nodes) for place in range(len(jobs))]
+    most = [min(instance.counts(index)[-1], instance.nodes) for index in range(len(jobs))]
     if sum(most) > LARGEST_TABLES:
         raise UsageError(f"found {sum(most)} pairs of job and count, allowed: {LARGEST_TABLES} (limit max_nodes)")
     records = []
-    for place, job in enumerate(jobs):
+    for index, job in enumerate(jobs):
         records.append(
             {
                 "id": job.id,
-                "arrival_s": float(arrivals_s[place]),
+                "arrival_s": float(arrivals_s[index]),
                 "epochs": job.epochs,
-                "epoch_time_s": _epoch_times_s(job, most[place]),
+                "epoch_time_s": _epoch_times_s(job, most[index]),
                 "restart_s": restart_s,
-                "stops_at": 1.0 if stops_at is None else float(stops_at[place]),
+                "stops_at": 1.0 if stops_at is None else float(stops_at[index]),
                 "early_stop": [{"fraction": at, "probability": chance} for at, chance in early_stop],
             }
         )

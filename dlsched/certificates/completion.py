@@ -24,16 +24,16 @@ def srpt_value(
         A size or length that is negative or not finite.
     """
     if not all(math.isfinite(size) and size >= 0 for size in (*sizes, *(lengths or ()))):
-        raise ValueError("a size is no number >= 0")
+        raise ValueError("sizes must be numbers >= 0")
     unit = max((number.as_integer_ratio()[1] for number in (*releases, *sizes, *(lengths or ()))), default=1)
     jobs = sorted((_times(release, unit), _times(size, unit)) for release, size in zip(releases, sizes, strict=True))
     left: list[int] = []  # of the jobs that are released, a heap
     ends: list[int] = []
     now = 0
-    for place, (release, size) in enumerate(jobs):
+    for index, (release, size) in enumerate(jobs):
         now = max(now, release)
         heapq.heappush(left, size)
-        until = jobs[place + 1][0] if place + 1 < len(jobs) else None
+        until = jobs[index + 1][0] if index + 1 < len(jobs) else None
         while left and (until is None or now < until):
             least = heapq.heappop(left)
             if until is not None and now + least > until:
@@ -61,9 +61,9 @@ def claimed(names: Sequence[str], claims: Mapping[str, float], most: Callable[[i
     Raises
     ------
     ValueError
-        A job that does not exist, or a claim that is negative, no number or too large.
+        A job that does not exist, or a claim that is negative, not a number or too large.
     """
-    index = {name: place for place, name in enumerate(names)}
+    index = {name: job for job, name in enumerate(names)}
     for name, claim in claims.items():
         if name not in index:
             raise ValueError(f"there is no job {name!r}")

@@ -36,7 +36,7 @@ def price_value(price: float, capacity: int, minima: Iterable[Number]) -> Fracti
         The price is negative or not finite.
     """
     if not (math.isfinite(price) and price >= 0):
-        raise ValueError(f"price {price} is no number >= 0")
+        raise ValueError(f"price {price} must be a number >= 0")
     return exact_sum(minima) - Fraction(price) * capacity
 
 

@@ -1,4 +1,4 @@
-"""The command line: one module a command; every error that is no defect becomes one line and an exit code."""
+"""The command line: one module a command; every error but a defect becomes one line and an exit code."""
 
 import contextlib
 import functools
@@ -160,7 +160,7 @@ def _say(line: str) -> None:
 
 
 def _settle() -> None:
-    """Write what is buffered, and let it go nowhere where nobody reads any more or there is no room."""
+    """Write what is buffered, and let it go nowhere where nobody reads any more or the disk is full."""
     for output in (sys.stdout, sys.stderr):
         try:
             output.flush()

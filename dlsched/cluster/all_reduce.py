@@ -66,7 +66,7 @@ def ring(gpus: int, size_bytes: float, link: Link) -> float:
 def halving_doubling(gpus: int, size_bytes: float, link: Link) -> float:
     """Seconds of an all-reduce by recursive halving and doubling; far from smooth in ``gpus``.
 
-    Where ``gpus`` is no power of two, the surplus GPUs first fold their data into the others' and get the result at the
+    Where ``gpus`` is not a power of two, the surplus GPUs first fold their data into the others' and get the result at the
     end. So 9 GPUs need more time than 16.
 
     Raises

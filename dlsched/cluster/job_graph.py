@@ -75,16 +75,16 @@ class JobGraph:
     def stage_s(self, stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
         """Seconds of one stage of a placement; ``splits`` has the replicas by stage and server, to its next one at least."""
         here = splits[stage]
-        used = [place for place, count in enumerate(here) if count]
-        band = inside if len(used) == 1 else min(shares[place] for place in used)
+        used = [index for index, count in enumerate(here) if count]
+        band = inside if len(used) == 1 else min(shares[index] for index in used)
         ring_s = self.ring_bytes(stage) / band
         slowest_s = 0.0
-        for place in used:
+        for index in used:
             transfer_s = 0.0
             for other, sent in self.neighbours(stage):
-                near = splits[other][place] / self.replicas[other]
+                near = splits[other][index] / self.replicas[other]
                 each = 2 * sent / self.replicas[stage]
-                transfer_s += each * (near / inside + (1 - near) / shares[place])
+                transfer_s += each * (near / inside + (1 - near) / shares[index])
             slowest_s = max(slowest_s, self.compute_s[stage] + transfer_s + ring_s)
         return slowest_s
 

@@ -81,7 +81,7 @@ def fit_speed_law(gpus: ArrayLike, epoch_time_s: ArrayLike, *, samples: ArrayLik
         The measurements do not determine the curve of every job measured (with one job: fewer than 3 distinct counts),
         or the closest law takes no time on one GPU, as when the times grow like w - 1.
     ValueError
-        Shapes differ, a count is no integer >= 1, another number is out of range or not finite.
+        Shapes differ, a count is not an integer >= 1, another number is out of range or not finite.
 
     Source: the law as in ``SpeedLaw``, its non-negative least squares as in Optimus (EuroSys 2018); the remark on
     identifiability is ours.

@@ -24,7 +24,7 @@ class SpeedTable(Mapping[int, float]):
     Raises
     ------
     Refused
-        An empty table, a count that is no plain integer from 1 to 2**53, a time that is no positive finite number.
+        An empty table, a count that is not a plain integer from 1 to 2**53, a time that is not a positive finite number.
 
     >>> SpeedTable({1: 138.0, 2: 81.9})[2]
     81.9

@@ -48,7 +48,7 @@ class Topology:
 
 
 def racks(sizes: Sequence[int], server_bandwidth: Bandwidths, rack_bandwidth: Bandwidths) -> Topology:
-    """Racks of so many servers below one core.
+    """Racks of ``sizes`` servers below one core.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def racks(sizes: Sequence[int], server_bandwidth: Bandwidths, rack_bandwidth: Ba
     (('s2', 'rack1', 1250000000.0), ('rack0', 'core', 5000000000.0), ('rack1', 'core', 2500000000.0))
     """
     servers, below = _below(sizes, "rack")
-    tops = [f"rack{place}" for place in range(len(sizes))]
+    tops = [f"rack{index}" for index in range(len(sizes))]
     links = _links(below, server_bandwidth) + _links([(top, "core") for top in tops], rack_bandwidth)
     return Topology((*servers, *tops, "core"), servers, tuple(links))
 
@@ -86,7 +86,7 @@ def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: b
     bandwidth
         Of every link.
     servers
-        Only the first so many, with the switches above them; None: all k^3/4.
+        Only the first ``servers``, with the switches above them; None: all k^3/4.
     bundled
         False: every switch and link by itself, with shortest paths.
 
@@ -104,8 +104,8 @@ def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: b
     count = 2 * half**3 if servers is None else servers
     if not 1 <= count <= 2 * half**3:
         raise ValueError(f"servers: found {count}, allowed: an integer from 1 to {2 * half**3}")
-    names, edges, pods = tuple(f"s{place}" for place in range(count)), -(-count // half), -(-count // half**2)
-    below = [(name, f"edge{place // half}") for place, name in enumerate(names)]
+    names, edges, pods = tuple(f"s{index}" for index in range(count)), -(-count // half), -(-count // half**2)
+    below = [(name, f"edge{index // half}") for index, name in enumerate(names)]
     if bundled:
         levels = [
             (below, bandwidth),
@@ -114,13 +114,13 @@ def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: b
         ]
     else:
         middle = [
-            (f"edge{edge}", f"aggregation{edge // half * half + place}")
+            (f"edge{edge}", f"aggregation{edge // half * half + index}")
             for edge in range(edges)
-            for place in range(half)
+            for index in range(half)
         ]
         upper = [
-            (f"aggregation{place}", f"core{place % half * half + core}")
-            for place in range(pods * half)
+            (f"aggregation{index}", f"core{index % half * half + core}")
+            for index in range(pods * half)
             for core in range(half)
         ]
         levels = [(below, bandwidth), (middle, bandwidth), (upper, bandwidth)]
@@ -132,7 +132,7 @@ def fat_tree(k: int, bandwidth: float, *, servers: int | None = None, bundled: b
 def leaf_spine(
     sizes: Sequence[int], spines: int, server_bandwidth: Bandwidths, spine_bandwidth: Bandwidths
 ) -> Topology:
-    """Leaf switches with so many servers, each linked to every spine; no tree when there are several of both.
+    """Leaf switches with ``sizes`` servers, each linked to every spine; no tree when there are several of both.
 
     Parameters
     ----------
@@ -153,13 +153,13 @@ def leaf_spine(
     if spines < 1:
         raise ValueError(f"spines: found {spines}, allowed: an integer >= 1")
     servers, below = _below(sizes, "leaf")
-    leaves, tops = [f"leaf{place}" for place in range(len(sizes))], [f"spine{place}" for place in range(spines)]
+    leaves, tops = [f"leaf{index}" for index in range(len(sizes))], [f"spine{index}" for index in range(spines)]
     upper = _links([(leaf, spine) for leaf in leaves for spine in tops], spine_bandwidth)
     return _routed((*servers, *leaves, *tops), servers, _links(below, server_bandwidth) + upper)
 
 
 def ring_of_switches(sizes: Sequence[int], server_bandwidth: Bandwidths, ring_bandwidth: Bandwidths) -> Topology:
-    """Switches with so many servers, each linked to the next and the last to the first.
+    """Switches with ``sizes`` servers, each linked to the next and the last to the first.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def ring_of_switches(sizes: Sequence[int], server_bandwidth: Bandwidths, ring_ba
     if len(sizes) < 3:
         raise ValueError(f"sizes: found {len(sizes)} switches, allowed: at least 3")
     servers, below = _below(sizes, "switch")
-    switches = [f"switch{place}" for place in range(len(sizes))]
+    switches = [f"switch{index}" for index in range(len(sizes))]
     around = _links(list(zip(switches, [*switches[1:], switches[0]], strict=True)), ring_bandwidth)
     return _routed((*servers, *switches), servers, _links(below, server_bandwidth) + around)
 
@@ -205,7 +205,7 @@ def torus(rows: int, columns: int, bandwidth: float, *, periodic: bool = True) -
     import networkx
 
     grid = networkx.grid_2d_graph(rows, columns, periodic=periodic)
-    names = {place: f"s{place[0] * columns + place[1]}" for place in sorted(grid)}
+    names = {cell: f"s{cell[0] * columns + cell[1]}" for cell in sorted(grid)}
     pairs = sorted(tuple(sorted(pair)) for pair in grid.edges)
     links = _links([(names[first], names[second]) for first, second in pairs], bandwidth)
     servers = tuple(names.values())
@@ -229,16 +229,16 @@ def general(graph: "networkx.Graph", servers: Sequence[object]) -> Topology:
     ------
     ValueError
         The graph is directed or has parallel edges or an edge from a node to itself; two nodes of the same name; a
-        server that is no node, or named twice; an edge without a bandwidth > 0.
+        server that is not a node, or named twice; an edge without a bandwidth > 0.
     """
     if graph.is_directed() or graph.is_multigraph():
         raise ValueError("graph: found a directed graph or parallel edges, allowed: networkx.Graph")
-    place = {node: position for position, node in enumerate(graph)}
+    order = {node: index for index, node in enumerate(graph)}
     names = {node: str(node) for node in graph}
     if len(set(names.values())) < len(names):
         raise ValueError("graph: found two nodes of the same name, allowed: names that differ")
     for server in servers:
-        if server not in place or list(servers).count(server) > 1:
+        if server not in order or list(servers).count(server) > 1:
             raise ValueError(f"servers: found {server!r}, allowed: nodes of the graph, each once")
     links = []
     for first, second, held in graph.edges(data="bandwidth_bytes_per_s"):
@@ -253,7 +253,7 @@ def general(graph: "networkx.Graph", servers: Sequence[object]) -> Topology:
         path = [servers[i]]
         while path[-1] != servers[j]:
             ahead = [node for node in graph[path[-1]] if hops[j][node] < hops[j][path[-1]]]
-            ahead.sort(key=place.__getitem__)
+            ahead.sort(key=order.__getitem__)
             path.append(ahead[(i + j) % len(ahead)])
         paths.append(tuple(names[node] for node in path))
     return Topology(tuple(names.values()), tuple(names[server] for server in servers), tuple(links), tuple(paths))
@@ -278,8 +278,8 @@ def _below(sizes: Sequence[int], switch: str) -> tuple[tuple[str, ...], list[tup
     """Servers numbered through, and the switch above each."""
     if not sizes or min(sizes) < 0:
         raise ValueError(f"sizes: found {list(sizes)}, allowed: at least one, all >= 0")
-    above = [f"{switch}{place}" for place, size in enumerate(sizes) for _ in range(size)]
-    servers = tuple(f"s{place}" for place in range(len(above)))
+    above = [f"{switch}{index}" for index, size in enumerate(sizes) for _ in range(size)]
+    servers = tuple(f"s{index}" for index in range(len(above)))
     return servers, list(zip(servers, above, strict=True))
 
 

@@ -7,7 +7,11 @@ near the bound. What does not depend on the family's columns stands here:
 ``master``       ``Master``: the columns held and their linear program. ``add`` a column as a sparse row, under a key that
                  says which it is; ``solve`` returns value, weights, prices of the rows at most and duals of the equalities
 ``smoothing``    ``Smoothing``: the best prices known and what they prove; which prices to try next
-``slack``        ``slacks``, ``cheapest_within``, ``TooMany``: the search of all choices within a slack of the bound
+``pricing``      ``Pricing``: what is asked of a family whose columns are vectors of counts, one for each group within a stock
+``generation``   ``generate``: column generation for such programs
+``slack``        ``Prices`` and what they prove; ``slacks``, ``cheapest_within``, ``TooMany``: the search of all choices
+                 within a slack of the bound
+``closing``      ``close_gap``, ``search_beam``: that search in stages, exact or as a beam, from the bound to the incumbent
 ===============  =======================================================================================================
 
 One round of column generation, for a program that is minimised::
@@ -26,6 +30,6 @@ One round of column generation, for a program that is minimised::
 
 A program that is maximised is handed over with negative costs: then minus ``value`` is its value, ``prices`` are what they
 should be, and its upper bounds are kept with ``Sense.MAXIMIZE``. Costs are divided by ``unit``, a number of the magnitude of
-the value, since HiGHS' tolerances are absolute; whoever scales rows too does so before ``add``. Pricing is not here: the
-columns of no two families are alike.
+the value, since HiGHS' tolerances are absolute; whoever scales rows too does so before ``add``. Algorithms that price
+are not here: the columns of no two families are alike.
 """

@@ -24,6 +24,7 @@ CELLS = 60_000_000
 FIRST = 1e-5
 """Of the bound: the slack that is tried first; every next one is ``GROWTH`` times as large, up to the incumbent's."""
 GROWTH = 8
+_ROUNDING = 1e-12  # relative to all costs and prices that add up to a slack
 _BRANCHES = 100  # columns that a label is extended by in a full beam
 
 
@@ -32,35 +33,63 @@ class TooMany(Exception):  # noqa: N818  a signal, not an error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Columns of a group by rising excess: what they take, shape (N, G), and the excess of each, shape (N,)."""
+class Listed:
+    """Columns of a group by rising value: what they take, shape (N, G), and J_i(c) + p c of each, shape (N,)."""
 
     counts: Counts
-    excess: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prices:
+    """Prices, and what they prove.
+
+    Parameters
+    ----------
+    stock, prices
+        s_g and p_g of every resource, shape (G,).
+    least
+        u_i = min_c (J_i(c) + p c) of every group, shape (S,), or less where ``exact`` is False.
+    exact
+        Whether the pricing could list all that it had to.
+    """
+
+    stock: Counts
+    prices: Floats
+    least: Floats
+    exact: bool = True
+
+    @property
+    def bound(self) -> float:
+        """L: what every choice costs at least."""
+        return float(self.least.sum()) - float(self.prices @ self.stock)
+
+    @property
+    def room(self) -> float:
+        """By how much rounding may change a slack."""
+        return _ROUNDING * float(self.least.sum() + self.prices @ self.stock)
+
+    def beyond(self, slack: float) -> float:
+        """What a choice costs at least when its slack is more than ``slack``."""
+        return self.bound + slack - self.room
 
 
 def slacks(bound: float, upper: float) -> Iterator[float]:
-    """Slacks to try in turn; the last is that of an incumbent that costs ``upper``."""
+    """Slacks to try in turn, only the last where ``upper`` <= 0; the last is that of an incumbent that costs ``upper``."""
     gap = max(0.0, upper - bound)
     slack = FIRST * max(bound, 1e-3 * upper)
-    while slack < gap:
+    while 0 < slack < gap:
         yield slack
         slack *= GROWTH
     yield gap
 
 
 def cheapest_within(
-    groups: Sequence[Group],
-    stock: Counts,
-    prices: Floats,
-    slack: float,
-    *,
-    width: int | None = None,
-    tick: Tick = no_tick,
+    groups: Sequence[Listed], prices: Prices, slack: float, *, width: int | None = None, tick: Tick = no_tick
 ) -> Counts | None:
     """Return what each group takes in the cheapest choice that costs at most L + slack, shape (S, G), or None.
 
-    With a ``width`` only so many labels of least cost are kept at every group: a beam search, which may miss it.
+    With a ``width`` only that number of labels of least cost is kept at every group: a beam search, which may miss it.
     ``tick`` is called at every group; it may raise to stop.
 
     Raises
@@ -68,8 +97,9 @@ def cheapest_within(
     TooMany
         The labels of some group would have more than ``CELLS`` numbers.
     """
-    order = sorted(range(len(groups)), key=lambda index: len(groups[index].excess))
-    if not len(groups[order[0]].excess):
+    stock = prices.stock
+    order = sorted(range(len(groups)), key=lambda index: len(groups[index].values))
+    if not len(groups[order[0]].values):
         return None
     fewest = np.array([groups[index].counts.min(axis=0) for index in order])
     most = np.array([groups[index].counts.max(axis=0) for index in order])
@@ -78,19 +108,19 @@ def cheapest_within(
     trail: list[tuple[Counts, Counts]] = []
     for after, index in enumerate(order, 1):
         tick()
-        group = groups[index]
-        ways = np.searchsorted(group.excess, slack - spent, side="right")
+        excess = groups[index].values - prices.least[index]
+        ways = np.searchsorted(excess, slack - spent, side="right")
         if width is not None:
             ways = np.minimum(ways, max(1, _BRANCHES * width // len(spent)))
         elif int(ways.sum()) * (len(stock) + 10) > CELLS:
             raise TooMany
         parent = np.repeat(np.arange(len(spent)), ways)
         column = run_lengths(ways)
-        spent = spent[parent] + group.excess[column]
-        taken = taken[parent] + group.counts[column]
+        spent = spent[parent] + excess[column]
+        taken = taken[parent] + groups[index].counts[column]
         left = stock - taken
         fits = (left >= fewest[after:].sum(axis=0)).all(axis=1)
-        idle = np.maximum(left - most[after:].sum(axis=0), 0) @ prices
+        idle = np.maximum(left - most[after:].sum(axis=0), 0) @ prices.prices
         kept = np.flatnonzero(fits & (spent + idle <= slack))
         kept = kept[_first_of_each(taken[kept], spent[kept], stock)]
         if width is not None and len(kept) > width:
@@ -99,7 +129,7 @@ def cheapest_within(
         trail.append((parent[kept], column[kept]))
         if not len(kept):
             return None
-    label = int(np.argmin(spent + (stock - taken) @ prices))
+    label = int(np.argmin(spent + (stock - taken) @ prices.prices))
     chosen = np.zeros((len(groups), len(stock)), dtype=np.int64)
     for index, (parents, columns) in zip(reversed(order), reversed(trail), strict=True):
         chosen[index] = groups[index].counts[columns[label]]

@@ -14,7 +14,7 @@ def plain_labels(ids: Sequence[str], letter: str) -> list[str]:
     """
     if all(map(_PLAIN.fullmatch, ids)) and len({name.lower() for name in ids}) == len(ids):
         return list(ids)
-    return [f"{letter}{place}" for place in range(len(ids))]
+    return [f"{letter}{index}" for index in range(len(ids))]
 
 
 def separable_labels(ids: Sequence[str], letter: str) -> list[str]:
@@ -24,4 +24,4 @@ def separable_labels(ids: Sequence[str], letter: str) -> list[str]:
     (['a', 'b'], ['j0', 'j1'])
     """
     labels = plain_labels(ids, letter)
-    return [f"{letter}{place}" for place in range(len(labels))] if any("_" in label for label in labels) else labels
+    return [f"{letter}{index}" for index in range(len(labels))] if any("_" in label for label in labels) else labels

@@ -18,7 +18,7 @@ def read_object(data: object, fields: set[str], where: Where) -> dict[str, Json]
     Raises
     ------
     InputError
-        It is no object, or has another field.
+        It is not an object, or has another field.
     """
     if not isinstance(data, dict):
         raise InputError(f"{field_path(where)}: found {shown(data)}, allowed: an object")

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.certificates import DualsCertificate, rounded_down
+from dlsched.columns.slack import Prices
 from dlsched.core.budget import Budget, Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.generation import Prices, generate_columns
+from dlsched.matching_placement.configurations.generation import generate_columns
 from dlsched.matching_placement.feasibility import require_feasible
 from dlsched.matching_placement.heuristics.local_search import best_local
 from dlsched.matching_placement.instance import Instance

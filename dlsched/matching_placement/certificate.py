@@ -23,15 +23,13 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from dlsched.certificates import DualsCertificate, ExactRow, exact_multipliers, exact_sum
 from dlsched.certificates.exact import root_below
 from dlsched.core.labels import plain_labels
 from dlsched.core.result import Certificate
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
 from dlsched.matching_placement.instance import Instance, Job
-
-Floats = npt.NDArray[np.float64]
 
 _ERROR = 2.0**-40  # of sums, products and quotients of a few thousand terms >= 0
 _VAST = 1e150  # prices below leave room for sums and quotients
@@ -55,7 +53,8 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     prices = {kind: -certificate.rows.get(row, 0.0) * size for kind, row in stock.items()}
     if certificate.formulation == "milp":
         _require_rows(certificate.rows, stock.values())
-        jobs = [_rational(least_value(instance, job, prices) * (1 - _ERROR)) for job in instance.jobs]
+        data, by_type = arrays(instance), np.array(list(prices.values()))
+        jobs = [_rational(least_value(data, job, by_type) * (1 - _ERROR)) for job in range(data.jobs)]
     elif certificate.formulation == "relaxation":
         rates = [f"rate_{label}" for label in labels]
         _require_rows(certificate.rows, [*stock.values(), *rates])
@@ -82,22 +81,16 @@ def _rational(value: float) -> Fraction:
     return Fraction(value)
 
 
-def least_value(instance: Instance, job: Job, prices: Mapping[str, float]) -> float:
+def least_value(data: Arrays, job: int, prices: Floats) -> float:
     """Least J(c) + p c over the configurations of a job, in seconds, off by less than ``_ERROR`` of itself; inf: none."""
-    kinds = sorted(
-        (kind for kind in instance.types if kind in job.samples_per_s),
-        key=lambda kind: instance.workers[instance.types[kind][0]].bandwidth_bytes_per_s,
-    )
-    rates = np.array([job.samples_per_s[kind] for kind in kinds])
-    price = np.array([prices[kind] for kind in kinds])
-    bandwidth = np.array([instance.workers[instance.types[kind][0]].bandwidth_bytes_per_s for kind in kinds])
-    stock = np.array([len(instance.types[kind]) for kind in kinds], dtype=np.int64)
-    most = min(int(stock.sum()), len(instance.workers) if job.max_workers is None else job.max_workers)
-    if job.min_workers > most:
+    able = data.able(job)
+    kinds = able[np.argsort(data.bandwidth[able], kind="stable")]
+    rates, price, stock = data.rates[job, kinds], prices[kinds], data.stock[kinds]
+    least, most, work = int(data.least[job]), int(data.most[job]), float(data.work[job])
+    if least > most:
         return math.inf
-    work = job.iterations * job.batch_samples
-    ring_s = 2 * job.iterations * job.gradient_bytes / bandwidth
-    best = _some_value(work, ring_s, rates, price, stock, job.min_workers, most)
+    ring_s = data.traffic[job] / data.bandwidth[kinds]
+    best = _some_value(work, ring_s, rates, price, stock, least, most)
     size = np.zeros(1, dtype=np.int64)
     slow, rate, paid = np.zeros(1), np.zeros(1), np.zeros(1)
     for kind in range(len(kinds)):
@@ -110,8 +103,8 @@ def least_value(instance: Instance, job: Job, prices: Mapping[str, float]) -> fl
         known = paid + slow * (np.maximum(size - 1, 0) / np.maximum(size, 1))
         to_come = slice(kind + 1, len(kinds))
         bound = known + _cheapest_rate(work, rate, rates[to_come], price[to_come], stock[to_come])
-        reach = (size <= most) & (size + int(stock[to_come].sum()) >= job.min_workers)
-        done = reach & (size >= max(1, job.min_workers))
+        reach = (size <= most) & (size + int(stock[to_come].sum()) >= least)
+        done = reach & (size >= max(1, least))
         best = min(best, float((known[done] + work / rate[done]).min(initial=math.inf)))
         kept = np.flatnonzero(reach & ~(bound > best * _SLACK))
         kept = kept[_undominated(size[kept], slow[kept], rate[kept], paid[kept])]
@@ -120,7 +113,7 @@ def least_value(instance: Instance, job: Job, prices: Mapping[str, float]) -> fl
 
 
 def _some_value(
-    work: float, ring_s: Floats, rates: Floats, price: Floats, stock: npt.NDArray[np.int64], least: int, most: int
+    work: float, ring_s: Floats, rates: Floats, price: Floats, stock: Counts, least: int, most: int
 ) -> float:
     """Return the value of some good configuration: workers are added while that helps, from the fast or the cheap ones."""
     best = math.inf
@@ -133,7 +126,7 @@ def _some_value(
     return best
 
 
-def _cheapest_rate(work: float, rate: Floats, rates: Floats, price: Floats, stock: npt.NDArray[np.int64]) -> Floats:
+def _cheapest_rate(work: float, rate: Floats, rates: Floats, price: Floats, stock: Counts) -> Floats:
     """Least of w / (R' + x) + price of x over fractions of the types to come, for every R' in ``rate``."""
     reached, paid = rate.copy(), np.zeros(len(rate))
     for kind in np.argsort(price / rates).tolist():
@@ -145,7 +138,7 @@ def _cheapest_rate(work: float, rate: Floats, rates: Floats, price: Floats, stoc
     return paid
 
 
-def _undominated(size: npt.NDArray[np.int64], slow: Floats, rate: Floats, paid: Floats) -> npt.NDArray[np.int64]:
+def _undominated(size: Counts, slow: Floats, rate: Floats, paid: Floats) -> Counts:
     """Positions that no other of equal size and ring equals or beats in rate and price."""
     order = np.lexsort((paid, -rate, slow, size))
     cuts = np.flatnonzero((np.diff(size[order]) != 0) | (np.diff(slow[order]) != 0)) + 1

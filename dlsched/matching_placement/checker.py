@@ -76,8 +76,8 @@ def _broken_choices(instance: Instance, placement: Placement) -> list[Violation]
     violations = []
     serves: dict[str, str] = {}
     for name, workers in placement.workers.items():
-        place = instance.index.get(name)
-        if place is None:
+        index = instance.index.get(name)
+        if index is None:
             violations.append(Violation("served", name, message="there is no such job"))
             continue
         for worker in workers:
@@ -85,7 +85,7 @@ def _broken_choices(instance: Instance, placement: Placement) -> list[Violation]
                 violations.append(Violation("one_job", worker, message="there is no such worker"))
                 continue
             kind = instance.workers[instance.worker_index[worker]].type
-            if kind not in instance.jobs[place].samples_per_s:
+            if kind not in instance.jobs[index].samples_per_s:
                 message = f"worker {worker} of type {kind} has no rate for the job"
                 violations.append(Violation("able", name, message=message))
             if worker in serves:

@@ -4,14 +4,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dlsched.columns.slack import GROWTH, TooMany
+from dlsched.columns.closing import close_gap, columns_within, search_beam
+from dlsched.columns.generation import CLOSE
+from dlsched.columns.slack import GROWTH, Prices, TooMany
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
-from dlsched.matching_placement.configurations.closing import beyond_slack, close_gap, columns_within, search_beam
-from dlsched.matching_placement.configurations.generation import CLOSE, Prices, generate_columns
+from dlsched.matching_placement.configurations.generation import generate_columns
+from dlsched.matching_placement.configurations.pricing import all_pricing
 from dlsched.matching_placement.configurations.states import additions, solve_by_states, state_bytes
 from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.assignment import build_assignment
@@ -127,11 +129,15 @@ def run_columns(instance: Instance, search: Search[Placement]) -> TerminationSta
     upper = _total(instance, search)
     if upper - prices.bound <= CLOSE * upper:
         return TerminationStatus.OPTIMAL
-    found = search_beam(data, prices, upper, tick=search.tick)
+    found = search_beam(all_pricing(data), prices, upper, tick=search.tick)
     offer(None if found is None else improve(data, found, search.tick), "beam")
     upper = _total(instance, search)
     closed = close_gap(
-        data, prices, upper, tick=node, proven=lambda bound: search.prove(bound / data.jobs, source=COLUMNS)
+        all_pricing(data),
+        prices,
+        upper,
+        tick=node,
+        proven=lambda bound: search.prove(bound / data.jobs, source=COLUMNS),
     )
     offer(closed.counts, COLUMNS)
     if closed.left is None:
@@ -145,7 +151,7 @@ def _by_programs(
     """Solve MILPs over the configurations within a growing slack; what uses others costs more than the bound and the slack."""
     while not search.proven:
         try:
-            columns = [each.counts for each in columns_within(data, prices, slack, search.tick)]
+            columns = [each.counts for each in columns_within(all_pricing(data), prices, slack, search.tick)]
         except TooMany:
             columns = []
         total = sum(map(len, columns))
@@ -159,7 +165,7 @@ def _by_programs(
         search.solver_version = outcome.solver
         if outcome.values is not None:
             search.consider(formulation.decode(outcome.values), source=outcome.solver)
-        beyond = beyond_slack(data, prices, slack) / data.jobs
+        beyond = prices.beyond(slack) / data.jobs
         bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
         if bound is not None:
             search.prove(min(bound, beyond), source=f"{COLUMNS} and {outcome.solver}")

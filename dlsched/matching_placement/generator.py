@@ -3,20 +3,9 @@
 A job is drawn after the workers it is promised, one or two of a random order, and only as one that they can serve: so
 the smallest sizes always fit together. All figures drawn are rounded to four significant digits.
 
-=======================  =========================================================================================
-preset                   what it is
-=======================  =========================================================================================
-``few-types``            2 to 4 types of workers
-``many-types``           8 to 10 types
-``distinct-workers``     every worker a type of its own
-``compute-only``         2 to 4 types, nothing to exchange
-``communication-heavy``  2 to 4 types, by turns on a fast and a slow network; large gradients
-``published-rates``      K80, P100, T4, V100 and A100 with published models at their published rates
-=======================  =========================================================================================
-
-Rates of the other presets: a job takes c seconds an iteration on a worker of speed 1; its rate on a type is batch / c
-times the type's speed and a factor of job and type (lognormal). A type whose memory is too small for a job cannot
-serve it.
+Rates of all presets (``PRESETS``) but ``published-rates``: a job takes c seconds an iteration on a worker of speed 1; its rate
+on a type is batch / c times the type's speed and a factor of job and type (lognormal). A type whose memory is too small for a
+job cannot serve it.
 """
 
 from collections.abc import Sequence
@@ -146,12 +135,12 @@ def generate(*, preset: str = "few-types", jobs: int = 6, gpus: int | None = Non
     recipe = _RECIPES.get(preset)
     kinds = _published_kinds(generator, total) if recipe is None else _kinds(generator, recipe, total)
     several = [*range(len(kinds)), *generator.integers(len(kinds), size=total - len(kinds)).tolist()]
-    kind_of = [kinds[place] for place in sorted(several)]
+    kind_of = [kinds[index] for index in sorted(several)]
     order = generator.permutation(total).tolist()
     drawn: list[Drawn] = []
     used: list[PublishedRates] = []
-    for place in range(jobs):
-        spare = len(order) - (jobs - place)
+    for index in range(jobs):
+        spare = len(order) - (jobs - index)
         sizes = _sizes(generator, spare)
         promised = [kind_of[order.pop()] for _ in range(sizes.get("min_workers", 1))]
         if recipe is None:
@@ -159,14 +148,14 @@ def generate(*, preset: str = "few-types", jobs: int = 6, gpus: int | None = Non
             used.append(rates)
         else:
             job = _job(generator, recipe, promised, kinds)
-        drawn.append({"id": f"j{place}", **job, **sizes})
+        drawn.append({"id": f"j{index}", **job, **sizes})
     command = f"dlsched generate matching_placement --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
     return Instance(
         name=f"{preset}-{jobs}x{total}-seed{seed}",
         source="\n".join([command, *_sources(used, kinds)]),
         workers=[
-            {"id": f"w{place}", "type": kind.name, "bandwidth_bytes_per_s": kind.bandwidth}
-            for place, kind in enumerate(kind_of)
+            {"id": f"w{index}", "type": kind.name, "bandwidth_bytes_per_s": kind.bandwidth}
+            for index, kind in enumerate(kind_of)
         ],
         jobs=drawn,
     )
@@ -178,18 +167,20 @@ def _sizes(generator: np.random.Generator, spare: int) -> Drawn:
     return ({"min_workers": 2} if two and spare > 0 else {}) | ({"max_workers": limit} if limited else {})
 
 
-def _kinds(generator: np.random.Generator, recipe: _Recipe, gpus: int) -> list[_Kind]:
+def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> list[_Kind]:
     """Types with speeds from 1 to 8, by turns on the recipe's networks or each on any."""
-    count = gpus if recipe.kinds is None else min(gpus, int(generator.integers(recipe.kinds[0], recipe.kinds[1] + 1)))
+    count = (
+        workers if recipe.kinds is None else min(workers, int(generator.integers(recipe.kinds[0], recipe.kinds[1] + 1)))
+    )
     networks = recipe.networks or generator.choice(_NICS, size=count).tolist()
     return [
         _Kind(
-            name=f"g{place}",
-            bandwidth=networks[place % len(networks)],
+            name=f"g{index}",
+            bandwidth=networks[index % len(networks)],
             speed=_log_uniform(generator, 1, 8),
             memory_gb=float(generator.choice(_MEMORIES_GB)),
         )
-        for place in range(count)
+        for index in range(count)
     ]
 
 
@@ -211,11 +202,11 @@ def _job(generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Ki
     }
 
 
-def _published_kinds(generator: np.random.Generator, gpus: int) -> list[_Kind]:
+def _published_kinds(generator: np.random.Generator, workers: int) -> list[_Kind]:
     """All five types, or as many of them as there are workers, in random choice."""
     every = [_Kind(name, bandwidth) for name, bandwidth in _PUBLISHED_BANDWIDTHS.items()]
-    chosen = generator.permutation(len(every))[:gpus]
-    return [every[place] for place in sorted(chosen.tolist())]
+    chosen = generator.permutation(len(every))[:workers]
+    return [every[index] for index in sorted(chosen.tolist())]
 
 
 def _published_job(
@@ -245,7 +236,7 @@ def _sources(used: Sequence[PublishedRates], kinds: Sequence[_Kind]) -> list[str
     for rates in published_rates():
         if rates not in used:
             continue
-        which = ", ".join(f"j{place}" for place, other in enumerate(used) if other is rates)
+        which = ", ".join(f"j{index}" for index, other in enumerate(used) if other is rates)
         unknown = f"not known, {_UNKNOWN_GRADIENT:g} chosen"
         lines.append(f"{rates.model} ({which}), gradient_bytes: {rates.gradient_source or unknown}")
         for gpu in (kind.name for kind in kinds if kind.name in rates.samples_per_s):

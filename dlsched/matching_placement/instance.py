@@ -30,9 +30,12 @@ Rates = Annotated[
     PlainSerializer(dict, return_type=dict[str, float]),
 ]
 
-
 _MODERATE = 1e-100, 1e100
-_ALLOWED = "a number from 1e-100 to 1e100"
+
+
+def _require_moderate(value: float, *where: str | int) -> None:
+    if not _MODERATE[0] <= value <= _MODERATE[1]:
+        raise Refused(f"{value}", "a number from 1e-100 to 1e100", *where)
 
 
 class Worker(BaseModel):
@@ -115,49 +118,45 @@ class Instance(InstanceFile):
     def _consistent(self) -> Self:
         require_unique_ids([worker.id for worker in self.workers], "workers")
         require_unique_ids([job.id for job in self.jobs], "jobs")
-        for place, worker in enumerate(self.workers):
+        for index, worker in enumerate(self.workers):
             first = self.types[worker.type][0]
             expected = self.workers[first].bandwidth_bytes_per_s
             if worker.bandwidth_bytes_per_s != expected:
                 allowed = f"{expected} as workers[{first}], of the same type"
-                raise Refused(f"{worker.bandwidth_bytes_per_s}", allowed, "workers", place, "bandwidth_bytes_per_s")
+                raise Refused(f"{worker.bandwidth_bytes_per_s}", allowed, "workers", index, "bandwidth_bytes_per_s")
         self._refuse_overflow()
         return self
 
     def _refuse_overflow(self) -> None:
         """Times, rates and bandwidths must leave room for squares and quotients in double precision."""
-        for place, worker in enumerate(self.workers):
-            if not _MODERATE[0] <= worker.bandwidth_bytes_per_s <= _MODERATE[1]:
-                found = f"{worker.bandwidth_bytes_per_s}"
-                raise Refused(found, _ALLOWED, "workers", place, "bandwidth_bytes_per_s")
+        for index, worker in enumerate(self.workers):
+            _require_moderate(worker.bandwidth_bytes_per_s, "workers", index, "bandwidth_bytes_per_s")
         slowest = min(worker.bandwidth_bytes_per_s for worker in self.workers)
-        for place, job in enumerate(self.jobs):
-            rates = job.samples_per_s.values()
+        for index, job in enumerate(self.jobs):
             for kind, rate in job.samples_per_s.items():
-                if not _MODERATE[0] <= rate <= _MODERATE[1]:
-                    raise Refused(f"{rate}", _ALLOWED, "jobs", place, "samples_per_s", kind)
+                _require_moderate(rate, "jobs", index, "samples_per_s", kind)
+            rates = job.samples_per_s.values()
             samples, sent = job.iterations * job.batch_samples, 2 * job.iterations * job.gradient_bytes
             longest = samples / min(rates) + sent / slowest
             shortest = min(samples, samples / (len(self.workers) * max(rates)))
             if not (longest <= _MODERATE[1] and shortest >= _MODERATE[0]):
-                raise Refused(
-                    "times that are vast or vanish", "samples and seconds of a job from 1e-100 to 1e100", "jobs", place
-                )
+                allowed = "samples and seconds of a job from 1e-100 to 1e100"
+                raise Refused("times that are vast or vanish", allowed, "jobs", index)
 
     @cached_property
     def types(self) -> dict[str, tuple[int, ...]]:
         """Positions of the workers of every type, types in order of their first worker."""
-        places: dict[str, list[int]] = {}
-        for place, worker in enumerate(self.workers):
-            places.setdefault(worker.type, []).append(place)
-        return {name: tuple(held) for name, held in places.items()}
+        held: dict[str, list[int]] = {}
+        for index, worker in enumerate(self.workers):
+            held.setdefault(worker.type, []).append(index)
+        return {name: tuple(workers) for name, workers in held.items()}
 
     @cached_property
     def worker_index(self) -> dict[str, int]:
         """Position of every worker by its id."""
-        return {worker.id: place for place, worker in enumerate(self.workers)}
+        return {worker.id: index for index, worker in enumerate(self.workers)}
 
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
-        return {job.id: place for place, job in enumerate(self.jobs)}
+        return {job.id: index for index, job in enumerate(self.jobs)}

@@ -47,7 +47,7 @@ def read_solution(data: Any, instance: Instance) -> Placement:
         where = ("solution", "workers", job)
         if not isinstance(held, list):
             raise InputError(f"{field_path(where)}: found {shown(held)}, allowed: a list of worker ids")
-        for place, worker in enumerate(held):
+        for index, worker in enumerate(held):
             if not isinstance(worker, str):
-                raise InputError(f"{field_path((*where, place))}: found {shown(worker)}, allowed: the id of a worker")
+                raise InputError(f"{field_path((*where, index))}: found {shown(worker)}, allowed: the id of a worker")
     return Placement(data["workers"])

@@ -128,11 +128,11 @@ def _draw_ratios(axes: "Axes", rows: Rows, instances: Sequence[str], colours: Ma
             axes.hlines(y + 0.27, low, high, color="black", lw=2.4, zorder=2)
         if len(answered) > 1:
             axes.vlines(median(answered), y + 0.1, y + 0.44, color="black", lw=1.2, zorder=4)
-        for place, name in enumerate(instances):
+        for index, name in enumerate(instances):
             point = rows[method].get(name)
             if point is not None and point.ratio is not None:
                 # Multiples of the golden ratio spread any number of instances evenly over the height of the row.
-                spread = 0.4 * ((0.5 + place * 0.618034) % 1 - 0.8) if len(instances) > 1 else 0.0
+                spread = 0.4 * ((0.5 + index * 0.618034) % 1 - 0.8) if len(instances) > 1 else 0.0
                 face = "white" if point.ratio_is_upper_bound else colour
                 axes.plot(
                     max(point.ratio, 1.0),
@@ -201,7 +201,7 @@ def _curve_key(names: Sequence[str], groups: Sequence[Sequence[str]]) -> "list[A
     from matplotlib.lines import Line2D
 
     key: list[Artist] = [
-        Line2D([], [], color=HUES[place], ls=DASHES[place], lw=1.5, label=name) for place, name in enumerate(names)
+        Line2D([], [], color=HUES[index], ls=DASHES[index], lw=1.5, label=name) for index, name in enumerate(names)
     ]
     others = sum(map(len, groups[len(names) :]))
     if others:

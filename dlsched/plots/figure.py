@@ -26,7 +26,7 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def require_format(path: Path | str) -> None:
-    """Refuse a file name whose suffix is no format of figures (ValueError)."""
+    """Refuse a file name whose suffix is not a format of figures (ValueError)."""
     if Path(path).suffix.lower() not in UNDATED:
         raise ValueError(f"plot file: found {Path(path).name!r}, allowed suffixes: {', '.join(UNDATED)}")
 
@@ -52,6 +52,9 @@ def settle(figure: "Figure") -> None:
     """Put everything in its place for good, so that what fits into a panel is known and holds when it is written."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
+    for axes in figure.axes:  # the last digits of a layout depend on addresses in memory
+        left, bottom, width, height = axes.get_position(original=True).bounds
+        axes.set_position((round(left, 9), round(bottom, 9), round(width, 9), round(height, 9)))
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Row(Protocol):
 
 
 def require_flows(method: str, flow_times_s: Sequence[float]) -> None:
-    """Refuse flow times that are none, negative or no numbers (ValueError)."""
+    """Refuse flow times that are missing, negative or not numbers (ValueError)."""
     if not len(flow_times_s):
         raise ValueError(f"flow_times_s: found none for {method}, allowed: one a job, at least one")
     for flow_s in flow_times_s:

@@ -25,7 +25,7 @@ MOST_GPUS = 100_000  # more are no picture
 
 
 class Gang(NamedTuple):
-    """A job runs from `start_s` to `end_s` on that many GPUs of each server, which is known by its place."""
+    """A job runs from `start_s` to `end_s` on that many GPUs of each server, which is known by its index."""
 
     start_s: float
     end_s: float
@@ -59,7 +59,7 @@ def seats(gangs: Mapping[str, Gang], servers: Sequence[int]) -> dict[str, list[t
     >>> seats({"a": Gang(0, 2, {0: 1}), "b": Gang(1, 3, {0: 2}), "c": Gang(2, 3, {0: 1})}, [3])
     {'a': [(0, 1)], 'b': [(1, 2)], 'c': [(0, 1)]}
     """
-    firsts = [sum(servers[:place]) for place in range(len(servers))]
+    firsts = [sum(servers[:server]) for server in range(len(servers))]
     free_s = [[-math.inf] * gpus for gpus in servers]
     slack_s = SAME * max((gang.end_s - gang.start_s for gang in gangs.values()), default=0.0)
     taken: dict[str, list[tuple[int, int]]] = {}
@@ -67,24 +67,24 @@ def seats(gangs: Mapping[str, Gang], servers: Sequence[int]) -> dict[str, list[t
         gang, runs = gangs[job], taken.setdefault(job, [])
         for server, count in sorted(gang.gpus.items()):
             last = -2
-            for place in _places(free_s[server], gang.start_s + slack_s, count):
-                free_s[server][place] = gang.end_s
-                if place == last + 1:
+            for gpu in _free_gpus(free_s[server], gang.start_s + slack_s, count):
+                free_s[server][gpu] = gang.end_s
+                if gpu == last + 1:
                     runs[-1] = runs[-1][0], runs[-1][1] + 1
                 else:
-                    runs.append((firsts[server] + place, 1))
-                last = place
+                    runs.append((firsts[server] + gpu, 1))
+                last = gpu
     return taken
 
 
-def _places(free_s: Sequence[float], start_s: float, count: int) -> list[int]:
-    """The first `count` adjacent places free at the start, else the first free ones, else those free the earliest."""
+def _free_gpus(free_s: Sequence[float], start_s: float, count: int) -> list[int]:
+    """The first `count` adjacent GPUs free at the start, else the first free ones, else those free the earliest."""
     run = 0
-    for place, when_s in enumerate(free_s):
+    for gpu, when_s in enumerate(free_s):
         run = run + 1 if when_s <= start_s else 0
         if run == count:
-            return list(range(place - count + 1, place + 1))
-    return sorted(sorted(range(len(free_s)), key=lambda place: max(free_s[place], start_s))[:count])
+            return list(range(gpu - count + 1, gpu + 1))
+    return sorted(sorted(range(len(free_s)), key=lambda gpu: max(free_s[gpu], start_s))[:count])
 
 
 def draw_gangs(

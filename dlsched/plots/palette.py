@@ -16,7 +16,7 @@ SEQUENCE = "Blues"  # of amounts: light is little, dark is much
 
 def ink_on(colour: str) -> str:
     """Return black or white, whichever is read more easily on that colour (``#rrggbb``), by relative luminance."""
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    parts = (int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5))
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "#000000" if luminance > 0.179 else "#FFFFFF"

@@ -61,7 +61,7 @@ def equal_curves(ratios: Ratios) -> list[list[str]]:
 def hues(groups: Sequence[Sequence[str]]) -> dict[str, str]:
     """Return the colour of every method: one for each group of equal curves, grey beyond as many as there are hues."""
     return {
-        method: HUES[place] if place < len(HUES) else FAINT for place, group in enumerate(groups) for method in group
+        method: HUES[index] if index < len(HUES) else FAINT for index, group in enumerate(groups) for method in group
     }
 
 
@@ -71,15 +71,15 @@ def draw_profiles(axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]])
     end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known")
     colours = hues(groups)
     of = min(len(groups), len(HUES))
-    for place, (group, (taus, fractions)) in enumerate(zip(groups, profiles, strict=True)):
-        own = place < of
+    for index, (group, (taus, fractions)) in enumerate(zip(groups, profiles, strict=True)):
+        own = index < of
         axes.step(
             [*taus, end],
             [*fractions, fractions[-1]],
-            linestyle=DASHES[place] if own else "-",
+            linestyle=DASHES[index] if own else "-",
             where="post",
             color=colours[group[0]],
-            lw=1.2 + 0.6 * (of - 1 - place) if own else 0.7,
+            lw=1.2 + 0.6 * (of - 1 - index) if own else 0.7,
             clip_on=False,
             solid_capstyle="butt",
             zorder=3 if own else 2,

@@ -144,8 +144,10 @@ def _whole() -> "MaxNLocator":
 
 def _mark_arrivals(axes: "Axes", jobs: Sequence[str], arrivals: Mapping[str, int]) -> None:
     """A line at the beginning of the slot in which the job of that row arrives."""
-    places = np.arange(len(jobs))
-    axes.vlines([arrivals[job] - 0.5 for job in jobs], places - 0.5, places + 0.5, color=ARRIVAL, lw=1.2, zorder=3)
+    positions = np.arange(len(jobs))
+    axes.vlines(
+        [arrivals[job] - 0.5 for job in jobs], positions - 0.5, positions + 0.5, color=ARRIVAL, lw=1.2, zorder=3
+    )
 
 
 def _label(
@@ -204,13 +206,13 @@ def _write(axes: "Axes", jobs: Sequence[str], row: SlotRow, most: float, size: f
         axes.hlines(np.arange(len(jobs) - 1) + 0.5, *axes.get_xlim(), color="white", lw=0.6)
         axes.vlines(np.arange(1, axes.get_xlim()[1] - 0.5) + 0.5, len(jobs) - 0.5, -0.5, color="white", lw=0.6)
     colours = matplotlib.colormaps[SEQUENCE]
-    for place, job in enumerate(jobs):
+    for index, job in enumerate(jobs):
         for slot, (workers, servers) in row.rings.get(job, {}).items():
             ink = ink_on(to_hex(colours(workers / most)))
             if written:
                 axes.text(
-                    slot, place, f"{workers}", color=ink, size=size, ha="center", va="center_baseline", in_layout=False
+                    slot, index, f"{workers}", color=ink, size=size, ha="center", va="center_baseline", in_layout=False
                 )
             if dotted and servers > 1:
                 x = slot + (0.5 - 2.2 / wide if written else 0.0)
-                axes.plot(x, place - (0.5 - 2.2 / high if written else 0.0), "o", ms=1.5, color=ink, mew=0)
+                axes.plot(x, index - (0.5 - 2.2 / high if written else 0.0), "o", ms=1.5, color=ink, mew=0)

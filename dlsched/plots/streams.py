@@ -67,9 +67,9 @@ def held_units(periods: Sequence[tuple[float, float, int]] | Vector, edges: Sequ
     """
     table, edges = np.asarray(periods, float).reshape(-1, 3), np.asarray(edges, float)
     times = np.clip(table[:, :2].T.ravel(), edges[0], edges[-1])
-    moments, place = np.unique(np.concatenate((edges, times)), return_inverse=True)
+    moments, index = np.unique(np.concatenate((edges, times)), return_inverse=True)
     change = np.concatenate((np.zeros(len(edges)), table[:, 2], -table[:, 2]))
-    area = np.cumsum(np.bincount(place, change))[:-1] * np.diff(moments)
+    area = np.cumsum(np.bincount(index, change))[:-1] * np.diff(moments)
     sums: Vector = np.add.reduceat(area, np.searchsorted(moments, edges[:-1]))
     return sums / np.diff(edges)
 
@@ -169,8 +169,8 @@ def _draw_units(axes: "Axes", row: StreamRow, scene: Scene, marks: set[str]) -> 
     if not hatched:
         starts = np.concatenate([table[:, 0] for table in pauses.values()])
         span = scene.last_s - scene.first_s
-        places = np.unique(np.round((starts - scene.first_s) / span * STEPS) / STEPS) * scene.x(scene.last_s)
-        axes.vlines(places, 0, 0.07, color="black", lw=0.4, transform=axes.get_xaxis_transform(), zorder=3)
+        positions = np.unique(np.round((starts - scene.first_s) / span * STEPS) / STEPS) * scene.x(scene.last_s)
+        axes.vlines(positions, 0, 0.07, color="black", lw=0.4, transform=axes.get_xaxis_transform(), zorder=3)
     return boxes
 
 

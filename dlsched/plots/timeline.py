@@ -154,7 +154,7 @@ def draw_timelines(
         grid = figure.add_gridspec(
             len(drawn) + 1, 2, width_ratios=(1.7, 1), height_ratios=[strip, *[panel_in] * len(drawn)]
         )
-        panels = _panels(figure, [grid[place + 1, 0] for place in range(len(drawn))])
+        panels = _panels(figure, [grid[index + 1, 0] for index in range(len(drawn))])
         boxes = [[*paint(axes, row, scene)] for axes, row in zip(panels, drawn, strict=True)]
         for axes, name in zip(panels, names, strict=True):
             axes.set_title(name)
@@ -167,7 +167,7 @@ def draw_timelines(
             _mark_arrivals(
                 figure.add_subplot(grid[0, 0], sharex=panels[-1]), panels, scene, arrivals_s, levels, arrival
             )
-        draw_flows(_panels(figure, [grid[place + 1, 1] for place in range(len(drawn))]), drawn, "\n" if narrow else " ")
+        draw_flows(_panels(figure, [grid[index + 1, 1] for index in range(len(drawn))]), drawn, "\n" if narrow else " ")
         _explain(figure, [*_job_key(scene, jobs, drawn), *key(scene)], notes, narrow)
         headline(figure, title)
         settle(figure)
@@ -217,8 +217,8 @@ def _mark_arrivals(
     axes.set_ylim(0, top)
     others = np.array([when_s for job, when_s in arrivals_s.items() if job not in scene.colours])
     if len(others):
-        places = np.unique(np.round((others - scene.first_s) / (scene.last_s - scene.first_s) * STEPS) / STEPS)
-        axes.vlines(places * scene.x(scene.last_s), 0.0, 0.7, color=FAINT, lw=0.6, clip_on=False)
+        positions = np.unique(np.round((others - scene.first_s) / (scene.last_s - scene.first_s) * STEPS) / STEPS)
+        axes.vlines(positions * scene.x(scene.last_s), 0.0, 0.7, color=FAINT, lw=0.6, clip_on=False)
     for job, level in levels.items():
         x, colour = scene.x(arrivals_s[job]), scene.colours[job]
         axes.plot(x, level + 0.4, "v", ms=4.5, mfc=colour, mec="black", mew=0.4, clip_on=False, zorder=4)

@@ -1,36 +1,24 @@
-"""What a certificate of ring_allocation proves, in exact arithmetic on the instance's own numbers, without a solver.
+"""Where the minima are that a certificate of ring_allocation rests on (see ``allocation.certificate``).
 
-A price certificate proves sum_j min over w in W_j of (cost_j(w) + price w) - price C; duals do the same for the rows of
-the formulation ``milp``, whose columns 0 <= x_j_n <= 1 stand for the counts n that can fit. Floating point only sorts out
-which counts can be minimal, and which columns can have a negative reduced cost (the others add nothing): each float cost is
-off by at most ``_ERROR`` times itself, since all its terms are positive, so a count that is more than twice that above the
-least cannot be.
+The columns of ``milp`` are the counts that fit beside the others' smallest; of a law none above its fastest but the current
+one. Floating point only sorts out which counts can be minimal, and which columns can have a negative reduced cost (the others
+add nothing): each float cost is off by at most ``_ERROR`` times itself, since all its terms are positive, so a count that is
+more than twice that above the least cannot be.
 """
 
-import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from dlsched.certificates import (
-    DualsCertificate,
-    ExactColumn,
-    ExactRow,
-    PriceCertificate,
-    duals_value,
-    exact_multipliers,
-    price_value,
-)
+from dlsched.allocation.certificate import Proof, maybe_below, near_minima
 from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
-from dlsched.core.labels import plain_labels
-from dlsched.core.result import Certificate
+from dlsched.cluster.speed_table import SpeedTable
+from dlsched.core.budget import Tick
 from dlsched.ring_allocation.instance import Instance, Job
 
 _ERROR = 16 * np.finfo(np.float64).eps  # at most nine roundings
-_TINY = 1e-290  # where floats lose relative precision
-_LARGEST = Fraction(sys.float_info.max)
 _MOST = 2**20  # columns of laws with a negative reduced cost; duals of an optimum have a few
 
 
@@ -41,92 +29,46 @@ def exact_cost(job: Job, gpus: int) -> Fraction:
     return Fraction(job.weight) * (Fraction(job.epochs) * job.speed.exact_epoch_time_s(gpus) + restart)
 
 
-def verify(instance: Instance, certificate: Certificate) -> Fraction:
-    """Return the bound that the certificate proves, exactly.
-
-    Raises
-    ------
-    ValueError
-        It is no certificate of this family: a negative price, an unknown formulation or row, a wrong sign.
-    """
-    if isinstance(certificate, PriceCertificate):
-        return price_bound(instance, certificate.price)
-    if isinstance(certificate, DualsCertificate):
-        return duals_bound(instance, certificate)
-    raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
-
-
-def price_bound(instance: Instance, price: float, *, tick: Callable[[], None] | None = None) -> Fraction:
-    """Exact Lagrangian bound of a price; about 1 s for 10,000 jobs with 64 counts each.
-
-    ``tick`` is called for every job; it may raise to stop.
-    """
-    if not (np.isfinite(price) and price >= 0):
-        raise ValueError(f"price {price} is no number >= 0")
-    return _in_range(price_value(price, instance.gpus, _minima(instance, Fraction(price), tick or _nothing)))
-
-
-def duals_bound(
-    instance: Instance, certificate: DualsCertificate, *, tick: Callable[[], None] | None = None
-) -> Fraction:
-    """Exact bound of multipliers of the rows ``capacity`` and ``choice_<job>``; ``tick`` as in ``price_bound``.
-
-    Raises
-    ------
-    ValueError
-        As ``verify``; or more than ``_MOST`` columns of laws have a negative reduced cost.
-    """
-    if certificate.formulation != "milp":
-        raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
-    labels = plain_labels([job.id for job in instance.jobs], "j")
-    rows = {"capacity": ExactRow("<=", instance.gpus)} | {f"choice_{label}": ExactRow("=", 1) for label in labels}
-    exact = exact_multipliers(certificate.rows, rows)
-    columns = _columns(instance, labels, exact, tick or _nothing)
-    return _in_range(duals_value(certificate.rows, rows, columns))
-
-
-def _nothing() -> None:
-    pass
-
-
-def _in_range(value: Fraction) -> Fraction:
-    if not -_LARGEST <= value <= _LARGEST:
-        raise ValueError(f"what is proven lies {'below' if value < 0 else 'above'} all floats")
-    return value
-
-
-def _columns(
-    instance: Instance, labels: Iterable[str], multipliers: dict[str, Fraction], tick: Callable[[], None]
-) -> Iterator[ExactColumn]:
-    """Columns of ``milp`` that may have a negative reduced cost.
-
-    The columns are the counts that fit beside the others' smallest; of a law none above its fastest but the current one.
-    """
-    spare = max(0, instance.gpus - instance.minimum_gpus)
-    price, seen = -multipliers.get("capacity", Fraction(0)), 0
-    for place, (job, label) in enumerate(zip(instance.jobs, labels, strict=True)):
+def _minima(instance: Instance, price: Fraction, tick: Tick) -> Iterator[Fraction]:
+    """About 1 s for 10,000 jobs with 64 counts each."""
+    for index, job in enumerate(instance.jobs):
         tick()
-        allowed, choice = instance.counts(place), multipliers.get(f"choice_{label}", Fraction(0))
+        table, candidates = job.epoch_time_s, list[int]()
+        if table is not None:
+            candidates = [table.counts[k] for k in near_minima(_table_values(job, table, float(price)), _ERROR)]
+        elif job.speed_law is not None:
+            candidates = _law_candidates(job, job.speed_law, instance.counts(index)[-1], price)
+        yield min(exact_cost(job, gpus) + price * gpus for gpus in candidates)
+
+
+def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tick: Tick) -> Iterator[Fraction]:
+    """ValueError: more than ``_MOST`` columns of laws have a negative reduced cost."""
+    spare, seen = max(0, instance.gpus - instance.minimum_gpus), 0
+    for index, (job, choice) in enumerate(zip(instance.jobs, choices, strict=True)):
+        tick()
+        yield choice
+        allowed = instance.counts(index)
         most = min(allowed[-1], allowed[0] + spare)
-        counts: Sequence[int]
-        if job.speed_law is None:
-            counts = _table_columns(job, most, float(price), float(choice))
-        else:
+        table: SpeedTable | None = job.epoch_time_s
+        counts: Sequence[int] = ()
+        if table is not None:
+            values = _table_values(job, table, float(price))
+            below = [table.counts[k] for k in maybe_below(values, float(choice), _ERROR)]
+            counts = [count for count in below if count <= most]
+        elif job.speed_law is not None:
             counts = _law_columns(job, job.speed_law, most, price, choice)
             seen += len(counts)
             if seen > _MOST:
                 raise ValueError(f"over {_MOST} columns have a negative reduced cost: too many to add up")
         for gpus in counts:
-            yield ExactColumn(exact_cost(job, gpus), 0, 1, {f"choice_{label}": 1, "capacity": gpus})
+            yield min(Fraction(0), exact_cost(job, gpus) + price * gpus - choice)
 
 
-def _table_columns(job: Job, most: int, price: float, choice: float) -> list[int]:
-    """Counts up to ``most`` for which cost + price x count, in floats, is not above the multiplier of the job's choice."""
-    limit = choice + abs(choice) * 4 * _ERROR + _TINY
-    return [count for count, value in _table_values(job, price) if count <= most and value * (1 - 4 * _ERROR) <= limit]
+PROOF = Proof(_minima, _parts)
+verify, price_bound = PROOF.verify, PROOF.price_bound
 
 
-def _law_columns(job: Job, law: SpeedLaw, most: int, price: Fraction, choice: Fraction) -> list[int] | range:
+def _law_columns(job: Job, law: SpeedLaw, most: int, price: Fraction, choice: Fraction) -> Sequence[int]:
     """Counts whose cost + price x count is below ``choice``: an interval around the least, and maybe the current count."""
     fastest = law.largest_useful_count(most)
     least = min(_law_candidates(job, law, fastest, price)[0], fastest)
@@ -148,31 +90,12 @@ def _law_columns(job: Job, law: SpeedLaw, most: int, price: Fraction, choice: Fr
     return [*counts, current]
 
 
-def _minima(instance: Instance, price: Fraction, tick: Callable[[], None]) -> Iterator[Fraction]:
-    for place, job in enumerate(instance.jobs):
-        tick()
-        candidates = (
-            _table_candidates(job, float(price))
-            if job.speed_law is None
-            else _law_candidates(job, job.speed_law, instance.counts(place)[-1], price)
-        )
-        yield min(exact_cost(job, gpus) + price * gpus for gpus in candidates)
-
-
-def _table_candidates(job: Job, price: float) -> list[int]:
-    """Counts of a table whose cost + price x count may be the least."""
-    values = _table_values(job, price)
-    limit = min(value for _, value in values) * (1 + 4 * _ERROR) + _TINY
-    return [count for count, value in values if value <= limit]
-
-
-def _table_values(job: Job, price: float) -> list[tuple[int, float]]:
-    """Every count of a table with its cost + price x count in floats."""
-    assert job.epoch_time_s is not None
+def _table_values(job: Job, table: SpeedTable, price: float) -> list[float]:
+    """Cost + price x count of every count of a table, in floats."""
     restart = job.restart_s if job.current_gpus is not None else 0.0
     return [
-        (count, job.weight * (job.epochs * time + (0.0 if count == job.current_gpus else restart)) + price * count)
-        for count, time in zip(job.epoch_time_s.counts, job.epoch_time_s.times_s, strict=True)
+        job.weight * (job.epochs * time + (0.0 if count == job.current_gpus else restart)) + price * count
+        for count, time in zip(table.counts, table.times_s, strict=True)
     ]
 
 

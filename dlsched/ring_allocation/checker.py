@@ -2,19 +2,15 @@
 
 minimise sum_j cost_j(w_j),  cost_j(w) = omega_j (Q_j tau_j(w) + rho_j [current_j is given and w != current_j])
 
-``capacity``   sum_j w_j <= C
-``choice``     w_j in W_j, one count for every job
+The rules are ``capacity`` and ``choice`` of ``allocation.counts``, in GPUs.
 """
 
 import math
 
-from dlsched.core.errors import UsageError
-from dlsched.core.messages import shown
+from dlsched.allocation.counts import broken_rules, require_choices
 from dlsched.core.violation import Violation
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation
-
-_LARGEST = 2**1000  # a larger excess has no float
 
 
 def objective(instance: Instance, allocation: Allocation) -> float:
@@ -25,9 +21,7 @@ def objective(instance: Instance, allocation: Allocation) -> float:
     UsageError
         A job has no count, or one that it does not allow: then there is no time.
     """
-    broken = _broken_choices(instance, allocation)
-    if broken:
-        raise UsageError(f"no objective: {broken[0]}")
+    require_choices(instance, allocation.gpus, "GPUs")
     return math.fsum(job_cost(job, allocation.gpus[job.id]) for job in instance.jobs)
 
 
@@ -39,32 +33,7 @@ def job_cost(job: Job, gpus: int) -> float:
 
 def check(instance: Instance, allocation: Allocation) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
-    violations = _broken_choices(instance, allocation)
-    used = sum(count for count in allocation.gpus.values() if _whole(count))
-    if used > instance.gpus:
-        message = f"{shown(used)} GPUs are given, the cluster has {instance.gpus}"
-        violations.append(Violation("capacity", amount=float(min(used - instance.gpus, _LARGEST)), message=message))
-    return violations
-
-
-def _whole(count: object) -> bool:
-    return isinstance(count, int) and not isinstance(count, bool)
-
-
-def _broken_choices(instance: Instance, allocation: Allocation) -> list[Violation]:
-    violations = []
-    for place, job in enumerate(instance.jobs):
-        count = allocation.gpus.get(job.id)
-        if count is None:
-            violations.append(Violation("choice", job.id, message="the job has no count"))
-        elif not _whole(count) or count not in (
-            instance.counts(place) if job.epoch_time_s is None else job.epoch_time_s
-        ):
-            violations.append(Violation("choice", job.id, message=f"{shown(count)} GPUs is no allowed count"))
-    for name in allocation.gpus:
-        if name not in instance.index:
-            violations.append(Violation("choice", name, message="there is no such job"))
-    return violations
+    return broken_rules(instance, allocation.gpus, "GPUs")
 
 
 def infeasible(instance: Instance) -> str | None:

@@ -1,28 +1,23 @@
 """The cost table of an instance: which counts each job may be given, and what each costs.
 
-A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``: tau is convex or increasing, so
-counts beyond the fastest, w*, are of no use, and two more facts cut what is left to about C pairs for all laws together.
-
-*Price.* Let F be the laws without a restart charge and w_j(p) the count that minimises cost_j + p w. If the w_j(p) of F
-and the smallest counts of all other jobs add up to more than C, some optimal allocation gives no law more than w_j(p),
-except its current count. *Proof.* If law j has more (and not its current count), some i in F has less than w_i(p). Move
-one GPU from j to i: j loses at most p (convexity), i gains at least p. The same holds along the way of the greedy
-methods: they exhaust the GPUs on savings above p.
+A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``: ``allocation.hyperbolic`` says how
+far it is of use, and that all laws together need about C pairs.
 
 *Doubling* visits only powers of two of a law.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import CostTable, FloatArray, IntArray
-from dlsched.algorithms.dominance import undominated
-from dlsched.algorithms.greedy import climb_hulls
-from dlsched.algorithms.reduction import within
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.counts import is_allowed
+from dlsched.allocation.dominance import undominated
+from dlsched.allocation.hyperbolic import useful_most
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance, Job
-from dlsched.ring_allocation.solution import Allocation
 
 LARGEST_TABLE = 2**27
 """Pairs of tables in the instance, which takes more memory for each of them than the algorithms do."""
@@ -30,10 +25,8 @@ LARGEST_TABLE = 2**27
 LARGEST_LAWS = 2**21
 """Pairs that laws are tabulated to: a few bytes in a file, and half a GiB where the algorithms work on them."""
 
-_HALVINGS = 60
 
-
-def cost_table(instance: Instance, *, fitting: bool = True, tick: Callable[[], None] | None = None) -> CostTable:
+def cost_table(instance: Instance, *, fitting: bool = True, tick: Tick = no_tick) -> CostTable:
     """Tabulate every count that some optimal allocation may need; see ``tabulate``.
 
     ``fitting`` leaves out counts that do not fit beside the smallest counts of the other jobs. Without it the table is for
@@ -43,65 +36,33 @@ def cost_table(instance: Instance, *, fitting: bool = True, tick: Callable[[], N
     return tabulate(instance, useful_counts(instance, fitting=fitting, tick=tick), tick=tick)
 
 
-def open_pairs(instance: Instance, *, tick: Callable[[], None] | None = None) -> CostTable:
-    """Tabulate the pairs that an answer no worse than the heuristic hull's can hold, and that no smaller count matches.
-
-    No cost in it exceeds that answer's total, to which solvers' tolerances are relative.
-
-    Raises
-    ------
-    UsageError
-        The instance is infeasible, or as ``tabulate``.
-    """
-    table = undominated_table(instance, tick=tick)
-    chosen = climb_hulls(table, instance.gpus, tick=tick)
-    if chosen is None:
-        raise UsageError("the instance is infeasible: no pair is open")
-    return table.subset(within(table, chosen))
-
-
-def undominated_table(instance: Instance, *, tick: Callable[[], None] | None = None) -> CostTable:
+def undominated_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     """Tabulate the counts that some optimal allocation may need and that no smaller count of their job matches."""
     table = cost_table(instance, tick=tick)
     return table.subset(undominated(table, tick=tick))
 
 
-def tabulate(
-    instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, tick: Callable[[], None] | None = None
-) -> CostTable:
+def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, tick: Tick = no_tick) -> CostTable:
     """Tabulate cost_j(w) = weight (epochs tau(w) + restart) at the given counts, ascending, of every job.
 
-    ``tick`` is called for every job; it may raise to stop.
+    ``tick`` is called for every job.
 
     Raises
     ------
     UsageError
         More pairs than ``LARGEST_TABLE``, or counts whose sum exceeds 64-bit integers.
     """
-    lengths = [len(useful) for useful in counts]
-    total, largest = sum(lengths), sum(int(useful[-1]) for useful in counts)
-    _require_size(total, LARGEST_TABLE)
+    _require_size(sum(map(len, counts)), LARGEST_TABLE)
+    largest = sum(int(useful[-1]) for useful in counts)
     if 2 * largest > np.iinfo(np.int64).max:
         raise UsageError(f"the largest counts add up to {largest} GPUs, allowed: up to 2**62")
-    starts = np.concatenate(([0], np.cumsum(lengths)))
-    flat = np.empty(total, dtype=np.int64)
-    costs = np.empty(total)
-    for job, useful, begin, end in zip(instance.jobs, counts, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        if tick is not None:
-            tick()
-        flat[begin:end] = np.arange(useful[0], useful[-1] + 1) if isinstance(useful, range) else useful
-        costs[begin:end] = _times(job, flat[begin:end])
-        costs[begin:end] *= job.epochs
-        if job.current_gpus is not None:
-            costs[begin:end] += job.restart_s * (flat[begin:end] != job.current_gpus)
-        costs[begin:end] *= job.weight
-    return CostTable(starts, flat, costs)
 
+    def cost(index: int, gpus: IntArray) -> FloatArray:
+        job = instance.jobs[index]
+        restart_s = 0.0 if job.current_gpus is None else job.restart_s * (gpus != job.current_gpus)
+        return (_times(job, gpus) * job.epochs + restart_s) * job.weight
 
-def allocation(instance: Instance, table: CostTable, chosen: IntArray) -> Allocation:
-    """Read chosen pairs, one a job, as an allocation."""
-    counts = table.counts[chosen].tolist()
-    return Allocation({job.id: count for job, count in zip(instance.jobs, counts, strict=True)})
+    return CostTable.from_counts(counts, cost, tick=tick)
 
 
 def _require_size(pairs: int, allowed: int) -> None:
@@ -110,7 +71,7 @@ def _require_size(pairs: int, allowed: int) -> None:
 
 
 def useful_counts(
-    instance: Instance, *, fitting: bool = True, current: bool = True, tick: Callable[[], None] | None = None
+    instance: Instance, *, fitting: bool = True, current: bool = True, tick: Tick = no_tick
 ) -> list[Sequence[int] | IntArray]:
     """Counts that an optimal allocation may need; every job keeps its smallest.
 
@@ -123,7 +84,7 @@ def useful_counts(
     current
         Keep a law's current count even where all others of its size are left out.
     tick
-        Called for every job; it may raise to stop.
+        Called for every job.
 
     Raises
     ------
@@ -134,86 +95,56 @@ def useful_counts(
     reach = _reach(instance, most)
     _require_size(sum(reach), LARGEST_LAWS)
     counts: list[Sequence[int] | IntArray] = []
-    for place, job in enumerate(instance.jobs):
-        if tick is not None:
-            tick()
+    for index, job in enumerate(instance.jobs):
+        tick()
         if job.speed_law is None:
-            counts.append(_up_to(instance.counts(place), most[place]))
-        elif current and job.current_gpus is not None and reach[place] < job.current_gpus <= most[place]:
-            counts.append(np.append(np.arange(1, reach[place] + 1), job.current_gpus))
+            counts.append(job.fitting_counts(most[index]))
+        elif current and job.current_gpus is not None and reach[index] < job.current_gpus <= most[index]:
+            counts.append(np.append(np.arange(1, reach[index] + 1), job.current_gpus))
         else:
-            counts.append(range(1, reach[place] + 1))
+            counts.append(range(1, reach[index] + 1))
     return counts
 
 
 def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
     """Counts that doubling may visit, of those that fit: the smallest, its double and so on while they are allowed."""
-    counts: list[Sequence[int] | IntArray] = []
-    for job, most in zip(instance.jobs, _most(instance, True), strict=True):
-        if job.epoch_time_s is not None:
-            chain = [job.epoch_time_s.counts[0]]
-            while 2 * chain[-1] <= most and 2 * chain[-1] in job.epoch_time_s:
-                chain.append(2 * chain[-1])
-            counts.append(chain)
-        else:
-            counts.append([2**power for power in range(most.bit_length())])
-    return counts
+    chains: list[Sequence[int] | IntArray] = []
+    for index, most in enumerate(_most(instance, True)):
+        allowed = instance.counts(index)
+        chain = [allowed[0]]
+        while 2 * chain[-1] <= most and is_allowed(2 * chain[-1], allowed):
+            chain.append(2 * chain[-1])
+        chains.append(chain)
+    return chains
 
 
 def _most(instance: Instance, fitting: bool) -> list[int]:
-    """Largest count of every job worth a look: what the others' smallest counts leave, or as many as memory is kind to."""
+    """Largest count of every job worth a look: what the others' smallest counts leave, or as many as memory allows."""
     spare = max(0, instance.gpus - instance.minimum_gpus)
     jobs = len(instance.jobs)
     most = []
-    for place, job in enumerate(instance.jobs):
-        allowed = instance.counts(place)
-        kind = 2**61 // jobs if job.speed_law is None else max(2 * instance.gpus, 2**20 // jobs)
-        most.append(min(allowed[-1], allowed[0] + spare if fitting else max(allowed[0], kind)))
+    for index, job in enumerate(instance.jobs):
+        allowed = instance.counts(index)
+        held = 2**61 // jobs if job.speed_law is None else max(2 * instance.gpus, 2**20 // jobs)
+        most.append(min(allowed[-1], allowed[0] + spare if fitting else max(allowed[0], held)))
     return most
 
 
-def _up_to(allowed: Sequence[int], most: int) -> Sequence[int]:
-    return allowed if allowed[-1] <= most else [count for count in allowed if count <= most]
-
-
 def _reach(instance: Instance, most: list[int]) -> list[int]:
-    """Largest useful count of every law (0 for tables): w_j(p) for a price p that makes demand exceed the GPUs."""
-    laws = [place for place, job in enumerate(instance.jobs) if job.speed_law is not None]
+    """Largest useful count of every law, 0 for tables."""
     reach = [0] * len(instance.jobs)
-    if not laws:
-        return reach
-    scale = np.array([instance.jobs[place].weight * instance.jobs[place].epochs for place in laws])
-    laws_data = [instance.jobs[place].speed_law for place in laws]
-    hyperbolic = scale * np.array(
-        [law.theta[0] * law.samples - law.theta[2] * law.model_bytes for law in laws_data if law]
+    laws = [(index, job, job.speed_law) for index, job in enumerate(instance.jobs) if job.speed_law is not None]
+    scale = np.array([job.weight * job.epochs for _, job, _ in laws])
+    useful = useful_most(
+        scale * np.array([law.theta[0] * law.samples - law.theta[2] * law.model_bytes for _, _, law in laws]),
+        scale * np.array([law.theta[1] for _, _, law in laws]),
+        np.array([most[index] for index, _, _ in laws], dtype=np.float64),
+        np.array([job.current_gpus is None or not job.restart_s for _, job, _ in laws], dtype=bool),
+        instance.gpus - instance.minimum_gpus,
     )
-    linear = scale * np.array([law.theta[1] for law in laws_data if law])
-    largest = np.array([most[place] for place in laws], dtype=np.float64)
-    free = np.array([not _charged(instance.jobs[place]) for place in laws])
-    needed = instance.gpus - instance.minimum_gpus + 3.0 * len(laws)  # beyond the smallest counts; 2 a law for rounding
-    low, high = 0.0, float(np.max(hyperbolic, initial=0.0))
-    if float(_demand(hyperbolic, linear, largest, low)[free].sum()) > needed:
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if float(_demand(hyperbolic, linear, largest, middle)[free].sum()) > needed:
-                low = middle
-            else:
-                high = middle
-    for place, demand in zip(laws, _demand(hyperbolic, linear, largest, low).tolist(), strict=True):
-        reach[place] = min(most[place], int(demand) + 2)
+    for (index, _, _), count in zip(laws, useful, strict=True):
+        reach[index] = min(most[index], count)
     return reach
-
-
-def _demand(hyperbolic: FloatArray, linear: FloatArray, largest: FloatArray, price: float) -> FloatArray:
-    """Real count that minimises hyperbolic / w + (linear + price) w, from 1 to the largest; shape (laws,)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        best = np.sqrt(np.maximum(hyperbolic, 0.0) / (linear + price))
-    best[np.maximum(hyperbolic, 0.0) == 0.0] = 1.0
-    return np.clip(best, 1.0, largest)
-
-
-def _charged(job: Job) -> bool:
-    return job.current_gpus is not None and job.restart_s > 0
 
 
 def _times(job: Job, counts: IntArray) -> FloatArray:

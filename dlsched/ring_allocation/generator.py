@@ -89,9 +89,9 @@ def generate(
     command = f"dlsched generate ring_allocation --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
     sources = [command if max_gpus == 64 else f"{command} --max-gpus {max_gpus}"]
     drawn = []
-    for place in range(jobs):
+    for index in range(jobs):
         words, job = _DRAW[preset](generator, max_gpus)
-        drawn.append(Job(id=f"j{place}", **job))
+        drawn.append(Job(id=f"j{index}", **job))
         if words and words not in sources:
             sources.append(words)
     return Instance(name=f"{preset}-{jobs}x{total}-seed{seed}", source="\n".join(sources), gpus=total, jobs=drawn)

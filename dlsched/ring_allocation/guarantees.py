@@ -1,10 +1,10 @@
 """What the heuristics promise, as data: for which instances, and how bad an objective keeps the promise."""
 
-from itertools import pairwise
-
+from dlsched.allocation import guarantees
+from dlsched.allocation.cost_table import CostTable
 from dlsched.core.family import Guarantee
 from dlsched.ring_allocation.bounds import largest_hull_step
-from dlsched.ring_allocation.checker import job_cost
+from dlsched.ring_allocation.costs import tabulate
 from dlsched.ring_allocation.instance import Instance
 
 _LONGEST = 10**6
@@ -15,44 +15,25 @@ def convex(instance: Instance) -> bool:
 
     Laws on more than a million counts are not examined, and answered with False.
     """
-    for place, job in enumerate(instance.jobs):
-        counts = instance.counts(place)
-        if counts[-1] - counts[0] + 1 != len(counts) or len(counts) > _LONGEST:
-            return False
-        costs = [job_cost(job, count) for count in counts]
-        savings = [first - second for first, second in pairwise(costs)]
-        if any(later > earlier for earlier, later in pairwise(savings)):
-            return False
-    return True
+    return not _too_long(instance) and guarantees.convex(_whole_table(instance))
 
 
 def falling_doublings(instance: Instance) -> bool:
     """Whether every W_j is {1, 2, 4, ...} and each job's saving per added GPU falls along the doublings."""
-    for place, job in enumerate(instance.jobs):
-        counts = instance.counts(place)
-        if any(count != 2**power for power, count in enumerate(counts)):
-            return False
-        rates = [(job_cost(job, w) - job_cost(job, 2 * w)) / w for w in counts[:-1]]
-        if any(later >= earlier for earlier, later in pairwise(rates)):
-            return False
-    return True
+    return not _too_long(instance) and guarantees.falling_doublings(_whole_table(instance))
 
 
 def doubling_loss(instance: Instance) -> float:
-    """Saving of the first doubling that did not fit, 0 when all fitted; the heuristic retraced step by step."""
-    given = [instance.counts(place)[0] for place in range(len(instance.jobs))]
-    while True:
-        steps = []
-        for place, job in enumerate(instance.jobs):
-            if 2 * given[place] in instance.counts(place):
-                saved = job_cost(job, given[place]) - job_cost(job, 2 * given[place])
-                steps.append((saved / given[place], -place, saved))
-        rate, negative, saved = max(steps, default=(0.0, 0, 0.0))
-        if rate <= 0:
-            return 0.0
-        if sum(given) + given[-negative] > instance.gpus:
-            return saved
-        given[-negative] *= 2
+    """Saving of the first doubling that did not fit, 0 when all fitted."""
+    return guarantees.doubling_loss(_whole_table(instance), instance.gpus)
+
+
+def _too_long(instance: Instance) -> bool:
+    return any(len(instance.counts(job)) > _LONGEST for job in range(len(instance.jobs)))
+
+
+def _whole_table(instance: Instance) -> CostTable:
+    return tabulate(instance, [instance.counts(job) for job in range(len(instance.jobs))])
 
 
 DOUBLING = Guarantee[Instance](

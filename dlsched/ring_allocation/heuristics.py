@@ -5,17 +5,18 @@ for ``fixed`` and ``equal`` that the counts they insist on do not fit. Ties go t
 ``tick`` is called now and then where it can take long; it may raise to stop.
 """
 
-from bisect import bisect_right
-
-from dlsched.algorithms.cost_table import CostTable, IntArray
-from dlsched.algorithms.greedy import Tick, climb_hulls, double_greedily, increase_greedily
-from dlsched.core.errors import UsageError
-from dlsched.ring_allocation.costs import allocation, cost_table, doubling_counts, tabulate, useful_counts
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.counts import ids
+from dlsched.allocation.greedy import climb_hulls, double_greedily, increase_greedily
+from dlsched.allocation.heuristics import equal_share, same_counts
+from dlsched.core.arrays import IntArray
+from dlsched.core.budget import Tick, no_tick
+from dlsched.ring_allocation.costs import cost_table, doubling_counts, tabulate, useful_counts
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
 
 
-def doubling(instance: Instance, *, tick: Tick = None) -> Allocation | None:
+def doubling(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     """Double the job that saves most per added GPU, again and again: the doubling heuristic of Capes et al.
 
     1. Every job gets its smallest count.
@@ -33,7 +34,7 @@ def doubling(instance: Instance, *, tick: Tick = None) -> Allocation | None:
     return _allocation(instance, table, double_greedily(table, instance.gpus, tick=tick))
 
 
-def marginal(instance: Instance, *, tick: Tick = None) -> Allocation | None:
+def marginal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     """Give the next larger count to the job that gains most per GPU: the marginal-gain heuristic of Optimus.
 
     As ``doubling``, with the next allowed count w' instead of 2w and the gain (cost_j(w) - cost_j(w')) / (w' - w).
@@ -47,7 +48,7 @@ def marginal(instance: Instance, *, tick: Tick = None) -> Allocation | None:
     return _allocation(instance, table, increase_greedily(table, instance.gpus, tick=tick))
 
 
-def hull(instance: Instance, *, tick: Tick = None) -> Allocation | None:
+def hull(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     """Take the steps of the jobs' lower convex hulls in order of saving per added GPU; a job whose step does not fit is closed.
 
     Guarantee: at most the linear programming bound over the counts that can fit plus the largest single hull step
@@ -60,13 +61,6 @@ def hull(instance: Instance, *, tick: Tick = None) -> Allocation | None:
     return _allocation(instance, table, climb_hulls(table, instance.gpus, tick=tick))
 
 
-def smallest(instance: Instance) -> Allocation | None:
-    """Give every job its smallest allowed count: what is held when the time is up before anything else is found."""
-    if instance.minimum_gpus > instance.gpus:
-        return None
-    return Allocation({job.id: instance.counts(place)[0] for place, job in enumerate(instance.jobs)})
-
-
 def fixed(instance: Instance, *, gpus_per_job: int = 8) -> Allocation | None:
     """Give every job its largest allowed count <= ``gpus_per_job``, else its smallest; None if they do not fit together.
 
@@ -77,22 +71,19 @@ def fixed(instance: Instance, *, gpus_per_job: int = 8) -> Allocation | None:
     UsageError
         ``gpus_per_job`` < 1.
     """
-    if gpus_per_job < 1:
-        raise UsageError(f"gpus_per_job: found {gpus_per_job}, allowed: an integer >= 1")
-    gpus = {}
-    for place, job in enumerate(instance.jobs):
-        counts = instance.counts(place)
-        gpus[job.id] = counts[max(0, bisect_right(counts, gpus_per_job) - 1)]
-    return Allocation(gpus) if sum(gpus.values()) <= instance.gpus else None
+    counts = same_counts(instance, gpus_per_job, "gpus_per_job")
+    return None if counts is None else Allocation(counts)
 
 
 def equal(instance: Instance) -> Allocation | None:
-    """Give every job its largest allowed count <= floor(C / J), else its smallest; None if they do not fit together.
+    """Give every job its largest allowed count <= floor(C / J), else its smallest; the rest as ``fixed``."""
+    return fixed(instance, gpus_per_job=equal_share(instance))
 
-    Guarantee: none. Cost: O(J log W).
-    """
-    return fixed(instance, gpus_per_job=max(1, instance.gpus // len(instance.jobs)))
+
+def smallest(instance: Instance) -> Allocation | None:
+    """Give every job its smallest allowed count: what is held when the time is up before anything else is found."""
+    return fixed(instance, gpus_per_job=1)
 
 
 def _allocation(instance: Instance, table: CostTable, chosen: IntArray | None) -> Allocation | None:
-    return None if chosen is None else allocation(instance, table, chosen)
+    return None if chosen is None else Allocation(table.counts_by_id(ids(instance), chosen))

@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from dlsched.cluster.training_job import TrainingJob
+from dlsched.cluster.training_job import TrainingJob, without_default_counts
 from dlsched.core.instance import Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
 
@@ -67,12 +67,12 @@ class Instance(InstanceFile):
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
         total = 0.0
-        for place, job in enumerate(self.jobs):
+        for index, job in enumerate(self.jobs):
             slowest = job.slowest_s(self.gpus)
             total += sum(job.weight * (job.epochs * time + job.restart_s) for time in slowest)
             if not math.isfinite(total):
                 allowed = "weight (epochs time + restart) that adds up to a finite number"
-                raise Refused("times that overflow", allowed, "jobs", place)
+                raise Refused("times that overflow", allowed, "jobs", index)
         return self
 
     def counts(self, job: int) -> Sequence[int]:
@@ -82,7 +82,12 @@ class Instance(InstanceFile):
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
-        return {job.id: place for place, job in enumerate(self.jobs)}
+        return {job.id: index for index, job in enumerate(self.jobs)}
+
+    @property
+    def capacity(self) -> int:
+        """What the jobs share, C."""
+        return self.gpus
 
     @property
     def minimum_gpus(self) -> int:
@@ -91,8 +96,4 @@ class Instance(InstanceFile):
 
     def canonical_data(self) -> dict[str, Any]:
         """Return what the hash covers; a ``max_gpus`` equal to ``gpus`` is the default and left out."""
-        data = super().canonical_data()
-        for job in data["jobs"]:
-            if job.get("max_gpus") == self.gpus:
-                del job["max_gpus"]
-        return data
+        return without_default_counts(super().canonical_data(), self.gpus)

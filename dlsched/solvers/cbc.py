@@ -59,8 +59,8 @@ def solve(
         The program failed.
     """
     del found
-    columns = {f"x{place}": name for place, name in enumerate(model.names)}
-    plain = replace(model, names=list(columns), row_names=[f"r{place}" for place in range(len(model.row_names))])
+    columns = {f"x{index}": name for index, name in enumerate(model.names)}
+    plain = replace(model, names=list(columns), row_names=[f"r{index}" for index in range(len(model.row_names))])
     options = ["-ratio", "0", "-allow", "0", "-threads", str(limits.threads), "-timeMode", "elapsed"]
     options += [] if limits.time_s is None else ["-sec", str(limits.time_s)]
     options += [] if limits.nodes is None else ["-maxNodes", str(limits.nodes)]
@@ -126,7 +126,7 @@ def _name(text: str) -> str:
 
 def _start(columns: dict[str, str], start: Incumbent) -> str:
     """Write a solution the way CBC itself does."""
-    lines = [f"{place} {column} {start.get(name, 0.0)!r} 0" for place, (column, name) in enumerate(columns.items())]
+    lines = [f"{index} {column} {start.get(name, 0.0)!r} 0" for index, (column, name) in enumerate(columns.items())]
     return "\n".join(["Stopped on time - objective value 0", *lines, ""])
 
 

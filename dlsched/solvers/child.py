@@ -107,7 +107,7 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
     OutOfTime
         It was killed.
     SolverError
-        The child died, or the function raised something that is no ``DlschedError`` (those pass).
+        The child died, or the function raised something other than a ``DlschedError`` (those pass).
     KeyboardInterrupt
         The user stopped it; the child is killed first.
     """

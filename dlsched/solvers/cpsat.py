@@ -34,7 +34,7 @@ def solve(
     Raises
     ------
     UsageError
-        A continuous or unbounded variable, or a coefficient that is no integer after scaling its row.
+        A continuous or unbounded variable, or a coefficient that is not an integer after scaling its row.
     """
     from ortools.sat.python import cp_model
 
@@ -137,7 +137,9 @@ def _whole(coefficients: list[float], name: str) -> tuple[int, list[int]]:
         if all(a.is_integer() for a in scaled):
             return scale, [int(a) for a in scaled]
         scale *= 2
-    raise UsageError(f"solver cpsat: row {name!r} has coefficients that are no integers even times {_LARGEST_SCALE}")
+    raise UsageError(
+        f"solver cpsat: row {name!r} has coefficients that are not integers even after scaling by {_LARGEST_SCALE}"
+    )
 
 
 def _whole_costs(model: LinearModel) -> tuple[int, list[int], float]:

@@ -7,25 +7,12 @@ import numpy as np
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.lp import linear_program
+from dlsched.solvers.lp import linear_program, version
 from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
 
 _STATUS = {0: TerminationStatus.OPTIMAL, 1: TerminationStatus.TIME_LIMIT, 2: TerminationStatus.INFEASIBLE}
 _NODE_LIMIT = 16  # HiGHS' own number; SciPy has none for it
 _HIGHS_STATUS = re.compile(r"HiGHS Status (\d+)")
-
-
-def version() -> str:
-    """Name and version: the HiGHS inside SciPy, or SciPy's own where HiGHS does not say."""
-    import scipy
-
-    try:
-        from scipy.optimize._highspy import _core
-
-        number = f"{_core.HIGHS_VERSION_MAJOR}.{_core.HIGHS_VERSION_MINOR}.{_core.HIGHS_VERSION_PATCH}"
-    except (ImportError, AttributeError):
-        return f"HiGHS of SciPy {scipy.__version__}"
-    return f"HiGHS {number} (SciPy {scipy.__version__})"
 
 
 def solve(

@@ -35,6 +35,19 @@ _WAYS: tuple[dict[str, bool | float], ...] = (
 """HiGHS 1.12 now and then calls a feasible program infeasible, or ends without an answer: then the next way is tried."""
 
 
+def version() -> str:
+    """Name and version: the HiGHS inside SciPy, or SciPy's own where HiGHS does not say."""
+    import scipy
+
+    try:
+        from scipy.optimize._highspy import _core
+
+        number = f"{_core.HIGHS_VERSION_MAJOR}.{_core.HIGHS_VERSION_MINOR}.{_core.HIGHS_VERSION_PATCH}"
+    except (ImportError, AttributeError):
+        return f"HiGHS of SciPy {scipy.__version__}"
+    return f"HiGHS {number} (SciPy {scipy.__version__})"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LpAnswer:
     """An optimum, and how fast it would change with the right-hand sides.
@@ -163,8 +176,6 @@ def solve(
             )
         if answer.status == 1 and time_s is not None:
             return None
-    from dlsched.solvers.highs import version
-
     raise SolverError(f"{version()} found no optimum of a linear program: {answer.message}")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pulp
 
 _ABSOLUTE = 1e-6
-"""The absolute gap at which HiGHS ends; what the others' tolerances make of costs up to 2**17 is no more."""
+"""The absolute gap at which HiGHS ends; what the others' tolerances make of costs up to 2**17 is not more."""
 
 
 def solve_milp(

@@ -82,10 +82,10 @@ def _in_objective(model: LinearModel) -> list[int]:
 def _rows(model: LinearModel) -> list[tuple[str, list[tuple[float, int]], str, float]]:
     """Name, terms in the order of the columns, relation and right-hand side; a row with two ends is two rows."""
     rows = []
-    for place, (label, low, high) in enumerate(
+    for index, (label, low, high) in enumerate(
         zip(model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True)
     ):
-        columns, coefficients = model.row(place)
+        columns, coefficients = model.row(index)
         terms = [(value, column) for column, value in sorted(zip(columns, coefficients, strict=True))]
         if low == high:
             rows.append((label, terms, "=", low))

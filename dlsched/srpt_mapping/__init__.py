@@ -2,17 +2,9 @@
 
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
-from dlsched.srpt_mapping import certificate, generator
+from dlsched.srpt_mapping import certificate, checker, generator
 from dlsched.srpt_mapping.bounds import bound, length, machine
-from dlsched.srpt_mapping.checker import (
-    check,
-    completion_times,
-    constant,
-    figures,
-    infeasible,
-    iteration_time,
-    objective,
-)
+from dlsched.srpt_mapping.checker import check, completion_times, iteration_time, objective
 from dlsched.srpt_mapping.dispatching.annealing import anneal
 from dlsched.srpt_mapping.dispatching.dispatch import dispatch
 from dlsched.srpt_mapping.dispatching.predictor import errors, predict, with_error
@@ -72,7 +64,7 @@ FAMILY = Family(
     read_solution=read_solution,
     objective=objective,
     check=check,
-    infeasible=infeasible,
+    infeasible=checker.infeasible,
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
@@ -81,8 +73,8 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generate,
     example=example,
-    constant=constant,
-    figures=figures,
+    constant=checker.constant,
+    figures=checker.figures,
     options={"load": (float, "X", "Work that arrives over capacity; streams and gangs.")},
     draw=draw,
 )

@@ -31,7 +31,7 @@ def run_intervals(instance: Instance, search: Search[Schedule]) -> TerminationSt
     closing = Closing(instance, layouts(instance, tick=search.tick), search)
     try:
         status = TerminationStatus.OPTIMAL
-        for index in closing.open:
+        for index in closing.open():
             status = closing.by_intervals(index)
             if status not in (TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE):
                 return status

@@ -20,8 +20,8 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dlsched.async_sgd.instance import Instance, Job
-from dlsched.async_sgd.network import Network, Station
 from dlsched.async_sgd.solution import Allocation
+from dlsched.queueing.network import Network, Station
 from dlsched.testing.cases import Case
 from dlsched.testing.choices import fitting
 from dlsched.testing.drawing import Data, named, several

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from dlsched.algorithms.cost_table import CostTable
+from dlsched.allocation.cost_table import CostTable
 from dlsched.testing.drawing import numbers
 
 

@@ -117,7 +117,7 @@ def stream(
     restart_s: float | None,
     audit: list[str],
 ) -> tuple[Instance, list[str]]:
-    """Make the instance of the jobs that were kept, on so many GPUs (None: their average demand), and end its audit."""
+    """Make the instance of the jobs that were kept, on ``gpus`` GPUs (None: their average demand), and end its audit."""
     start_s, end_s = window.span(kept)
     least = [min(work.epoch_time_s) for work in works]
     units, said = cluster_gpus(kept, [work.gpu_s for work in works], least, end_s - start_s, gpus, "stream")
@@ -126,13 +126,13 @@ def stream(
         audit.append("A restart is taken to cost 0 s: the trace does not say.")
     jobs = [
         {
-            "id": f"j{place}",
+            "id": f"j{index}",
             "arrival_s": round(request.arrival_s - start_s, 6),
             "epochs": work.epochs,
             "epoch_time_s": work.epoch_time_s,
             "restart_s": restart_s or 0.0,
         }
-        for place, (request, work) in enumerate(zip(kept, works, strict=True))
+        for index, (request, work) in enumerate(zip(kept, works, strict=True))
     ]
     text = f"imported from {head}. Audit: {' '.join(audit)}"
     return Instance(name=f"{source}-{len(jobs)}x{units}", source=text, units=units, jobs=jobs), audit

@@ -17,7 +17,7 @@ from dlsched.traces.rows import counted, csv_rows, integer, number, rounded
 
 Imported = tuple[Instance, list[str]]
 
-# the published model of a job of Philly on at most so many GPUs, and on more than the last of them
+# the published model of a job of Philly on at most this many GPUs; the last model, on more
 PHILLY_GPUS = (1, 2, 4, 8, 16, 32)
 PHILLY_MODELS = ("ResNet-50", "VGG-16", "ResNet-152", "BERT-base", "BERT-large", "GPT-2 355M", "GPT-2 1.2B")
 

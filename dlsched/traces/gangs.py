@@ -50,7 +50,7 @@ def arriving_gangs(file: Path, requests: Sequence[Request], window: Window) -> t
 
 
 def packed(request: Request, seconds: float, model: str, *, group: str | None = None, user: str | None = None) -> Gang:
-    """Give a job the stages of a published model, and iterations that last so many seconds on empty servers."""
+    """Give a job the stages of a published model, and iterations that last ``seconds`` on empty servers."""
     stages = chain(model, request.gpus)
     iterations = rounded(seconds / iteration_s(stages))
     return Gang(request, stages, max(1.0, iterations), model, group, user, iterations < 1)
@@ -58,9 +58,9 @@ def packed(request: Request, seconds: float, model: str, *, group: str | None = 
 
 @functools.lru_cache(maxsize=4096)
 def chain(model: str, gpus: int) -> tuple[Stage, ...]:
-    """Return the published model as stages on so many GPUs.
+    """Return the published model as stages on ``gpus`` GPUs.
 
-    As few stages as let the replicas of each fit on one server; a single one where the model has not so many blocks.
+    As few stages as let the replicas of each fit on one server; a single one where the model has fewer blocks.
     """
     published = _published()[model]
     fitting = (
@@ -99,7 +99,7 @@ def _cluster(name: str, source: str | None, gpus: int, jobs: Sequence[object]) -
         source=source,
         intra_bandwidth_bytes_per_s=INTRA_BANDWIDTH_BYTES_PER_S,
         nic_bandwidth_bytes_per_s=NIC_BANDWIDTH_BYTES_PER_S,
-        servers=[Server(id=f"s{place}", gpus=GPUS_OF_A_SERVER) for place in range(gpus // GPUS_OF_A_SERVER)],
+        servers=[Server(id=f"s{index}", gpus=GPUS_OF_A_SERVER) for index in range(gpus // GPUS_OF_A_SERVER)],
         jobs=jobs,
     )
 
@@ -107,7 +107,7 @@ def _cluster(name: str, source: str | None, gpus: int, jobs: Sequence[object]) -
 def instance_of(
     source: str, file: Path, origin: str, gangs: Sequence[Gang], window: Window, gpus: int | None, audit: list[str]
 ) -> tuple[Instance, list[str]]:
-    """Make the instance of jobs in order of arrival on so many GPUs (None: their average demand), and end its audit.
+    """Make the instance of jobs in order of arrival on ``gpus`` GPUs (None: their average demand), and end its audit.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def instance_of(
     audit = [*audit, *_assumed(gangs), *said]
     jobs = [
         {
-            "id": f"j{place}",
+            "id": f"j{index}",
             "release_s": round(gang.request.arrival_s - start_s, 6),
             "iterations": gang.iterations,
             "group": gang.group,
@@ -134,7 +134,7 @@ def instance_of(
             "model": gang.model,
             "stages": gang.stages,
         }
-        for place, gang in enumerate(gangs)
+        for index, gang in enumerate(gangs)
     ]
     text = f"imported from {file.name} of {origin}. Audit: {' '.join(audit)}"
     return _cluster(f"{source}-{len(jobs)}x{total}", text, total, jobs), audit

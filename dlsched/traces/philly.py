@@ -19,7 +19,7 @@ from dlsched.traces.rows import counted, csv_rows, integer, number, rounded
 PHILLY_SOURCE = "petuum/adaptdl, branch osdi21-artifact (Apache-2.0), from msr-fiddle/philly-traces (CC-BY 4.0)"
 COLUMNS = ("timestamp", "duration", "num_gpus", "gpu_time", "cluster")
 
-# jobs of at most so many GPU-hours follow this table of PCS: model and batch, from the poorest speed-up to the best
+# jobs of at most this many GPU-hours follow this table of PCS: model and batch, from the poorest speed-up to the best
 SIZE_CLASSES = (
     (1.0, "Video prediction", 64),
     (10.0, "ResNet-50", 128),
@@ -108,10 +108,10 @@ def _curves() -> tuple[dict[int, float], ...]:
 
 
 def _curve(request: Request) -> int | None:
-    """Place of the job's curve: that of its size class, or the next that reaches its GPUs; None: none does."""
+    """Index of the job's curve: that of its size class, or the next that reaches its GPUs; None: none does."""
     hours = request.gpus * request.size / 3600
-    first = next(place for place, (most, _, _) in enumerate(SIZE_CLASSES) if hours <= most)
-    return next((place for place in range(first, len(SIZE_CLASSES)) if max(_curves()[place]) >= request.gpus), None)
+    first = next(index for index, (most, _, _) in enumerate(SIZE_CLASSES) if hours <= most)
+    return next((index for index in range(first, len(SIZE_CLASSES)) if max(_curves()[index]) >= request.gpus), None)
 
 
 def _work(request: Request, max_gpus: int | None) -> Work:
@@ -122,11 +122,11 @@ def _work(request: Request, max_gpus: int | None) -> Work:
 
 
 @functools.lru_cache(maxsize=1024)
-def _ratios(place: int | None, gpus: int, max_gpus: int) -> tuple[tuple[int, float], ...]:
+def _ratios(index: int | None, gpus: int, max_gpus: int) -> tuple[tuple[int, float], ...]:
     """Allowed counts, and the time on each over the time on ``gpus``."""
-    if place is None:
+    if index is None:
         return ((gpus, 1.0),)
-    curve = _curves()[place]
+    curve = _curves()[index]
     largest = max(gpus, min(max_gpus, max(curve)))
     counts = sorted({gpus, *(2**power for power in range(largest.bit_length()))})
     return tuple((count, _speed(curve, gpus) / _speed(curve, count)) for count in counts)
@@ -144,17 +144,17 @@ def _speed(curve: dict[int, float], count: int) -> float:
 
 def _assumed(kept: list[Request], max_gpus: int | None) -> list[str]:
     """Say which curves were taken for how many jobs, and which jobs have a single count."""
-    places = [_curve(request) for request in kept]
+    chosen = [_curve(request) for request in kept]
     users: Counter[str] = Counter()
     single = between = 0
-    for request, place in zip(kept, places, strict=True):
-        counts = [count for count, _ in _ratios(place, request.gpus, max_gpus or 0)]
+    for request, index in zip(kept, chosen, strict=True):
+        counts = [count for count, _ in _ratios(index, request.gpus, max_gpus or 0)]
         if len(counts) == 1:
             single += 1
-        elif place is not None:
-            users[SIZE_CLASSES[place][1]] += 1
-            between += any(count not in _curves()[place] for count in counts)
-    beyond = places.count(None)
+        elif index is not None:
+            users[SIZE_CLASSES[index][1]] += 1
+            between += any(count not in _curves()[index] for count in counts)
+    beyond = chosen.count(None)
     classes = [
         f"{model} {f'up to {most:g}' if most < math.inf else 'above'} ({users[model]:,} jobs)"
         for most, model, _ in SIZE_CLASSES

@@ -48,7 +48,7 @@ def tab_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
 
 
 def integer(row: Mapping[str, str], column: str, where: str, *, digits: int = 9) -> int:
-    """Read a cell as an integer >= 1 of at most so many digits."""
+    """Read a cell as an integer >= 1 of at most ``digits`` digits."""
     if re.fullmatch(rf"[1-9][0-9]{{0,{digits - 1}}}", row[column].strip()) is None:
         raise ValueError(f"{where}: {column} must be a positive integer, found {row[column]!r}")
     return int(row[column])

@@ -275,9 +275,9 @@ def test_arguments_stay_as_they_are():
 @pytest.mark.parametrize(
     ("releases", "sizes", "message"),
     [
-        ([0.0], [-1.0], "a size is no number >= 0"),
-        ([0.0], [math.nan], "a size is no number >= 0"),
-        ([0.0], [math.inf], "a size is no number >= 0"),
+        ([0.0], [-1.0], "sizes must be finite and >= 0"),
+        ([0.0], [math.nan], "sizes must be finite and >= 0"),
+        ([0.0], [math.inf], "sizes must be finite and >= 0"),
         ([math.nan], [1.0], "a release is not finite"),
         ([-math.inf], [1.0], "a release is not finite"),
         ([0.0, 1.0], [1.0], r"releases of shape \(2,\) and sizes of shape \(1,\)"),
@@ -366,6 +366,6 @@ def test_exact_values_are_exact():
 
 @pytest.mark.parametrize("size", [-1.0, float("nan"), float("inf")])
 def test_sizes_that_are_none_are_refused(size):
-    """ValueError for what is no number >= 0."""
-    with pytest.raises(ValueError, match="a size is no number >= 0"):
+    """ValueError for anything but numbers >= 0."""
+    with pytest.raises(ValueError, match="sizes must be numbers >= 0"):
         srpt_value([0.0], [size])

@@ -2,15 +2,13 @@
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from dlsched.async_sgd import Instance, Job, batches_per_s, generate
-from dlsched.async_sgd import levels as rooms
 from dlsched.async_sgd.costs import cost_table
-from dlsched.async_sgd.levels import levels
 from dlsched.core.errors import UsageError
+from dlsched.queueing import levels
 from dlsched.testing.async_sgd import async_sgd_instances, exact_throughput
 
 SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
@@ -25,8 +23,8 @@ def job(name, **fields):
 def full_table(instance):
     """Seconds on every count that fits, by job, in rational arithmetic."""
     return [
-        [record.batches / float(exact_throughput(record, n)) for n in range(1, instance.most(place) + 1)]
-        for place, record in enumerate(instance.jobs)
+        [record.batches / float(exact_throughput(record, n)) for n in range(1, instance.most(index) + 1)]
+        for index, record in enumerate(instance.jobs)
     ]
 
 
@@ -35,16 +33,16 @@ def full_table(instance):
 def test_times_are_those_of_the_network(instance):
     """Every pair costs batches / X(n), by another method, and counts of a job run from 1 without a gap."""
     table = cost_table(instance)
-    for place, times in enumerate(full_table(instance)):
-        begin, end = table.starts[place], table.starts[place + 1]
+    for index, times in enumerate(full_table(instance)):
+        begin, end = table.starts[index], table.starts[index + 1]
         assert table.counts[begin:end].tolist() == list(range(1, end - begin + 1))
         assert table.costs[begin:end] == pytest.approx(times[: end - begin], rel=1e-12)
 
 
-@pytest.mark.parametrize("block", [1, rooms._BLOCK])
+@pytest.mark.parametrize("block", [1, levels._BLOCK])
 def test_counts_left_out_save_less_than_all_that_is_needed(monkeypatch, block):
     """A step beyond the table saves no more than the least of the N - J largest savings, or nothing."""
-    monkeypatch.setattr(rooms, "_BLOCK", block)
+    monkeypatch.setattr(levels, "_BLOCK", block)
 
     @SETTINGS
     @given(async_sgd_instances())
@@ -58,8 +56,8 @@ def nothing_needed_is_left_out(instance, table):
     """Compare what is beyond the table with all savings."""
     spare = instance.nodes - len(instance.jobs)
     every = sorted((a - b for times in full_table(instance) for a, b in pairwise(times)), reverse=True)
-    for place, times in enumerate(full_table(instance)):
-        known = int(table.lengths[place])
+    for index, times in enumerate(full_table(instance)):
+        known = int(table.lengths[index])
         if known < len(times):
             beyond = times[known - 1] - times[known]
             assert beyond <= 1e-12 * times[0] or (spare <= len(every) and beyond <= every[spare - 1] * (1 + 1e-9))
@@ -70,13 +68,13 @@ def test_arrays_and_plain_loops_give_the_same_table(monkeypatch):
     instance = generate(preset="mixed", jobs=12, nodes=200, seed=3)
     tables = []
     for few, block in ((0, 1), (100, 1), (8, 4096), (8, 50)):
-        monkeypatch.setattr(rooms, "_FEW", few)
-        monkeypatch.setattr(rooms, "_BLOCK", block)
+        monkeypatch.setattr(levels, "_FEW", few)
+        monkeypatch.setattr(levels, "_BLOCK", block)
         tables.append(cost_table(instance))
     for table in tables[1:]:
-        for place in range(12):
-            known = min(int(table.lengths[place]), int(tables[0].lengths[place]))
-            first, other = tables[0].starts[place], table.starts[place]
+        for index in range(12):
+            known = min(int(table.lengths[index]), int(tables[0].lengths[index]))
+            first, other = tables[0].starts[index], table.starts[index]
             assert known > 1
             assert (tables[0].costs[first : first + known] == table.costs[other : other + known]).all()
 
@@ -93,20 +91,9 @@ def test_jobs_without_work_end_after_a_step():
     assert table.costs[:2].tolist() == [0.0, 0.0]
 
 
-def test_gains_fall_and_begin_with_none():
-    """Linear speed-up by hand: 12 batches of a second on 1, 2, 3, 4 nodes take 12, 6, 4, 3 s."""
-    found = levels(
-        Instance(name="one", nodes=4, jobs=[job("a")]), lambda step: 12 / step.before - 12 / step.after, least=0
-    )
-    assert found.counts.tolist() == [1, 2, 3, 4]
-    assert found.throughputs.tolist() == [1.0, 2.0, 3.0, 4.0]
-    assert np.isnan(found.gains[0])
-    assert found.gains[1:] == pytest.approx([6.0, 2.0, 1.0])
-
-
 def test_too_many_pairs_are_refused(monkeypatch):
     """A readable error before memory runs out."""
-    monkeypatch.setattr(rooms, "LARGEST_TABLE", 100)
+    monkeypatch.setattr(levels, "LARGEST_TABLE", 100)
     with pytest.raises(UsageError, match=r"more than 100 pairs.*limit max_nodes"):
         cost_table(Instance(name="one", nodes=1000, jobs=[job("a")]))
 
@@ -125,7 +112,7 @@ def test_tables_agree_with_single_figures():
     """``batches_per_s`` and the table are the same recursion, up to where a station is busy but for rounding."""
     instance = generate(preset="mixed", jobs=30, nodes=90, seed=5)
     table = cost_table(instance)
-    for place, record in enumerate(instance.jobs):
-        last = table.last[place]
+    for index, record in enumerate(instance.jobs):
+        last = table.last[index]
         single = record.batches / batches_per_s(record, int(table.counts[last]))
         assert table.costs[last] == pytest.approx(single, rel=1e-14)

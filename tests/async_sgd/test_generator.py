@@ -5,14 +5,13 @@ from itertools import combinations
 
 import pytest
 
-from dlsched.async_sgd.checker import check, infeasible, job_time_s, objective
+from dlsched.async_sgd.checker import batches_per_s, check, infeasible, job_time_s, objective
 from dlsched.async_sgd.generator import PRESETS, example, generate
 from dlsched.async_sgd.instance import Instance
-from dlsched.async_sgd.network import network_of
 from dlsched.async_sgd.solution import Allocation
-from dlsched.async_sgd.throughput import batches_per_s
 from dlsched.cluster.published_steps import published_steps
 from dlsched.core.errors import UsageError
+from dlsched.queueing.network import network_of
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
 

@@ -14,7 +14,6 @@ from dlsched.async_sgd import (
     generate,
     knee,
     lagrange,
-    levels,
     marginal,
     objective,
     proportional,
@@ -22,6 +21,7 @@ from dlsched.async_sgd import (
 )
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import meets
+from dlsched.queueing import levels
 from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, exact_throughput
 
 SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)

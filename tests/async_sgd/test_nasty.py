@@ -88,8 +88,8 @@ def test_two_kinds_of_stations_take_the_same_steps():
     """The loop for two kinds, which every job has, against the loop for any number."""
     from itertools import islice
 
-    from dlsched.async_sgd.network import network_of
-    from dlsched.async_sgd.throughput import _iterate, iterate
+    from dlsched.queueing.network import network_of
+    from dlsched.queueing.throughput import _iterate, iterate
 
     for seed in range(20):
         network = network_of(nasty(np.random.default_rng(seed)).jobs[0])

@@ -26,6 +26,17 @@ def test_names_are_those_of_the_records() -> None:
     assert (tuple(SOLVERS), tuple(SOURCES)) == (names.SOLVERS, names.SOURCES)
 
 
+def test_a_family_that_is_not_in_the_tables_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new family is a name in FAMILIES: what the tables do not say, its record does."""
+    record = FAMILIES["async_sgd"]
+    for table in ("_METHODS", "_PRESETS", "_FORMULATIONS", "_OPTIONS"):
+        monkeypatch.delitem(getattr(names, table), "async_sgd")
+    assert names.methods("async_sgd") == (*record.methods, *record.aliases)
+    assert names.presets("async_sgd") == tuple(record.presets)
+    assert names.formulations("async_sgd") == tuple(record.formulations)
+    assert names.options("async_sgd") == record.options
+
+
 def completed(line: str) -> list[str]:
     """What bash is offered for the last word."""
     environment = {"_DLSCHED_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}

@@ -6,69 +6,104 @@ import numpy as np
 import pytest
 
 from dlsched.columns import slack
-from dlsched.columns.slack import Group, TooMany, cheapest_within, slacks
+from dlsched.columns.closing import close_gap, search_beam
+from dlsched.columns.slack import Listed, Prices, TooMany, cheapest_within, slacks
 
 
 def drawn(seed):
-    """Costs and counts of some groups, a stock, prices, the groups by excess, and the bound L."""
+    """Groups of columns with their costs, and prices with what they prove."""
     rng = np.random.default_rng(seed)
     kinds, groups = int(rng.integers(1, 4)), int(rng.integers(1, 5))
     stock, prices = rng.integers(1, 6, kinds), rng.uniform(0, 2, kinds) * (rng.random(kinds) < 0.8)
-    listed, bound = [], -float(prices @ stock)
+    listed, costs = [], []
     for _ in range(groups):
         counts = np.unique(rng.integers(0, 4, (6, kinds)), axis=0)
-        costs = rng.uniform(0, 10, len(counts))
-        values = costs + counts @ prices
-        order = np.argsort(values)
-        bound += values[order[0]]
-        listed.append((counts[order], costs[order], values[order] - values[order[0]]))
-    return listed, stock, prices, bound
+        cost = rng.uniform(0, 10, len(counts))
+        order = np.argsort(cost + counts @ prices)
+        costs.append(cost[order])
+        listed.append(Listed(counts[order], (cost + counts @ prices)[order]))
+    return listed, costs, Prices(stock, prices, np.array([each.values[0] for each in listed]))
 
 
-def by_hand(listed, stock):
+def by_hand(listed, costs, stock):
     """Least cost of a choice that keeps the stock, by trying all; inf when there is none."""
     best = np.inf
-    for choice in itertools.product(*(range(len(costs)) for _, costs, _ in listed)):
-        taken = sum(listed[i][0][c] for i, c in enumerate(choice))
-        if (taken <= stock).all():
-            best = min(best, sum(float(listed[i][1][c]) for i, c in enumerate(choice)))
+    for choice in itertools.product(*(range(len(cost)) for cost in costs)):
+        if (sum(listed[i].counts[c] for i, c in enumerate(choice)) <= stock).all():
+            best = min(best, sum(float(costs[i][c]) for i, c in enumerate(choice)))
     return best
 
 
 @pytest.mark.parametrize("seed", range(80))
 def test_the_cheapest_choice_is_found_where_its_slack_allows(seed):
     """With slack enough the optimum; with less than the optimum needs, nothing."""
-    listed, stock, prices, bound = drawn(seed)
-    groups = [Group(counts, excess) for counts, _, excess in listed]
-    best = by_hand(listed, stock)
-    found = cheapest_within(groups, stock, prices, 1e3)
+    listed, costs, prices = drawn(seed)
+    best = by_hand(listed, costs, prices.stock)
+    assert prices.bound <= best * (1 + 1e-12)
+    found = cheapest_within(listed, prices, 1e3)
     if best == np.inf:
         assert found is None
         return
-    assert (found.sum(axis=0) <= stock).all()
-    cost = sum(
-        float(costs[(counts == row).all(axis=1)][0]) for (counts, costs, _), row in zip(listed, found, strict=True)
-    )
-    assert cost == pytest.approx(best)
-    needed = best - bound
-    assert cheapest_within(groups, stock, prices, needed * (1 + 1e-9) + 1e-9) is not None
-    assert needed < 1e-6 or cheapest_within(groups, stock, prices, needed * (1 - 1e-6)) is None
-    beam = cheapest_within(groups, stock, prices, 1e3, width=1)
-    assert beam is None or (beam.sum(axis=0) <= stock).all()
+    assert (found.sum(axis=0) <= prices.stock).all()
+    rows = zip(listed, costs, found, strict=True)
+    assert sum(float(cost[(each.counts == row).all(axis=1)][0]) for each, cost, row in rows) == pytest.approx(best)
+    needed = best - prices.bound
+    assert cheapest_within(listed, prices, needed * (1 + 1e-9) + 1e-9) is not None
+    assert needed < 1e-6 or cheapest_within(listed, prices, needed * (1 - 1e-6)) is None
+    beam = cheapest_within(listed, prices, 1e3, width=1)
+    assert beam is None or (beam.sum(axis=0) <= prices.stock).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_gap_is_closed(seed):
+    """From above the optimum it is found, with no bound above it on the way; from the optimum nothing is; a beam may miss it."""
+    listed, costs, prices = drawn(seed)
+    best, bounds = by_hand(listed, costs, prices.stock), []
+    if best == np.inf:
+        return
+    pricing = [Given(each) for each in listed]
+    closed = close_gap(pricing, prices, 2 * best + 1, tick=lambda: None, proven=bounds.append)
+    assert closed.left is None
+    assert closed.counts is not None
+    assert all(bound <= best * (1 + 1e-9) for bound in bounds)
+    below = (prices.bound + best) / 2
+    nothing = close_gap(pricing, prices, below, tick=lambda: None, proven=bounds.append)
+    assert best - below < 1e-6 or nothing.counts is None
+    beam = search_beam(pricing, prices, 2 * best + 1, width=2)
+    assert beam is None or (beam.sum(axis=0) <= prices.stock).all()
+
+
+class Given:
+    """A pricing problem whose columns are all listed."""
+
+    def __init__(self, listed):
+        self.listed = listed
+
+    def guess(self, prices):
+        """The cheapest."""
+        return Listed(self.listed.counts[:1], self.listed.values[:1])
+
+    def cheap(self, prices, threshold, *, cells=None, tick=None):
+        """Those up to the threshold."""
+        upto = np.searchsorted(self.listed.values, threshold, side="right")
+        return Listed(self.listed.counts[:upto], self.listed.values[:upto])
 
 
 def test_a_group_without_columns_has_no_choice():
     """Of one group nothing can be chosen."""
-    nothing = Group(np.zeros((0, 1), dtype=np.int64), np.zeros(0))
-    assert cheapest_within([nothing], np.array([1]), np.zeros(1), 1.0) is None
+    nothing = Listed(np.zeros((0, 1), dtype=np.int64), np.zeros(0))
+    assert cheapest_within([nothing], Prices(np.array([1]), np.zeros(1), np.zeros(1)), 1.0) is None
 
 
 def test_too_many_labels_are_refused(monkeypatch):
-    """Labels are counted before they are made."""
-    listed, stock, prices, _ = drawn(1)
+    """Labels are counted before they are made; the slack at which the search gave up is left."""
+    listed, _, prices = drawn(1)
     monkeypatch.setattr(slack, "CELLS", 5)
     with pytest.raises(TooMany):
-        cheapest_within([Group(counts, excess) for counts, _, excess in listed], stock, prices, 1e3)
+        cheapest_within(listed, prices, 1e3)
+    closed = close_gap([Given(each) for each in listed], prices, 1e3, tick=lambda: None, proven=lambda bound: None)
+    assert closed.counts is None
+    assert closed.left > 0
 
 
 def test_slacks_end():
@@ -77,6 +112,8 @@ def test_slacks_end():
     assert list(slacks(0.0, 1e-6))[-1] == 1e-6
     assert list(slacks(-5.0, 1.0))[-1] == 6.0
     assert list(slacks(1.0, 1.0 - 1e-13)) == [0.0]
+    assert list(slacks(-5.0, -1.0)) == [4.0]
+    assert list(slacks(-5.0, 0.0)) == [5.0]
 
 
 def test_labels_are_compared_in_as_many_words_as_they_need():

@@ -6,10 +6,12 @@ import pytest
 import dlsched
 from dlsched import Limits, TerminationStatus, matching_placement
 from dlsched.columns import slack as slack_search
+from dlsched.columns.closing import close_gap, columns_within
+from dlsched.columns.slack import cheapest_within
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.closing import cheapest, close_gap, columns_within
 from dlsched.matching_placement.configurations.generation import generate_columns
+from dlsched.matching_placement.configurations.pricing import all_pricing
 from dlsched.matching_placement.configurations.states import solve_by_states
 from dlsched.matching_placement.heuristics.local_search import best_local
 
@@ -59,15 +61,16 @@ def test_the_gap_is_closed_from_any_incumbent(seed):
     assert prices.bound <= optimum * (1 + 1e-12)
     for upper in (1.5 * optimum, optimum * (1 + 1e-9)):
         bounds = []
-        closed = close_gap(data, prices, upper, tick=lambda: None, proven=bounds.append)
+        closed = close_gap(all_pricing(data), prices, upper, tick=lambda: None, proven=bounds.append)
         assert closed.left is None
-        assert closed.bound == pytest.approx(optimum, rel=1e-8)
         assert all(bound <= optimum * (1 + 1e-8) for bound in bounds)
         if closed.counts is not None:
             assert data.total(closed.counts) == pytest.approx(optimum, rel=1e-9)
+        else:
+            assert upper == pytest.approx(optimum, rel=1e-8)
     slack = optimum * (1 - 1e-6) - prices.bound
     if slack > 0:
-        assert cheapest(data, prices, columns_within(data, prices, slack), slack) is None
+        assert cheapest_within(columns_within(all_pricing(data), prices, slack), prices, slack) is None
 
 
 def test_with_too_many_labels_a_program_goes_on(monkeypatch):

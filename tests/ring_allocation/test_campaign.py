@@ -102,15 +102,15 @@ def routes(instance):
         assert result.status in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE), f"{method}: {result.message}"
         yield method, result.solution
     for solver in SOLVERS:
-        problem, decode = build_milp(instance, drop_dominated=True)
-        yield solver, decoded(solver, solve_milp(problem, solver=solver, isolated=False), decode)
+        milp = build_milp(instance, drop_dominated=True)
+        yield solver, decoded(solver, solve_milp(milp.model, solver=solver, isolated=False), milp.decode)
     pairs = sum(min(len(instance.counts(place)), instance.gpus) for place in range(len(instance.jobs)))
     if instance.minimum_gpus <= instance.gpus and pairs <= MINLP_PAIRS:
-        model = build_minlp(instance)
-        if model.program is None:  # one count is open to every job
-            yield "minlp", model.decode({})
+        minlp = build_minlp(instance)
+        if minlp.model is None:  # one count is open to every job
+            yield "minlp", minlp.decode({})
         else:
-            yield "minlp", decoded("minlp", solve_minlp(model.program, isolated=False), model.decode)
+            yield "minlp", decoded("minlp", solve_minlp(minlp.model, isolated=False), minlp.decode)
     if allocations(instance) <= TINY:
         found = brute_force(instance)
         yield "brute force", None if found is None else found[1]

@@ -27,7 +27,7 @@ def test_every_row_of_the_minlp_is_documented_and_the_other_way_round() -> None:
         {"id": "a", "epochs": 1.0, "epoch_time_s": {"1": 30.0, "4": 20.0}},
         {"id": "b", "epochs": 1.0, "speed_law": law, "current_gpus": 2, "restart_s": 0.5},
     ]
-    model = build_minlp(Instance(name="x", gpus=5, jobs=jobs)).program
+    model = build_minlp(Instance(name="x", gpus=5, jobs=jobs)).model
     rows = [row.name for row in model.component_objects((pyo.Constraint, pyo.Objective))]
     assert_named(rows, documented("ring_allocation", "minlp", "Rows"))
     variables = [variable.name for variable in model.component_data_objects(pyo.Var)]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import Allocation, Instance, check, example, objective, solve
-from dlsched.ring_allocation.formulations.milp import build_arrays, build_milp, start_values
-from dlsched.ring_allocation.formulations.minlp import build_minlp
+from dlsched.ring_allocation.formulations.milp import build_arrays, build_milp
+from dlsched.ring_allocation.formulations.minlp import build_minlp, laws
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force, ring_allocation_instances
@@ -24,7 +24,7 @@ def table(name, times, **fields):
 
 def test_milp_rows_and_columns_by_name():
     """Two jobs on six GPUs: columns of the counts with room for the other job, a choice row each, one capacity."""
-    problem, _ = build_milp(example())
+    problem = build_milp(example()).model
     assert {row.name: (row.sense, -row.constant) for row in problem.constraints.values()} == {
         "capacity": (pulp.LpConstraintLE, 6),
         "choice_a": (pulp.LpConstraintEQ, 1),
@@ -45,28 +45,29 @@ def test_ids_that_no_lp_reader_takes_become_positions():
     """Blanks, brackets or names that differ in case only: j0, j1 instead; the decoder gives the ids back."""
     jobs = [table("a b", {"1": 2.0}), table("[x]", {"1": 3.0, "2": 1.0})]
     instance = Instance(name="x", gpus=3, jobs=jobs)
-    problem, decode = build_milp(instance)
-    assert set(problem.constraints) == {"capacity", "choice_j0", "choice_j1"}
-    assert decode({"x_j0_1": 1.0, "x_j1_2": 0.999999}).gpus == {"a b": 1, "[x]": 2}
+    formulation = build_milp(instance)
+    assert set(formulation.model.constraints) == {"capacity", "choice_j0", "choice_j1"}
+    assert formulation.decode({"x_j0_1": 1.0, "x_j1_2": 0.999999}).gpus == {"a b": 1, "[x]": 2}
 
 
 def test_dominated_counts_can_be_left_out():
     """Three GPUs that are no faster than two make no column."""
     instance = Instance(name="x", gpus=9, jobs=[table("a", {"1": 5.0, "2": 3.0, "3": 3.0, "4": 1.0})])
-    assert len(build_milp(instance)[0].variables()) == 4
-    names = [variable.name for variable in build_milp(instance, drop_dominated=True)[0].variables()]
+    assert len(build_milp(instance).model.variables()) == 4
+    names = [variable.name for variable in build_milp(instance, drop_dominated=True).model.variables()]
     assert sorted(names) == ["x_a_1", "x_a_2", "x_a_4"]
 
 
 def test_arrays_hold_open_pairs_on_their_grid():
     """Hull answers 3 and 2 GPUs, 2 + 4, 2 more than the least of both: one GPU for a, 6 more, is out. Counts are 2 apart."""
     jobs = [table("a", {"1": 8.0, "3": 2.0}), table("b", {"2": 4.0, "4": 3.0, "6": 2.0})]
-    model, decode = build_arrays(Instance(name="x", gpus=7, jobs=jobs))
+    formulation = build_arrays(Instance(name="x", gpus=7, jobs=jobs))
+    model = formulation.model
     assert model.names == ["x_a_3", "x_b_2", "x_b_4", "x_b_6"]
     assert model.row_names == ["capacity", "choice_a", "choice_b"]
     assert model.matrix().toarray().tolist() == [[1, 1, 2, 3], [1, 0, 0, 0], [0, 1, 1, 1]]
     assert model.row_upper.tolist() == [3.0, 1.0, 1.0]
-    assert decode({"x_a_3": 1.0, "x_b_4": 0.9999999}).gpus == {"a": 3, "b": 4}
+    assert formulation.decode({"x_a_3": 1.0, "x_b_4": 0.9999999}).gpus == {"a": 3, "b": 4}
 
 
 @SETTINGS
@@ -74,9 +75,9 @@ def test_arrays_hold_open_pairs_on_their_grid():
 def test_milp_optimum_is_brute_forces(instance):
     """HiGHS finds the brute-force optimum, of the model to export and of its arrays; decoded, it passes the checker."""
     value, _ = brute_force(instance)
-    for problem, decode in (build_milp(instance), build_arrays(instance)):
-        outcome = solve_milp(problem, solver="highs", isolated=False)
-        allocation = decode(outcome.values)
+    for formulation in (build_milp(instance), build_arrays(instance)):
+        outcome = solve_milp(formulation.model, solver="highs", isolated=False)
+        allocation = formulation.decode(outcome.values)
         assert check(instance, allocation) == []
         assert objective(instance, allocation) == pytest.approx(value, rel=1e-9)
 
@@ -86,13 +87,15 @@ def test_milp_optimum_is_brute_forces(instance):
 def test_a_start_is_a_point_of_the_model(instance):
     """The brute-force answer as start values fulfils every row at the optimum's cost."""
     value, allocation = brute_force(instance)
-    problem, decode = build_milp(instance)
-    start = start_values(instance, allocation)
+    formulation = build_milp(instance, start=allocation)
+    problem = formulation.model
     for variable in problem.variables():
-        variable.varValue = start.get(variable.name, 0.0)
+        variable.varValue = formulation.start.get(variable.name, 0.0)
     assert all(row.valid() for row in problem.constraints.values())
     assert pulp.value(problem.objective) == pytest.approx(value, rel=1e-12, abs=1e-12)
-    assert decode(start) == allocation
+    assert formulation.decode(formulation.start) == allocation
+    assert build_arrays(instance, start=allocation).start == formulation.start
+    assert build_milp(instance).start is None
 
 
 LAW = {"theta": [2.0, 1.0, 0.0, 0.5], "samples": 8.0, "model_bytes": 0.0}
@@ -108,33 +111,33 @@ def small():
 
 def test_minlp_components_by_name():
     """The rows that the module's table names exist: for a table, a law, and a restart; units are beyond the least count."""
-    model = build_minlp(small())
-    program = model.program
-    assert {place: program.w[place].bounds for place in (0, 1)} == {0: (0, 3), 1: (0, 3)}
+    formulation = build_minlp(small())
+    program = formulation.model
+    assert {index: program.w[index].bounds for index in (0, 1)} == {0: (0, 3), 1: (0, 3)}
     assert set(program.x) == {(0, 1), (0, 4)}
     assert set(program.kept) == {1}
     sizes = {name: len(program.component(name)) for name in ("choice", "count", "kept_least", "kept_most")}
     assert sizes == dict.fromkeys(sizes, 1)
     assert program.capacity.upper() == 3
-    assert (model.laws, model.constant_s) == (1, 0.0)
-    assert 2**16 <= 30.0 / model.unit_s <= 2**17
+    assert (laws(program), formulation.constant) == (1, 0.0)
+    assert 2**16 <= 30.0 / formulation.unit <= 2**17
 
 
 def test_minlp_leaves_out_what_no_better_answer_holds():
     """Hull gives 4 and 2 GPUs, 3 + 4: more than 4 + 7 - 3 - 4 above a job's least is out, and one count left is a constant."""
     jobs = [table("a", {"1": 1e9, "4": 3.0}), table("b", {"1": 5.0, "2": 4.0})]
-    model = build_minlp(Instance(name="x", gpus=6, jobs=jobs))
-    assert model.program is None
-    assert model.constant_s == 7.0
-    assert model.decode({}).gpus == {"a": 4, "b": 2}
+    formulation = build_minlp(Instance(name="x", gpus=6, jobs=jobs))
+    assert formulation.model is None
+    assert formulation.constant == 7.0
+    assert formulation.decode({}).gpus == {"a": 4, "b": 2}
 
 
 def test_minlp_counts_on_their_grid():
     """Counts 10^12 apart are 0, 1, 2 in the model; where they are not, SCIP is not asked."""
     jobs = [table(name, {"1": 9.0, str(1 + 10**12): 7.5, str(1 + 2 * 10**12): 3.0}) for name in "ab"]
-    model = build_minlp(Instance(name="x", gpus=2 + 3 * 10**12, jobs=jobs))
-    assert [model.program.w[place].ub for place in (0, 1)] == [2, 2]
-    assert model.program.capacity.upper() == 3
+    formulation = build_minlp(Instance(name="x", gpus=2 + 3 * 10**12, jobs=jobs))
+    assert [formulation.model.w[index].ub for index in (0, 1)] == [2, 2]
+    assert formulation.model.capacity.upper() == 3
     jobs[1]["epoch_time_s"]["7"] = 8.0
     with pytest.raises(UsageError, match=r"minlp: found counts that are .* x 2 GPUs apart"):
         build_minlp(Instance(name="x", gpus=2 + 3 * 10**12, jobs=jobs))
@@ -144,15 +147,15 @@ def test_minlp_counts_on_their_grid():
 @given(ring_allocation_instances(max_jobs=4, max_gpus=10, feasible=True))
 def test_minlp_optimum_is_brute_forces(instance):
     """SCIP proves the brute-force optimum of the program as the paper writes it, within 1e-6."""
-    model = build_minlp(instance)
+    formulation = build_minlp(instance)
     value, _ = brute_force(instance)
     values = {}
-    if model.program is not None:
-        outcome = solve_minlp(model.program, isolated=False)
+    if formulation.model is not None:
+        outcome = solve_minlp(formulation.model, isolated=False)
         assert outcome.status is TerminationStatus.OPTIMAL, outcome.message
-        assert outcome.bound * model.unit_s + model.constant_s <= value * (1 + 1e-9)
+        assert outcome.bound * formulation.unit + formulation.constant <= value * (1 + 1e-9)
         values = outcome.values
-    allocation = model.decode(values)
+    allocation = formulation.decode(values)
     assert check(instance, allocation) == []
     assert objective(instance, allocation) == pytest.approx(value, rel=1e-9)
 
@@ -179,22 +182,22 @@ def test_minlp_of_two_laws_that_scip_10_takes_for_symmetric():
 
 
 def test_minlp_evaluates_to_the_checkers_objective():
-    """At a point set by hand the Pyomo objective is the checker's, in units of ``unit_s``."""
+    """At a point set by hand the Pyomo objective is the checker's, in units of ``unit``."""
     instance = small()
-    model = build_minlp(instance)
-    program = model.program
+    formulation = build_minlp(instance)
+    program = formulation.model
     for a, b in ((1, 1), (4, 2), (1, 4)):
         program.w[0], program.w[1] = a - 1, b - 1
         program.x[0, 1], program.x[0, 4] = int(a == 1), int(a == 4)
         program.kept[1] = int(b == 2)
         expected = objective(instance, Allocation({"a": a, "b": b}))
-        assert pyo.value(program.time_left) * model.unit_s == pytest.approx(expected, rel=1e-12)
+        assert pyo.value(program.time_left) * formulation.unit == pytest.approx(expected, rel=1e-12)
 
 
 def test_models_of_infeasible_instances_are_infeasible_models():
     """A job larger than the cluster: the solver of the model to export says infeasible; the others are not built."""
     instance = Instance(name="x", gpus=2, jobs=[table("a", {"4": 1.0})])
-    assert solve_milp(build_milp(instance)[0], isolated=False).status is TerminationStatus.INFEASIBLE
+    assert solve_milp(build_milp(instance).model, isolated=False).status is TerminationStatus.INFEASIBLE
     for build in (build_arrays, build_minlp):
         with pytest.raises(UsageError, match="infeasible"):
             build(instance)

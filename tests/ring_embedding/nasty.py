@@ -6,7 +6,7 @@ import numpy as np
 
 from dlsched.ring_embedding.instance import Instance
 
-from .test_campaign import any_forest, any_graph, any_paths
+from .networks import any_forest, any_graph, any_paths
 
 SMALLEST, LARGEST = -12, 12  # powers of ten
 EDGES = 1, 1, 1, 1 - 0.5e-9, 1 + 0.5e-9, 1 - 2e-9, 1 - 1e-6, 1 - 1e-12

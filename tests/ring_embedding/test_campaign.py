@@ -7,9 +7,7 @@ over whole horizons. The normal run takes a sample; ``make verify`` takes three 
 import random
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, pairwise
 
-import networkx as nx
 import pytest
 
 from dlsched.core.errors import UsageError
@@ -24,6 +22,8 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.solvers.milp import solve_milp
 from dlsched.testing.ring_embedding import brute_force_ring
+
+from .networks import any_forest, any_graph, any_paths
 
 CLOSE = 1e-9  # relative, of floats
 SOLVERS = 1e-6  # relative, of what a solver with tolerances, or a bound that meets, calls optimal
@@ -66,46 +66,6 @@ def _capacity(rng, resources, single):
     if len(held) > 1 and rng.random() < 0.2:
         del held[resources[1]]
     return held
-
-
-def any_forest(rng, servers):
-    kind = rng.choice(["racks", "line", "star", "any", "parts"])
-    if kind == "racks":
-        return ["r0", "r1", "core"], [(name, rng.choice(["r0", "r1"])) for name in servers] + [
-            ("r0", "core"),
-            ("core", "r1"),
-        ]
-    if kind == "line":
-        return [], list(pairwise(servers))
-    if kind == "star":
-        return ["hub"], [("hub", name) for name in servers]
-    nodes = [*servers, "n0"]
-    rng.shuffle(nodes)
-    pairs = [(nodes[place], rng.choice(nodes[:place])) for place in range(1, len(nodes))]
-    if kind == "parts":
-        del pairs[rng.randrange(len(pairs))]
-    return ["n0"], pairs
-
-
-def any_graph(rng, servers):
-    if rng.random() < 0.6:
-        cycle = [tuple(sorted(pair)) for pair in zip(servers, [*servers[1:], servers[0]], strict=True)]
-        return [], sorted({*cycle, *(pair for pair in combinations(servers, 2) if rng.random() < 0.4)})
-    nodes = [*servers, "n0"]
-    pairs = list(combinations(nodes, 2))
-    return ["n0"], rng.sample(pairs, min(len(pairs), len(nodes) + 1))
-
-
-def any_paths(rng, servers, pairs):
-    network = nx.Graph(pairs)
-    network.add_nodes_from(servers)
-    paths = []
-    for pair in combinations(servers, 2):
-        ends = pair if rng.random() < 0.5 else pair[::-1]
-        ways = sorted(nx.all_simple_paths(network, *ends), key=lambda nodes: (len(nodes), nodes))
-        if ways and rng.random() < 0.9:
-            paths.append({"ends": ends, "nodes": ways[0] if rng.random() < 0.7 else rng.choice(ways)})
-    return paths
 
 
 def _job(rng, resources, slots, concave, single):

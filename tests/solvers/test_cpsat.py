@@ -106,6 +106,6 @@ def test_of_two_limits_the_one_that_is_used_up(time_s, nodes, wall_time, conflic
 @pytest.mark.parametrize("seed", range(12))
 def test_choices_of_many_counts_do_not_overflow(seed):
     """Presolve adds up cost differences over all counts of a job: sums near 2**63 made half of these models invalid."""
-    problem, _ = build_milp(generate(preset="mixed", jobs=12, seed=seed), drop_dominated=True)
+    problem = build_milp(generate(preset="mixed", jobs=12, seed=seed), drop_dominated=True).model
     outcome = solve_milp(problem, solver="cpsat", limits=Limits(nodes=50), isolated=False)
     assert outcome.status in (TerminationStatus.OPTIMAL, TerminationStatus.NODE_LIMIT), outcome.message

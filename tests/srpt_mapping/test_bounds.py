@@ -233,9 +233,9 @@ def test_srpt_value_by_hand():
     assert srpt_value([0.0], [0.1]) == Fraction(0.1)
     assert srpt_value([0.1, 0.2], [0.3, 0.0]) == Fraction(0.1) + Fraction(0.3) + Fraction(0.2)
     for wrong in (-1.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match="a size is no number >= 0"):
+        with pytest.raises(ValueError, match="sizes must be numbers >= 0"):
             srpt_value([0.0], [wrong])
-        with pytest.raises(ValueError, match="a size is no number >= 0"):
+        with pytest.raises(ValueError, match="sizes must be numbers >= 0"):
             srpt_value([0.0], [1.0], [wrong])
 
 

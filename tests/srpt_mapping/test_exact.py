@@ -18,7 +18,7 @@ from dlsched.srpt_mapping.exact import turns
 from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.layouts import layouts, mode_jobs
-from dlsched.srpt_mapping.placing.timing import timed_picks
+from dlsched.srpt_mapping.placing.timing import timed
 from dlsched.srpt_mapping.solution import Schedule
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
@@ -91,7 +91,7 @@ def branched(instance):
     best, nodes = [], []
 
     def better(picked):
-        best.append(timed_picks(instance, [(job, found[job][mode]) for job, mode in picked]))
+        best.append(timed(instance, [(job, found[job][mode]) for job, mode in picked]))
 
     sizes, jobs = [server.gpus for server in instance.servers], mode_jobs(instance, found)
     Tree(sizes, jobs, math.inf, tick=lambda count=0: nodes.append(count), better=better).run()

@@ -15,6 +15,11 @@ from dlsched.testing import brute_force_srpt, srpt_mapping_instances
 from .test_brute_force import made
 
 
+def in_order(instance, order, chosen):
+    """The schedule of jobs in an order, with the layout of every job."""
+    return timed(instance, [(index, chosen[index]) for index in order])
+
+
 def profile(examples):
     """Deterministic, without a clock."""
     return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
@@ -24,7 +29,7 @@ def starts(instance, order, numbers=None):
     """Starts by job for layouts by number, the first ones if not said."""
     choices = layouts(instance)
     chosen = [held[number] for held, number in zip(choices, numbers or [0] * len(choices), strict=True)]
-    schedule = timed(instance, order, chosen)
+    schedule = in_order(instance, order, chosen)
     assert check(instance, schedule) == []
     return {job: start.start_s for job, start in schedule.jobs.items()}
 
@@ -79,7 +84,7 @@ def test_any_order_and_any_layouts_make_a_feasible_schedule(instance, rng):
     """The checker finds nothing broken, and the first job starts at its release."""
     order = list(range(len(instance.jobs)))
     rng.shuffle(order)
-    schedule = timed(instance, order, [rng.choice(held) for held in layouts(instance)])
+    schedule = in_order(instance, order, [rng.choice(held) for held in layouts(instance)])
     assert check(instance, schedule) == []
     first = instance.jobs[order[0]]
     assert schedule.jobs[first.id].start_s == first.release_s
@@ -91,7 +96,7 @@ def test_never_later_than_a_policy_of_the_same_order(instance):
     """With the order of its starts and its GPUs by server, every job ends no later than under the policy."""
     for policy in (a_srpt, shortest_first, least_work_first, fifo):
         schedule = policy(instance)
-        again = timed(instance, *of_layouts(instance, schedule))
+        again = in_order(instance, *of_layouts(instance, schedule))
         before, after = completion_times(instance, schedule), completion_times(instance, again)
         assert all(after[job] <= before[job] * (1 + 1e-12) for job in before)
 
@@ -101,7 +106,7 @@ def test_never_later_than_a_policy_of_the_same_order(instance):
 def test_the_optimum_is_met_again(instance):
     """Order and GPUs by server of the brute-force answer give its objective."""
     value, schedule = brute_force_srpt(instance)
-    assert objective(instance, timed(instance, *of_layouts(instance, schedule))) == pytest.approx(value, rel=1e-12)
+    assert objective(instance, in_order(instance, *of_layouts(instance, schedule))) == pytest.approx(value, rel=1e-12)
 
 
 def test_many_jobs_at_once():
@@ -111,7 +116,7 @@ def test_many_jobs_at_once():
     instance = made([4, 2, 2, 1], *jobs, ring=3.0)
     order = list(range(100))
     rng.shuffle(order)
-    schedule = timed(instance, order, [rng.choice(held) for held in layouts(instance)])
+    schedule = in_order(instance, order, [rng.choice(held) for held in layouts(instance)])
     assert check(instance, schedule) == []
     times = {job.release_s for job in instance.jobs} | set(completion_times(instance, schedule).values())
     assert all(

@@ -1,6 +1,6 @@
 """Exploration: run a job for a while on each of a few counts to learn its speeds, then join the doubling heuristic."""
 
-from dlsched.algorithms.greedy import double_greedily
+from dlsched.allocation.greedy import double_greedily
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.gains import allocate, costs_of
 from dlsched.elastic_stream.simulation.view import View

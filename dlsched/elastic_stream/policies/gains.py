@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from dlsched.algorithms.cost_table import CostTable, IntArray
-from dlsched.algorithms.greedy import double_greedily, increase_greedily
-from dlsched.algorithms.knapsack import solve_knapsack
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.greedy import double_greedily, increase_greedily
+from dlsched.allocation.knapsack import solve_knapsack
+from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.policies.orders import Order, fifo, fitting, order_named
@@ -98,7 +99,7 @@ class Myopic(_Resizing):
     """At every event: the allocation of least total time left (ring_allocation's optimum) of the admitted jobs.
 
     Exact for the moment, and blind to what will end and arrive. Guarantee: none over time. Knows speeds and the nominal
-    work. Cost: that of ``algorithms.knapsack`` an event.
+    work. Cost: that of ``allocation.knapsack`` an event.
     """
 
     def __init__(self) -> None:

@@ -33,9 +33,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.algorithms.cost_table import FloatArray, IntArray
 from dlsched.algorithms.grouping import alike, divisions
 from dlsched.algorithms.trail import Trail
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Budget
 from dlsched.core.ticks import HAIR
 from dlsched.elastic_stream.instance import Instance

@@ -13,13 +13,12 @@ ring's slowest type, or before one is chosen with the fastest to come. Labels ab
 is left at the end is all there is. The cheapest units themselves are configurations: ``guess`` evaluates those.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from dlsched.algorithms.count_vectors import run_lengths
-from dlsched.columns.slack import CELLS, TooMany
+from dlsched.columns.slack import CELLS, Listed, TooMany
 from dlsched.core.budget import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
@@ -31,19 +30,12 @@ _BATCH = 200_000
 _ROUNDING = 1e-10  # relative, by which a threshold is widened: sums of many rates are rounded many times
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Priced:
-    """Configurations of a job, shape (N, G), and J_i(c) + p c of each, shape (N,)."""
-
-    counts: Counts
-    values: Floats
-
-
 class Pricing:
     """The pricing problem of one job; built once, asked at many prices."""
 
     def __init__(self, arrays: Arrays, job: int) -> None:
         able = arrays.able(job)
+        self.costs = partial(arrays.times, job)
         self.kinds = able[np.argsort(arrays.bandwidth[able], kind="stable")]
         self.all_kinds = arrays.types
         self.rates = arrays.rates[job][self.kinds]
@@ -70,7 +62,7 @@ class Pricing:
         kinds = np.repeat(order.ravel(), stock.ravel()).reshape(len(self.slopes), -1)[:, : self.most]
         return kinds + first, np.take_along_axis(linear, kinds, axis=1)
 
-    def guess(self, prices: Floats) -> Priced:
+    def guess(self, prices: Floats) -> Listed:
         """Evaluate the cheapest units at every bandwidth, tangent and size; the best ``GUESSES``, cheapest first."""
         levels = np.flatnonzero(np.diff(self.exchange, prepend=np.inf))
         counts, values = [], []
@@ -83,14 +75,14 @@ class Pricing:
             each = (self.work / rate + paid + exchange * ((size - 1) / size))[:, self.least - 1 :]
             tangent = np.argmin(each, axis=0)
             best = each[tangent, np.arange(each.shape[1])]
-            for place in np.argsort(best, kind="stable")[:GUESSES].tolist():
-                taken = kinds[tangent[place], : place + self.least]
+            for index in np.argsort(best, kind="stable")[:GUESSES].tolist():
+                taken = kinds[tangent[index], : index + self.least]
                 counts.append(np.bincount(self.kinds[taken], minlength=self.all_kinds))
-                values.append(float(best[place]))
+                values.append(float(best[index]))
         order = np.argsort(values, kind="stable")[:GUESSES]
-        return Priced(np.array(counts, dtype=np.int64)[order], np.array(values)[order])
+        return Listed(np.array(counts, dtype=np.int64)[order], np.array(values)[order])
 
-    def cheap(self, prices: Floats, threshold: float, *, cells: int | None = None, tick: Tick = no_tick) -> Priced:
+    def cheap(self, prices: Floats, threshold: float, *, cells: int | None = None, tick: Tick = no_tick) -> Listed:
         """List every configuration with J(c) + p c <= threshold, cheapest first; ``tick`` is called at every type.
 
         Raises
@@ -115,7 +107,7 @@ class Pricing:
         counts = np.concatenate([part.counts for part in parts] or [np.zeros((0, self.all_kinds), dtype=np.int64)])
         values = np.concatenate([part.values for part in parts] or [np.zeros(0)])
         order = np.argsort(values, kind="stable")
-        return Priced(counts[order], values[order])
+        return Listed(counts[order], values[order])
 
     def floor(self, prices: Floats) -> float:
         """Return a lower bound on the least J(c) + p c, from the labels at the root alone."""
@@ -137,7 +129,7 @@ class Pricing:
         exchange: Floats,
         most: int,
         tick: Tick,
-    ) -> Priced:
+    ) -> Listed:
         """Extend labels type by type; ``size`` and ``tangent`` have one entry for each label at the root, ``most`` at once."""
         rows = np.zeros((len(size), len(self.kinds)), dtype=np.int64)
         left, rate, paid = size.copy(), np.zeros(len(size)), np.zeros(len(size))
@@ -160,9 +152,9 @@ class Pricing:
             if kind + 1 < len(self.kinds):
                 bound = np.full(len(kept), -np.inf)
                 for shift in (0, *_NEIGHBOURS):
-                    place = np.clip(tangent[kept] + shift, 0, TANGENTS - 1)
-                    line = 2 * self.work / self.points[place] - self.slopes[place] * rate_now
-                    np.maximum(bound, line + totals[kind + 1][place, left_now], out=bound)
+                    index = np.clip(tangent[kept] + shift, 0, TANGENTS - 1)
+                    line = 2 * self.work / self.points[index] - self.slopes[index] * rate_now
+                    np.maximum(bound, line + totals[kind + 1][index, left_now], out=bound)
             else:
                 bound = self.work / rate_now
             good = np.flatnonzero(bound + known <= threshold)
@@ -178,4 +170,9 @@ class Pricing:
             rows[:, kind] = added[good]
         counts = np.zeros((len(rows), self.all_kinds), dtype=np.int64)
         counts[:, self.kinds] = rows
-        return Priced(counts, values)
+        return Listed(counts, values)
+
+
+def all_pricing(arrays: Arrays) -> list[Pricing]:
+    """Return the pricing problem of every job."""
+    return [Pricing(arrays, job) for job in range(arrays.jobs)]

@@ -20,12 +20,8 @@ objective                      minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + sum_n
 =============================  =====================================================================================
 
 Parts of the batch and multiples of the least time in place of samples and seconds: solvers' tolerances are absolute.
-Levels are the distinct bandwidths, 0 the slowest. *Exact*: ``bandwidth`` lets z choose any level up to the slowest
-worker's; the highest of them costs least and is the true one. Where a ring sends nothing (n = 1 or D_i = 0) one level, the
-slowest, is enough. *Valid* (``fastest``): with z_inb = 1 job i has n workers, all with r_k >= r_b, so its rate is at most
-R_inb, and l_i >= Pi_i / R_i (theorem A). A z_inb with fewer than n such workers could not be 1 and is left out.
-*Valid* (``order``): workers of one type may change places, so they may stand in order of their jobs, the idle ones last.
-``l`` is at most R_i* / min rho: with the best split Pi_i / R_i <= Pi_i / min rho.
+Levels are the distinct bandwidths, 0 the slowest. Why ``bandwidth`` is exact, and ``fastest`` and ``order`` are valid, is said in
+models/matching_placement/README.md. ``l`` is at most R_i* / min rho: with the best split Pi_i / R_i <= Pi_i / min rho.
 
 *A known placement* of ``most_s`` seconds in all bounds every job's seconds: ``l`` and the z are bounded so, ``l`` counts
 ``units`` of at least a millionth of them in place of least times, and a worker is left out of a job with min_i = 1 where it
@@ -50,7 +46,7 @@ if TYPE_CHECKING:
     import pulp
 
 LARGEST = 1_000_000
-"""Coefficients; a model of so many takes PuLP some hundred megabytes."""
+"""Coefficients; with this number PuLP needs some hundred megabytes."""
 USELESS = 2.0**-40
 STEEPEST = 2.0**20
 """Coefficient of ``slowest`` from which on the row is divided by it: pi_ik <= l_i / ratio."""

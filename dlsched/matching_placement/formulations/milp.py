@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pulp
 
 LARGEST = 200_000
-"""Columns; a model of so many takes PuLP some seconds."""
+"""Columns; with this number PuLP needs some seconds."""
 LARGEST_CELLS = 4_000_000
 """Columns times types: counts that the columns hold."""
 SPELT = 8
@@ -131,8 +131,7 @@ def _timed(
         kept = undominated(counts, times)
         counts, times = counts[kept], times[kept]
     soon = times <= most_s
-    counts, times = counts[soon], times[soon]
-    return counts.tolist(), times.tolist()
+    return counts[soon].tolist(), times[soon].tolist()
 
 
 def _name(held: Arrays, label: str, row: list[int]) -> str:

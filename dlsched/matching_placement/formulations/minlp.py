@@ -19,9 +19,8 @@ objective               minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + 2 D_i (1 - 1
 ``order``               sum_{j<=i} x_jm <= sum_{j<=i} x_jk for workers k, then m, of one type, next to each other
 ======================  =============================================================================================
 
-*Valid*: ``rate`` is theorem A, l_i >= Pi_i / R_i, with quotients of at least 2^-20, which SCIP does not take for 0.
-``order``: workers of one type may change places, so they may stand in order of the jobs that they serve, the idle ones last.
-Both help SCIP only.
+``rate`` and ``order`` cut off no placement but for the names of workers (models/matching_placement/README.md) and help SCIP;
+the quotients of ``rate`` are at least 2^-20, which SCIP does not take for 0.
 
 Source: Liu, Wang, Huang, Pan (TPDS 2024). Only the abstract was available; the program is our reconstruction. Parts of the
 batch, multiples of least times and ``unit_s`` keep SCIP's absolute tolerances meaningful: the optimum is at least 1.
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 _LARGEST = 2.0**10  # of the objective
 _NOTHING = 2.0**-30
 LARGEST = 200_000
-"""Terms of the rows; a model of so many takes Pyomo some seconds and some hundred megabytes."""
+"""Terms of the rows; with this number Pyomo needs some seconds and some hundred megabytes."""
 
 
 def build_minlp(
@@ -117,9 +116,8 @@ def build_minlp(
             model.split.add(model.pi[i, k] <= model.x[i, k])
             ratio = float(least[i]) * best[i] / float(rates[i, k])
             part = 1.0 if ratio <= STEEPEST else 1 / ratio
-            if ratio <= NOTHING:
-                continue
-            model.slowest.add(ratio * part * model.pi[i, k] <= part * model.l[i])
+            if ratio > NOTHING:
+                model.slowest.add(ratio * part * model.pi[i, k] <= part * model.l[i])
         terms.append(float(each_s[i]) / held.jobs / unit_s * model.l[i])
         if i in rings:
             parts = [min(1.0, float(held.traffic[i] / bandwidth[k] / ring_s[i])) for k in served]

@@ -14,24 +14,24 @@ def initial(arrays: Arrays) -> Counts:
 
     Minimises sum_ig T_i Pi_i / (min_i^2 rho_ig) c_ig with sum_g c_ig = min_i and sum_i c_ig <= s_g: of a job on one type
     that is its compute time, and on several types an upper bound of it (the harmonic mean is below the mean). Each of a
-    job's min_i places is assigned a worker. Beyond ``LARGEST`` pairs of the two, jobs take their fastest free workers instead,
+    job's min_i seats is assigned a worker. Beyond ``LARGEST`` pairs of the two, jobs take their fastest free workers instead,
     those with the most samples first, or where that leaves some short ``smallest`` is returned.
 
-    Cost: that of an assignment of n = sum_i min_i places, O(n^2 K) at worst.
+    Cost: that of an assignment of n = sum_i min_i seats, O(n^2 K) at worst.
     """
     from scipy.optimize import linear_sum_assignment
 
-    places, held = int(arrays.least.sum()), np.minimum(arrays.stock, int(arrays.least.sum()))
-    if places * int(held.sum()) > LARGEST:
+    seats, held = int(arrays.least.sum()), np.minimum(arrays.stock, int(arrays.least.sum()))
+    if seats * int(held.sum()) > LARGEST:
         counts = take_fastest(arrays, arrays.least, np.argsort(-arrays.work, kind="stable"))
         return counts if (counts.sum(axis=1) == arrays.least).all() else smallest(arrays)
     kinds = np.repeat(np.arange(arrays.types), held)
     jobs = np.repeat(np.arange(arrays.jobs), arrays.least)
     with np.errstate(divide="ignore"):
         cost = arrays.work[:, None] / (arrays.rates * arrays.least.astype(np.float64)[:, None] ** 2)
-    place, worker = linear_sum_assignment((cost / cost[arrays.rates > 0].max())[jobs][:, kinds])
+    seat, worker = linear_sum_assignment((cost / cost[arrays.rates > 0].max())[jobs][:, kinds])
     counts = np.zeros((arrays.jobs, arrays.types), dtype=np.int64)
-    np.add.at(counts, (jobs[place], kinds[worker]), 1)
+    np.add.at(counts, (jobs[seat], kinds[worker]), 1)
     return counts
 
 

@@ -54,7 +54,7 @@ def draw_guided(arrays: Arrays, generator: np.random.Generator) -> Sizes:
     """Draw a category near the square root rule, independently of the draws before; ours.
 
     On n workers of one type J_i = t + (w_i / rho - t) / n with t = 2 T_i D_i / r, so for given sum n_i the sum of times
-    is least at n_i proportional to a_i = sqrt(w_i / rho - t), and at n_i = min_i where that is no number.
+    is least at n_i proportional to a_i = sqrt(w_i / rho - t), and at n_i = min_i where w_i / rho < t.
 
     1. Put the workers on a line, type after type in random order; in a quarter of the draws take out some at random, of
        which the number is drawn too.

@@ -1,34 +1,28 @@
-"""ring_allocation as a multiple-choice knapsack: the program of ``algorithms.choice_program`` on its cost table.
+"""ring_allocation as a multiple-choice knapsack: the program of ``allocation.choice_program`` on its cost table.
 
-Solvers are given the same program as arrays (``build_arrays``), without the counts that no better answer can hold: a PuLP
-model of ten thousand jobs takes seconds to build.
+Solvers are given the same program as arrays (``build_arrays``), without the counts that no better answer can hold.
 """
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dlsched.algorithms import choice_program
-from dlsched.algorithms.dominance import undominated
-from dlsched.algorithms.reduction import on_grid
-from dlsched.core.labels import plain_labels
-from dlsched.core.status import Sense
-from dlsched.ring_allocation.costs import cost_table, open_pairs
+from dlsched.allocation.choice_program import build_choice_arrays, build_choice_program
+from dlsched.allocation.counts import ids
+from dlsched.allocation.reduction import open_pairs
+from dlsched.core.budget import Tick, no_tick
+from dlsched.ring_allocation.costs import cost_table, undominated_table
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
+from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import LinearModel
 
 if TYPE_CHECKING:
     import pulp
 
-Decode = Callable[[Mapping[str, float]], Allocation]
-
 
 def build_milp(
-    instance: Instance, *, drop_dominated: bool = False, tick: Callable[[], None] | None = None
-) -> tuple["pulp.LpProblem", Decode]:
-    """Build the model and the function that reads an allocation from values of its variables.
+    instance: Instance, *, drop_dominated: bool = False, start: Allocation | None = None, tick: Tick = no_tick
+) -> Formulation["pulp.LpProblem", Allocation]:
+    """Build the model to export.
 
     Parameters
     ----------
@@ -36,61 +30,27 @@ def build_milp(
         Any valid instance.
     drop_dominated
         Leave out counts that cost no less than a smaller count of the same job; the optimum stays.
+    start
+        To start from.
     tick
-        Called before every job; it may raise to stop.
+        Called before every job.
 
     Raises
     ------
     UsageError
         More pairs than ``costs.LARGEST_TABLE``.
     """
-    ids = [job.id for job in instance.jobs]
-    table = cost_table(instance, tick=tick)
-    if drop_dominated:
-        table = table.subset(undominated(table))
-    problem, decode = choice_program.build_choice_program("ring_allocation", table, ids, instance.gpus, tick=tick)
-    return problem, lambda values: Allocation(decode(values))
-
-
-def build_arrays(instance: Instance, *, tick: Callable[[], None] | None = None) -> tuple[LinearModel, Decode]:
-    """Build the model of ``costs.open_pairs`` and its decoder; the rest as ``build_milp``.
-
-    The row ``capacity`` counts units of ``reduction.on_grid``, beyond all but one of every job's least.
-    """
-    table = open_pairs(instance, tick=tick)
-    grid, room, _ = on_grid(table, instance.gpus)
-    ids = [job.id for job in instance.jobs]
-    labels = plain_labels(ids, "j")
-    counts, starts = table.counts.tolist(), table.starts.tolist()
-    names: list[str] = []
-    for label, begin, end in zip(labels, starts, starts[1:], strict=False):
-        if tick is not None:
-            tick()
-        names += [f"x_{label}_{count}" for count in counts[begin:end]]
-    model = LinearModel(
-        sense=Sense.MINIMIZE,
-        names=names,
-        costs=table.costs,
-        constant=0.0,
-        lower=np.zeros(table.pairs),
-        upper=np.ones(table.pairs),
-        integer=np.ones(table.pairs, dtype=bool),
-        row_names=["capacity", *(f"choice_{label}" for label in labels)],
-        row_starts=np.concatenate(([0], table.pairs + table.starts)),
-        columns=np.tile(np.arange(table.pairs), 2),
-        coefficients=np.concatenate((grid.counts.astype(np.float64), np.ones(table.pairs))),
-        row_lower=np.concatenate(([-np.inf], np.ones(table.jobs))),
-        row_upper=np.concatenate(([float(room)], np.ones(table.jobs))),
+    table = undominated_table(instance, tick=tick) if drop_dominated else cost_table(instance, tick=tick)
+    counts = None if start is None else start.gpus
+    return build_choice_program(
+        "ring_allocation", table, ids(instance), instance.gpus, Allocation, start=counts, tick=tick
     )
 
-    def decode(values: Mapping[str, float]) -> Allocation:
-        rows = np.repeat(np.arange(table.jobs), table.lengths).tolist()
-        chosen = [place for place, name in enumerate(names) if values.get(name, 0.0) > 0.5]
-        return Allocation({ids[rows[place]]: counts[place] for place in chosen})
 
-    return model, decode
-
-
-def start_values(instance: Instance, allocation: Allocation) -> dict[str, float]:
-    """Return an allocation as values of the model's variables; those not named are 0."""
-    return choice_program.start_values([job.id for job in instance.jobs], allocation.gpus)
+def build_arrays(
+    instance: Instance, *, start: Allocation | None = None, tick: Tick = no_tick
+) -> Formulation[LinearModel, Allocation]:
+    """Build the model that solvers are given, of ``reduction.open_pairs``; UsageError as ``build_milp``, or if infeasible."""
+    table = open_pairs(cost_table(instance, tick=tick), instance.gpus, tick=tick)
+    counts = None if start is None else start.gpus
+    return build_choice_arrays(table, ids(instance), instance.gpus, Allocation, start=counts, tick=tick)

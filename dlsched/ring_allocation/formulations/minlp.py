@@ -25,14 +25,19 @@ such count are constants, and times are counted in such a unit, a power of two, 
 """
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from dlsched.algorithms.reduction import on_grid
+from dlsched.allocation.reduction import on_grid, open_pairs
+from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.ring_allocation.costs import open_pairs
+from dlsched.ring_allocation.costs import cost_table
 from dlsched.ring_allocation.instance import Instance, Job
 from dlsched.ring_allocation.solution import Allocation
+from dlsched.solvers.formulation import Formulation
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 LARGEST_COUNT = 2**20
 """Of GPUs beyond a job's smallest count, over their common divisor: SCIP's integers are whole to 1e-6 only."""
@@ -40,37 +45,17 @@ LARGEST_COUNT = 2**20
 _POWER = 17
 
 
-class Model(NamedTuple):
-    """A Pyomo model, and what it leaves out.
+def build_minlp(instance: Instance, *, tick: Tick = no_tick) -> Formulation["pyo.ConcreteModel | None", Allocation]:
+    """Build the model of a feasible instance; None stands for it where every job is constant.
 
-    Parameters
-    ----------
-    program
-        The ``pyomo.environ.ConcreteModel``; None when every job is constant.
-    decode
-        From values of its variables to the allocation, constants included.
-    unit_s, constant_s
-        Seconds that its objective counts as one, and what the constant jobs cost besides.
-    laws
-        Number of non-linear terms.
-    """
-
-    program: Any
-    decode: Callable[[Mapping[str, float]], Allocation]
-    unit_s: float
-    constant_s: float
-    laws: int
-
-
-def build_minlp(instance: Instance, *, tick: Callable[[], None] | None = None) -> Model:
-    """Build the model of a feasible instance; ``tick`` is called before every job and may raise to stop.
+    Its ``unit`` is in seconds, its ``constant`` what the constant jobs cost. ``tick`` is called before every job.
 
     Raises
     ------
     UsageError
         The instance is infeasible; or counts differ by more than ``LARGEST_COUNT`` times their common divisor.
     """
-    table = open_pairs(instance, tick=tick)
+    table = open_pairs(cost_table(instance, tick=tick), instance.gpus, tick=tick)
     grid, room, unit = on_grid(table, instance.gpus)
     if int(grid.counts.max()) > LARGEST_COUNT:
         allowed = f"up to {LARGEST_COUNT}; use exact or milp"
@@ -81,26 +66,21 @@ def build_minlp(instance: Instance, *, tick: Callable[[], None] | None = None) -
         _Open(job, unit, *(array[begin:end].tolist() for array in (table.counts, grid.counts - 1, table.costs)))
         for job, begin, end in zip(instance.jobs, table.starts.tolist(), table.starts.tolist()[1:], strict=False)
     ]
-    free = [place for place, job in enumerate(jobs) if len(job.counts) > 1]
-    laws = [place for place in free if jobs[place].is_law]
-    largest = max((max(jobs[place].costs) for place in free), default=0.0)
+    free = [index for index, job in enumerate(jobs) if len(job.counts) > 1]
+    largest = max((max(jobs[index].costs) for index in free), default=0.0)
     unit_s = math.ldexp(1.0, math.frexp(largest)[1] - _POWER) if largest > 0 else 1.0
-    program = _program(jobs, free, room - table.jobs, unit_s, tick) if free else None
+    constant_s = math.fsum(job.costs[0] for job in jobs if len(job.counts) == 1)
 
     def decode(values: Mapping[str, float]) -> Allocation:
-        gpus = {}
-        for place, job in enumerate(jobs):
-            if place not in free_places:
-                gpus[job.job.id] = job.counts[0]
-            elif job.is_law:
-                gpus[job.job.id] = job.counts[0] + round(values[f"w[{place}]"])
-            else:
-                gpus[job.job.id] = next(n for n in job.counts if values[f"x[{place},{n}]"] > 0.5)
-        return Allocation(gpus)
+        return Allocation({job.job.id: job.count_of(index, values) for index, job in enumerate(jobs)})
 
-    free_places = set(free)
-    constant_s = math.fsum(job.costs[0] for job in jobs if len(job.counts) == 1)
-    return Model(program, decode, unit_s, constant_s, len(laws))
+    model = _program(jobs, free, room - table.jobs, unit_s, tick) if free else None
+    return Formulation(model, decode, unit_s, constant_s)
+
+
+def laws(model: "pyo.ConcreteModel") -> int:
+    """Number of non-linear terms: jobs without a row ``choice``."""
+    return len(model.w) - len(model.choice)
 
 
 class _Open(NamedTuple):
@@ -117,58 +97,65 @@ class _Open(NamedTuple):
         """Whether its time enters as a law: every count between the least and the largest is allowed."""
         return self.job.speed_law is not None and self.unit == 1 and len(self.counts) > 2
 
+    def count_of(self, index: int, values: Mapping[str, float]) -> int:
+        """The count that values of the variables stand for."""
+        if len(self.counts) == 1:
+            return self.counts[0]
+        if self.is_law:
+            return self.counts[0] + round(values[f"w[{index}]"])
+        return next(n for n in self.counts if values[f"x[{index},{n}]"] > 0.5)
+
     @property
     def may_keep(self) -> bool:
         """Whether it could go on without a restart that others of its counts are charged."""
         return self.job.restart_s > 0 and self.job.current_gpus in self.counts
 
 
-def _program(jobs: list[_Open], free: list[int], spare: int, unit_s: float, tick: Callable[[], None] | None) -> Any:
+def _program(jobs: list[_Open], free: list[int], spare: int, unit_s: float, tick: Tick) -> "pyo.ConcreteModel":
     import pyomo.environ as pyo
 
-    laws = [place for place in free if jobs[place].is_law]
+    laws = [index for index in free if jobs[index].is_law]
     model = pyo.ConcreteModel("ring_allocation")
     model.w = pyo.Var(free, domain=pyo.Integers)
     model.x = pyo.Var(
-        [(place, n) for place in free if not jobs[place].is_law for n in jobs[place].counts], domain=pyo.Binary
+        [(index, n) for index in free if not jobs[index].is_law for n in jobs[index].counts], domain=pyo.Binary
     )
-    model.kept = pyo.Var([place for place in laws if jobs[place].may_keep], domain=pyo.Binary)
+    model.kept = pyo.Var([index for index in laws if jobs[index].may_keep], domain=pyo.Binary)
     for rows in ("choice", "count", "kept_least", "kept_most"):
         model.add_component(rows, pyo.ConstraintList())
     terms = []
-    for place in free:
-        if tick is not None:
-            tick()
-        model.w[place].setlb(0)
-        model.w[place].setub(jobs[place].beyond[-1])
-        terms.append((_law_time if jobs[place].is_law else _table_time)(model, place, jobs[place], unit_s))
-    model.capacity = pyo.Constraint(expr=sum(model.w[place] for place in free) <= spare)
+    for index in free:
+        tick()
+        model.w[index].setlb(0)
+        model.w[index].setub(jobs[index].beyond[-1])
+        terms.append((_law_time if jobs[index].is_law else _table_time)(model, index, jobs[index], unit_s))
+    model.capacity = pyo.Constraint(expr=sum(model.w[index] for index in free) <= spare)
     model.time_left = pyo.Objective(expr=sum(terms), sense=pyo.minimize)
     return model
 
 
-def _table_time(model: Any, place: int, job: _Open, unit_s: float) -> Any:
+def _table_time(model: "pyo.ConcreteModel", index: int, job: _Open, unit_s: float) -> "pyo.Expression":
     """Time of a table, linear; adds its rows."""
-    x = [model.x[place, n] for n in job.counts]
+    x = [model.x[index, n] for n in job.counts]
     model.choice.add(sum(x) == 1)
-    model.count.add(model.w[place] == sum(units * chosen for units, chosen in zip(job.beyond, x, strict=True)))
+    model.count.add(model.w[index] == sum(units * chosen for units, chosen in zip(job.beyond, x, strict=True)))
     return sum(cost / unit_s * chosen for cost, chosen in zip(job.costs, x, strict=True))
 
 
-def _law_time(model: Any, place: int, job: _Open, unit_s: float) -> Any:
+def _law_time(model: "pyo.ConcreteModel", index: int, job: _Open, unit_s: float) -> "pyo.Expression":
     """Time of a law, epochs over speed plus restart; adds its rows."""
     law = job.job.speed_law
     assert law is not None
     theta0, theta1, theta2, theta3 = law.theta
     scale, sent, least = job.job.weight * job.job.epochs / unit_s, theta2 * law.model_bytes, job.counts[0]
-    w = least + model.w[place]
+    w = least + model.w[index]
     time = scale * (theta0 * law.samples - sent) / w + scale * theta1 * (w - 1) + scale * (sent + theta3)
     current = job.job.current_gpus
     restart = job.job.weight * job.job.restart_s / unit_s if current is not None else 0.0
     if not job.may_keep:
         return time + restart
     assert current is not None
-    kept, others = model.kept[place], [count for count in job.counts if count != current]
+    kept, others = model.kept[index], [count for count in job.counts if count != current]
     model.kept_least.add(w >= current * kept + others[0] * (1 - kept))
     model.kept_most.add(w <= current * kept + others[-1] * (1 - kept))
     return time + restart * (1 - kept)

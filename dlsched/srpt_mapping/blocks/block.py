@@ -18,7 +18,7 @@ from dlsched.srpt_mapping.bounds import bound
 from dlsched.srpt_mapping.checker import flow_times
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.layouts import Layouts, Picked, lengths_s, picked_of
-from dlsched.srpt_mapping.placing.timing import timed_picks
+from dlsched.srpt_mapping.placing.timing import timed
 from dlsched.srpt_mapping.solution import Schedule, Start, on_clock_of
 
 _CLOSED = 0.9 * MEETING
@@ -58,7 +58,7 @@ class Block:
 
     def improve(self, picked: Picked, tick: Tick = no_tick) -> bool:
         """Time jobs in an order, and keep the schedule if it is better; say whether it was."""
-        schedule = timed_picks(self.instance, picked, tick=tick)
+        schedule = timed(self.instance, picked, tick=tick)
         flow_s = math.fsum(flow_times(self.instance, schedule))
         if not flow_s < self.flow_s:
             return False
@@ -92,13 +92,13 @@ def blocks_of(instance: Instance, found: Layouts, schedule: Schedule, tick: Tick
     """
     own = instance.on_own_clock()
     picked = picked_of(own, found, schedule)
-    flows = flow_times(own, timed_picks(own, picked, tick=tick))
+    flows = flow_times(own, timed(own, picked, tick=tick))
     shortest = [min(held) for held in lengths_s(own, found)]
     blocks = []
     for jobs in separated([job.release_s for job in own.jobs], shortest, flows, tick=tick):
         part, position = own.on_own_clock(jobs), {job: index for index, job in enumerate(jobs)}
         within = [(position[job], layout) for job, layout in picked if job in position]
-        held = timed_picks(part, within, tick=tick)
+        held = timed(part, within, tick=tick)
         released = [Fraction(-job.release_s) for job in part.jobs]
         bound_s = rounded_down(exact_sum([Fraction(bound(part, tick=tick).value), *released]))
         flow_s = math.fsum(flow_times(part, held))

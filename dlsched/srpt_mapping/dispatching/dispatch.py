@@ -82,9 +82,8 @@ def run_queue(aside: Aside, joins_s: Sequence[float], *, backfill: bool = False,
         heapq.heappush(running, (now_s + length_s, job, servers.take(placed)))
 
     while arriving or running or aside:
-        now_s = min(
-            joins_s[arriving[-1]] if arriving else math.inf, running[0][0] if running else math.inf, aside.next_s
-        )
+        joins, ends = joins_s[arriving[-1]] if arriving else math.inf, running[0][0] if running else math.inf
+        now_s = min(joins, ends, aside.next_s)
         freed = False
         while running and running[0][0] <= now_s:
             servers.give(heapq.heappop(running)[2])

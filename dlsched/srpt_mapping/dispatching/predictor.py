@@ -23,7 +23,6 @@ from dlsched.srpt_mapping.instance import Instance, Job
 
 WAYS = ("perfect", "mean", "last", "forest")
 _LONGEST_S = 1e99  # an instance refuses predictions of more than 1e100 s
-_HOUR_S = 3600.0
 
 
 def predict(
@@ -78,7 +77,7 @@ def recurring(instance: Instance) -> Recurring:
         releases_s + iterations * [job.graph.uniform_s(instance.fastest) for job in jobs],
         iterations,
         [(job.group, None if job.user is None else (job.user, job.gpus), "all") for job in jobs],
-        [(job.gpus, job.release_s / _HOUR_S % 24, *each) for job, *each in zip(jobs, *words, strict=True)],
+        [(job.gpus, job.release_s / 3600.0 % 24, *each) for job, *each in zip(jobs, *words, strict=True)],
     )
 
 

@@ -54,19 +54,7 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 @dataclass(slots=True)
 class Aside:
-    """How jobs of a queue are placed, and those that wait for a better placement.
-
-    Parameters
-    ----------
-    instance, servers
-        Feasible; with all GPUs free.
-    keys
-        The order of the queue: smaller first, shape (I,).
-    place
-        The rule that places a job.
-    waiting, least_s
-        The waiting rule, and what it takes for alpha^min of every job; None and nothing: no job waits.
-    """
+    """How jobs of a queue are placed, as ``dispatch`` is told, and those that wait for a better placement."""
 
     instance: Instance
     servers: Servers
@@ -131,8 +119,8 @@ class Aside:
                 failed.add(graph)
 
     def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
-        found_s = self.servers.iteration_s(self.instance.jobs[index].graph, placed)
-        return found_s <= waiting.quality * self.least_s[index]
+        iteration_s = self.servers.iteration_s(self.instance.jobs[index].graph, placed)
+        return iteration_s <= waiting.quality * self.least_s[index]
 
     def _leave(self, index: int) -> None:
         del self._until[index]

@@ -1,6 +1,6 @@
 """Closing the gap of a block: our own search, and CP-SAT on its model with intervals; each takes what the other found."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from dlsched.algorithms.start_tree import CLOSE, Modes, Tree
@@ -34,18 +34,10 @@ class Closing:
         self.sources: set[str] = set()
         search.offer(whole_schedule(instance, self.blocks), source=BRANCHING)
 
-    @property
-    def open(self) -> list[int]:
-        """The blocks that are not closed, those of few jobs first."""
-        return self._by_jobs(index for index, block in enumerate(self.blocks) if not block.closed)
-
-    @property
-    def inexact(self) -> list[int]:
-        """The blocks that are not closed as our own search would close them, those of few jobs first."""
-        return self._by_jobs(index for index, block in enumerate(self.blocks) if not block.exact)
-
-    def _by_jobs(self, indices: Iterable[int]) -> list[int]:
-        return sorted(indices, key=lambda index: len(self.blocks[index].instance.jobs))
+    def open(self, *, exactly: bool = False) -> list[int]:
+        """The blocks that are not closed (``exactly``: as our own search would close them), those of few jobs first."""
+        open_ = [n for n, block in enumerate(self.blocks) if not (block.exact if exactly else block.closed)]
+        return sorted(open_, key=lambda index: len(self.blocks[index].instance.jobs))
 
     def adopt(self, schedule: Schedule) -> None:
         """Take what a schedule of the whole instance does better."""

@@ -1,7 +1,5 @@
 """The best that dlsched has: the bound, every policy, annealing, and two searches in turns."""
 
-from itertools import count
-
 from dlsched.algorithms.start_tree import CLOSE
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.search import CONTRADICTION, Search
@@ -61,11 +59,12 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
 
 def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], annealed: bool) -> TerminationStatus:
     with_solver = availability.SOLVERS["cpsat"].available
-    for turn in count():
+    turn = 0
+    while True:
         if turn == TURNS and not search.budget.limited:
             search.say(f"the search ended after {TURNS} turns; with a limit on time or nodes it goes on to that limit")
             return TerminationStatus.FEASIBLE
-        for index in closing.open if turn else closing.inexact:
+        for index in closing.open(exactly=not turn):
             if turn and with_solver:
                 try:
                     closing.by_intervals(index, CONFLICTS * 2**turn)
@@ -75,13 +74,13 @@ def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], an
                     search.say(f"{error}; our own search went on")
             if not (turn and closing.blocks[index].closed):
                 closing.by_tree(index, LOOKS * 2**turn)
-        if not closing.open or search.proven:
+        if not closing.open() or search.proven:
             return TerminationStatus.OPTIMAL
         if not annealed:
             annealed = True
             anneal_held(instance, search)
             closing.adopt(search.incumbent)
-    raise AssertionError
+        turn += 1
 
 
 def _tight(search: Search[Schedule]) -> bool:
@@ -98,10 +97,9 @@ def _by_placement(instance: Instance, search: Search[Schedule]) -> TerminationSt
 
     (job,) = instance.jobs
     servers = Servers(instance)
-    inside = instance.intra_bandwidth_bytes_per_s
     start = compact(job.graph, servers)
     try:
-        best = best_placement(job.graph, servers.free, servers.shares, inside, start=start, limits=search.left)
+        best = best_placement(job.graph, servers.free, servers.shares, servers.inside, start=start, limits=search.left)
     except UsageError as error:
         search.say(str(error))
         return TerminationStatus.FEASIBLE

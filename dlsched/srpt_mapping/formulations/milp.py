@@ -163,7 +163,8 @@ def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp
         ]
         before = [pair for pair, variable in y.items() if values.get(variable.name, 0.0) > 0.5]
         starts = [each + values.get(wait.name, 0.0) for each, wait in zip(release, w, strict=True)]
-        return Schedule(on_clock_of(instance, own, timed(own, _order(starts, before), chosen)))
+        picked = [(i, chosen[i]) for i in _order(starts, before)]
+        return Schedule(on_clock_of(instance, own, timed(own, picked)))
 
     return Formulation(problem, decode, unit_s)
 
@@ -229,7 +230,7 @@ def _known_s(instance: Instance, choices: list[list[Layout]], least: list[float]
     chosen = [min(held, key=lambda layout: layout.iteration_s) for held in choices]
     keys = [(job.release_s + p, p, p * job.gpus, job.release_s) for job, p in zip(jobs, least, strict=True)]
     orders = [sorted(range(len(jobs)), key=[key[n] for key in keys].__getitem__) for n in range(4)]
-    schedules = [timed(instance, order, chosen) for order in orders]
+    schedules = [timed(instance, [(i, chosen[i]) for i in order]) for order in orders]
     return min((flow_times(instance, schedule) for schedule in schedules), key=math.fsum)
 
 

@@ -27,7 +27,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import count, pairwise
+from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.certificates import rounded_down
@@ -166,7 +167,7 @@ def build_placement(
     from ortools.sat.python import cp_model
 
     free, shares, inside = room
-    able = [m for m, count in enumerate(free) if count]
+    able = [m for m, gpus in enumerate(free) if gpus]
     stages = range(len(graph.replicas))
     cp = cp_model.CpModel()
     x = {(s, m): cp.new_int_var(0, min(graph.replicas[s], free[m]), f"x_{s}_{m}") for s in stages for m in able}
@@ -185,12 +186,12 @@ def build_placement(
         if free[first] == free[second] and shares[first] == shares[second]:
             cp.add(sum((s + 1) * (x[s, second] - x[s, first]) for s in stages) >= 0)
     cp.minimize(a)
-    groups: dict[tuple[int, float], list[int]] = {}  # of servers that may change places
+    groups: dict[tuple[int, float], list[int]] = {}  # servers that may change places, hinted as ``order`` asks for
     for m in able if start is not None else ():
         groups.setdefault((free[m], shares[m]), []).append(m)
     rows = dict(start or [])
     for group in groups.values():
-        held = sorted((rows.get(m, (0,) * len(stages)) for m in group), key=_weight)  # as ``order`` asks for
+        held = sorted((rows.get(m, (0,) * len(stages)) for m in group), key=lambda row: sum(map(mul, row, count(1))))
         for m, row in zip(group, held, strict=True):
             for s in stages:
                 cp.add_hint(x[s, m], row[s])
@@ -261,7 +262,3 @@ class _Seconds:
         away = partners - self.x[v, m] if slope > 0 else self.x[v, m]
         self.cp.add(away <= spare).only_enforce_if(self.u[s, m])
         return least, [self.down(abs(slope)) * away] if spare else []
-
-
-def _weight(row: Sequence[int]) -> int:
-    return sum((stage + 1) * count for stage, count in enumerate(row))

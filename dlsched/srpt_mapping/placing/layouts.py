@@ -50,8 +50,8 @@ def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
     most, total = max(job.gpus for job in instance.jobs), len(instance.jobs)
     if len(sizes) > 1:
         if most * len(sizes) > _MOST_SUMS:
-            found, allowed = f"a job of {most:,} GPUs on {len(sizes)} servers", _MOST_SUMS // len(sizes)
-            raise UsageError(f"layouts: found {found}, allowed: {allowed:,} GPUs")
+            found = f"a job of {most:,} GPUs on {len(sizes)} servers"
+            raise UsageError(f"layouts: found {found}, allowed: {_MOST_SUMS // len(sizes):,} GPUs")
         counts = splits_up_to(most, sizes, tick=tick)
         total = sum(counts[job.gpus] for job in instance.jobs)
     if total > LARGEST:

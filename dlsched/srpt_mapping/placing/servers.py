@@ -66,14 +66,11 @@ class Servers:
     def take(self, placed: Placed) -> list[tuple[int, int]]:
         """Take the GPUs of a placement; return what to give back."""
         taken = [(index, sum(row)) for index, row in placed]
-        self._move(taken, -1)
+        self.give([(index, -count) for index, count in taken])
         return taken
 
     def give(self, taken: list[tuple[int, int]]) -> None:
         """Give GPUs back."""
-        self._move(taken, 1)
-
-    def _move(self, taken: list[tuple[int, int]], sign: int) -> None:
         for index, count in taken:
-            self.free[index] += sign * count
-            self.total += sign * count
+            self.free[index] += count
+            self.total += count

@@ -1,35 +1,17 @@
 """When jobs start once their order and their layouts are fixed: no later than in any schedule with these layouts."""
 
-from collections.abc import Sequence
-
 from dlsched.algorithms.serial_schedule import earliest_starts
 from dlsched.core.budget import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import Layout, Picked, shares
+from dlsched.srpt_mapping.placing.layouts import Picked, shares
 from dlsched.srpt_mapping.solution import Schedule
 
 
-def timed(instance: Instance, order: Sequence[int], chosen: Sequence[Layout], *, tick: Tick = no_tick) -> Schedule:
-    """Start every job at the earliest time at which its GPUs are free to its end, beside the jobs before it in the order.
+def timed(instance: Instance, picked: Picked, *, tick: Tick = no_tick) -> Schedule:
+    """Start every job at the earliest time at which its GPUs are free to its end, beside the jobs picked before it.
 
-    Parameters
-    ----------
-    instance
-        Servers and jobs.
-    order
-        Indices of all jobs, each once.
-    chosen
-        The layout of every job, by its index; each fits on the servers.
-    tick
-        Called for every job; it may raise to stop.
-
-    Cost: O(I^2 M).
+    ``tick`` is called for every job, and may raise to stop. Cost: O(I^2 M).
     """
-    return timed_picks(instance, [(index, chosen[index]) for index in order], tick=tick)
-
-
-def timed_picks(instance: Instance, picked: Picked, *, tick: Tick = no_tick) -> Schedule:
-    """As ``timed``, of jobs in an order with their layouts."""
     jobs, sizes = instance.jobs, [server.gpus for server in instance.servers]
     takes = [(jobs[i].release_s, jobs[i].iterations * layout.iteration_s, layout.usage) for i, layout in picked]
     starts_s = earliest_starts(sizes, takes, tick=tick)

@@ -1,0 +1,101 @@
+"""Lower bounds where every job gets one count, each with its certificate.
+
+*Lagrange.* For a price lambda >= 0 and any feasible w: sum_j cost_j(w_j) >= sum_j cost_j(w_j) + lambda (sum_j w_j - C)
+>= sum_j min_v (cost_j(v) + lambda v) - lambda C. The best price gives the linear programming bound (strong duality of the
+relaxed knapsack), and any price can be verified in rational arithmetic.
+
+*Linear programming.* The relaxation of ``choice_program`` by HiGHS; its duals are the certificate.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from dlsched.allocation.certificate import Proof, choice_rows
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.counts import CountedT
+from dlsched.allocation.lagrange import best_price
+from dlsched.certificates import DualsCertificate, PriceCertificate, rounded_down
+from dlsched.core.budget import Budget, Tick, no_tick
+from dlsched.core.errors import UsageError
+from dlsched.core.limits import Limits
+
+_INFEASIBLE = "the instance is infeasible: every bound holds"
+
+
+def price_certificate(
+    instance: CountedT,
+    proof: Proof[CountedT],
+    tabulate: Callable[[], CostTable],
+    price: float | None,
+    tick: Tick = no_tick,
+) -> PriceCertificate:
+    """Lagrangian bound at the best price of a table, or at a given one, in exact arithmetic and rounded down.
+
+    Raises
+    ------
+    UsageError
+        The instance is infeasible (no finite bound is best), or the price is negative or not finite.
+    """
+    if price is None:
+        frontier = best_price(tabulate(), instance.capacity, tick=tick)
+        if frontier is None:
+            raise UsageError(_INFEASIBLE)
+        price = frontier.price
+    if not (math.isfinite(price) and price >= 0):
+        raise UsageError(f"price: found {price}, allowed: a number >= 0")
+    return PriceCertificate(price, rounded_down(proof.price_bound(instance, price, tick=tick)))
+
+
+def duals_certificate(
+    instance: CountedT,
+    proof: Proof[CountedT],
+    tabulate: Callable[[], CostTable],
+    *,
+    most: float = np.inf,
+    tolerance: float | None = None,
+    time_s: float | None = None,
+    tick: Tick = no_tick,
+) -> DualsCertificate:
+    """Linear programming bound of a table, rounded down.
+
+    Parameters
+    ----------
+    most
+        Upper bound of the variables, which ``choice`` bounds in any case.
+    tolerance
+        As in ``solvers.lp.linear_program``.
+    time_s, tick
+        Seconds for all of it, and what is called on the way.
+
+    Raises
+    ------
+    UsageError
+        The instance is infeasible.
+    Stopped
+        HiGHS overran the time.
+    """
+    from scipy.sparse import csr_array
+
+    from dlsched.solvers.lp import linear_program
+
+    budget = Budget(Limits(time_s=time_s))
+    table = tabulate()
+    if table.minimum_units > instance.capacity:
+        raise UsageError(_INFEASIBLE)
+    ones, pairs = np.ones(table.pairs), np.arange(table.pairs)
+    answer = linear_program(
+        table.costs,
+        a_ub=csr_array(table.counts[np.newaxis, :].astype(np.float64)),
+        b_ub=[float(instance.capacity)],
+        a_eq=csr_array((ones, pairs, table.starts), shape=(table.jobs, table.pairs)),
+        b_eq=np.ones(table.jobs),
+        bounds=(0.0, most),
+        tolerance=tolerance,
+        time_s=budget.left.time_s,
+    )
+    duals = {"capacity": float(answer.upper[0])} | dict(zip(choice_rows(instance), answer.equal.tolist(), strict=True))
+    certificate = DualsCertificate("milp", {row: dual for row, dual in duals.items() if dual != 0.0}, 0.0)
+    return replace(certificate, value=rounded_down(proof.duals_bound(instance, certificate, tick=tick)))

@@ -1,0 +1,124 @@
+"""One count for every job, within one capacity: what that means, whatever a count costs.
+
+``capacity``   sum_j w_j <= C
+``choice``     w_j in W_j, one count for every job
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Protocol, TypeVar
+
+from dlsched.core.errors import UsageError
+from dlsched.core.frozen import FrozenMapping
+from dlsched.core.messages import shown
+from dlsched.core.reading import read_object, read_whole
+from dlsched.core.violation import Violation
+
+_LARGEST = 2**1000  # a larger excess has no float
+
+
+class CountedJob(Protocol):
+    """A job, as far as this room must know it."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+
+class Counted(Protocol):
+    """An instance whose jobs get one count each."""
+
+    @property
+    def jobs(self) -> Sequence[CountedJob]:
+        """The jobs, 1 .. J."""
+
+    @property
+    def capacity(self) -> int:
+        """Units that they share, C."""
+
+    @property
+    def index(self) -> Mapping[str, int]:
+        """Position of every job by its id."""
+
+    def counts(self, job: int) -> Sequence[int]:
+        """Allowed counts of the job at that position, W_j, ascending."""
+
+
+CountedT = TypeVar("CountedT", bound=Counted)
+
+
+def ids(instance: Counted) -> list[str]:
+    """Names of the jobs in their order."""
+    return [job.id for job in instance.jobs]
+
+
+def is_whole(count: object) -> bool:
+    """Whether it is an integer of Python's, which a truth value is not meant to be."""
+    return isinstance(count, int) and not isinstance(count, bool)
+
+
+def is_allowed(count: int, allowed: Sequence[int]) -> bool:
+    """Whether the count is one of those allowed, ascending; found by halving."""
+    if isinstance(allowed, range):
+        return count in allowed
+    index = bisect_left(allowed, count)
+    return index < len(allowed) and allowed[index] == count
+
+
+def plain_counts(given: Mapping[str, int]) -> FrozenMapping[str, int]:
+    """Return an immutable copy in which NumPy's integers are Python's; what is no integer stays what it is."""
+    return FrozenMapping(
+        {job: int(n) if isinstance(n, Integral) and not isinstance(n, bool) else n for job, n in given.items()}
+    )
+
+
+def read_counts(data: object, field: str) -> dict[str, int]:
+    """Read the ``solution`` of a result file, ``{field: {job: integer}}``; whether it is feasible is the checker's question.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    given = read_object(data, {field}, ("solution",)).get(field)
+    entries = read_object(given, set(given) if isinstance(given, dict) else set(), ("solution", field))
+    return {job: read_whole(entries, job, ("solution", field)) for job in entries}
+
+
+def broken_choices(instance: Counted, given: Mapping[str, int], unit: str) -> list[Violation]:
+    """Return the broken rules ``choice``; ``unit`` is what is counted, in the plural."""
+    violations = []
+    for index, job in enumerate(instance.jobs):
+        count = given.get(job.id)
+        if count is None:
+            violations.append(Violation("choice", job.id, message="the job has no count"))
+        elif not is_whole(count) or not is_allowed(count, instance.counts(index)):
+            violations.append(Violation("choice", job.id, message=f"{shown(count)} {unit} is no allowed count"))
+    for name in given:
+        if name not in instance.index:
+            violations.append(Violation("choice", name, message="there is no such job"))
+    return violations
+
+
+def broken_rules(instance: Counted, given: Mapping[str, int], unit: str) -> list[Violation]:
+    """Return every broken rule; an empty list means feasible."""
+    violations = broken_choices(instance, given, unit)
+    used = sum(count for count in given.values() if is_whole(count))
+    if used > instance.capacity:
+        message = f"{shown(used)} {unit} are given, the cluster has {instance.capacity}"
+        violations.append(Violation("capacity", amount=float(min(used - instance.capacity, _LARGEST)), message=message))
+    return violations
+
+
+def require_choices(instance: Counted, given: Mapping[str, int], unit: str) -> None:
+    """Refuse counts that have no objective.
+
+    Raises
+    ------
+    UsageError
+        A job has no count, or one that it does not allow.
+    """
+    broken = broken_choices(instance, given, unit)
+    if broken:
+        raise UsageError(f"no objective: {broken[0]}")

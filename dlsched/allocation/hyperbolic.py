@@ -1,0 +1,52 @@
+"""How far costs of the form hyperbolic / w + linear w + constant, w = 1, 2, ..., are worth tabulating.
+
+Such a cost is convex or increasing, so counts beyond the cheapest are of no use. Many jobs with such costs need about C pairs
+together, by a price: let F be those of them without a charge for changing their count, and w_j(p) the count that minimises
+cost_j + p w. If the w_j(p) of F and the smallest counts of all other jobs add up to more than C, some optimal answer gives no
+job more than w_j(p), except its current count. *Proof.* If job j has more (and not its current count), some i in F has less
+than w_i(p). Move one unit from j to i: j loses at most p (convexity), i gains at least p. The same holds along the way of the
+greedy methods: they exhaust the units on savings above p.
+"""
+
+import numpy as np
+
+from dlsched.core.arrays import BoolArray, FloatArray
+
+_HALVINGS = 60
+
+
+def useful_most(
+    hyperbolic: FloatArray, linear: FloatArray, largest: FloatArray, free: BoolArray, spare: int
+) -> list[int]:
+    """Return w_j(p) of every job for a price p at which demand exceeds the capacity, rounded up generously.
+
+    Parameters
+    ----------
+    hyperbolic, linear
+        Coefficients of every job; shape (J,).
+    largest
+        Largest counts; shape (J,).
+    free
+        Which of them are in F; shape (J,).
+    spare
+        Capacity beyond the smallest counts of all jobs.
+    """
+    needed = spare + 3.0 * len(hyperbolic)  # 1 a job for its smallest count, 2 for rounding
+    low, high = 0.0, float(np.max(hyperbolic, initial=0.0))
+
+    def exceeded(price: float) -> bool:
+        return float(_demand(hyperbolic, linear, largest, price)[free].sum()) > needed
+
+    if exceeded(low):
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if exceeded(middle) else (low, middle)
+    return [int(demand) + 2 for demand in _demand(hyperbolic, linear, largest, low).tolist()]
+
+
+def _demand(hyperbolic: FloatArray, linear: FloatArray, largest: FloatArray, price: float) -> FloatArray:
+    """Real count that minimises hyperbolic / w + (linear + price) w, from 1 to the largest; shape (J,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = np.sqrt(np.maximum(hyperbolic, 0.0) / (linear + price))
+    best[np.maximum(hyperbolic, 0.0) == 0.0] = 1.0
+    return np.clip(best, 1.0, largest)

@@ -1,0 +1,116 @@
+"""The best price of a unit: the Lagrangian (= linear programming) optimum of a cost table.
+
+==================  =======================================================================================
+code                mathematics
+==================  =======================================================================================
+``price``           lambda >= 0, cost of one unit
+``dual_value``      L(lambda) = sum_j min_w (cost_j(w) + lambda w) - lambda C, a lower bound for every lambda
+``Frontier``        lambda* that maximises L, and two choices that attain the minima there (up to rounding)
+==================  =======================================================================================
+
+The minima move to smaller counts as the price rises. The search keeps a choice that fits (from a price too high) and
+one that does not (too low), and next tries the price at which the two cost the same: either nothing is cheaper there,
+and the price is optimal, or a new choice replaces one of them (the cutting-plane method on the concave function L).
+Counts outside the two choices, or above the line through a job's two, minimise at no price in between and are
+dropped, so that each pass looks at a fraction of the pairs of the one before (after Dyer 1984, Zemel 1984).
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from dlsched.allocation.cost_table import CostTable
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frontier:
+    """Two choices of one pair a job, both minimising cost + ``price`` x count: one fits the capacity, one need not.
+
+    ``fits`` and ``exceeds`` hold pair indices, shape (J,); they are equal when the price is 0 and all fits.
+    """
+
+    price: float
+    fits: IntArray
+    exceeds: IntArray
+
+
+def dual_value(table: CostTable, capacity: int, price: float) -> float:
+    """Lagrangian bound L(price) in floating point; cost O(P)."""
+    return float(np.minimum.reduceat(table.costs + price * table.counts, table.first).sum()) - price * capacity
+
+
+def best_price(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Frontier | None:
+    """Maximise the Lagrangian bound; None when even the smallest counts exceed ``capacity``.
+
+    Cost: each pass is linear in the pairs still active, which shrink geometrically in practice. ``tick`` is called before
+    every pass.
+    """
+    if table.minimum_units > capacity:
+        return None
+    fits, exceeds = table.first.copy(), _first_minima(table.costs, table.starts)
+    excess = int(table.counts[exceeds].sum()) - capacity
+    if excess <= 0:
+        return Frontier(0.0, exceeds, exceeds)
+    active = _Active.between(np.arange(table.jobs), np.arange(table.pairs), table, fits, exceeds)
+    while True:
+        tick()
+        low, high = active.starts[:-1], active.starts[1:] - 1
+        price = float((active.costs[low] - active.costs[high]).sum() / (active.counts[high] - active.counts[low]).sum())
+        values = active.costs + price * active.counts
+        lowest = _first_minima(values, active.starts)
+        fewer = int((active.counts[high] - active.counts[lowest]).sum())
+        gain = float((values[low] - values[lowest]).sum())
+        if fewer == 0 or gain <= 1e-13 * float(np.abs(values[low]).sum()):
+            return Frontier(price, fits, exceeds)
+        if fewer >= excess:
+            fits[active.rows] = active.pairs[lowest]
+            active = active.narrowed(lowest, high)
+        else:
+            exceeds[active.rows] = active.pairs[lowest]
+            excess -= fewer
+            active = active.narrowed(low, lowest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Active:
+    """The undecided jobs and the pairs that may still be minimisers: a job's first one fits, its last one exceeds."""
+
+    rows: IntArray  # jobs, shape (U,)
+    starts: IntArray  # segments of the arrays below, shape (U + 1,)
+    pairs: IntArray  # indices into the table
+    counts: IntArray
+    costs: FloatArray
+
+    @classmethod
+    def between(
+        cls, rows: IntArray, pairs: IntArray, source: "CostTable | _Active", low: IntArray, high: IntArray
+    ) -> Self:
+        """Keep of every job the pairs low .. high, inclusive, that lie below the line through these two."""
+        counts, costs = source.counts, source.costs
+        undecided = low < high
+        rows, low, high = rows[undecided], low[undecided], high[undecided]
+        lengths = high - low + 1
+        ends = np.cumsum(lengths)
+        index = np.arange(ends[-1] if len(ends) else 0) + np.repeat(low - (ends - lengths), lengths)
+        slope = (costs[low] - costs[high]) / (counts[high] - counts[low])
+        keep = costs[index] + np.repeat(slope, lengths) * counts[index] < np.repeat(
+            costs[low] + slope * counts[low], lengths
+        )
+        keep[ends - lengths] = keep[ends - 1] = True
+        starts = np.concatenate(([0], np.cumsum(np.add.reduceat(keep, ends - lengths, dtype=np.int64))))
+        index = index[keep]
+        return cls(rows, starts, pairs[index], counts[index], costs[index])
+
+    def narrowed(self, low: IntArray, high: IntArray) -> Self:
+        """Return what is left between two choices, given as positions in these arrays."""
+        return self.between(self.rows, self.pairs, self, low, high)
+
+
+def _first_minima(values: FloatArray, starts: IntArray) -> IntArray:
+    """Index of the first smallest value of every segment; shape (segments,)."""
+    lowest = np.minimum.reduceat(values, starts[:-1])
+    hits = np.flatnonzero(values == np.repeat(lowest, np.diff(starts)))
+    return hits[np.searchsorted(hits, starts[:-1])]

@@ -1,0 +1,145 @@
+"""Methods that need nothing of a family but its cost table: ``Counting`` holds what a family hands over."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Generic
+
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.counts import CountedT, ids
+from dlsched.allocation.dynamic_program import solve_by_states
+from dlsched.allocation.knapsack import solve_knapsack
+from dlsched.allocation.lagrange import best_price
+from dlsched.certificates import PriceCertificate
+from dlsched.core.arrays import IntArray
+from dlsched.core.budget import Stopped, Tick
+from dlsched.core.result import SolutionT
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers.conclude import solve_and_conclude
+from dlsched.solvers.formulation import Formulation
+from dlsched.version import VERSION
+
+if TYPE_CHECKING:
+    import pulp
+
+    from dlsched.solvers.linear import LinearModel
+
+KNAPSACK = f"dlsched knapsack {VERSION}"
+DP = f"dlsched dp {VERSION}"
+
+
+@dataclass(frozen=True)
+class Counting(Generic[CountedT, SolutionT]):
+    """What a family hands over, and the methods that run on it.
+
+    Parameters
+    ----------
+    table
+        Costs of all counts that an optimal answer may need.
+    solution
+        The answer that counts by job stand for; where that takes long, the tick is called on the way.
+    warm
+        Offers an answer that is there soon.
+    lagrange
+        The certificate of an instance at a price; keywords ``price`` and ``tick``.
+    whole_table
+        As ``table``, with the counts that cannot fit beside the others: what a price must be found for. None: ``table`` has
+        them, or a price for those that fit is best for them too.
+    """
+
+    table: Callable[[CountedT, Tick], CostTable]
+    solution: Callable[[CountedT, Mapping[str, int], Tick], SolutionT]
+    warm: Callable[[CountedT, Search[SolutionT]], None]
+    lagrange: Callable[..., PriceCertificate]
+    whole_table: Callable[[CountedT, Tick], CostTable] | None = None
+
+    def offer(
+        self, instance: CountedT, search: Search[SolutionT], table: CostTable, chosen: IntArray, source: str
+    ) -> None:
+        """Offer the chosen pairs of a table."""
+        counts = table.counts_by_id(ids(instance), chosen)
+        search.offer(self.solution(instance, counts, search.tick), source=source)
+
+    def certify(self, instance: CountedT, search: Search[SolutionT], table: CostTable, price: float) -> None:
+        """Record what a price proves that is best for a table, or for all that ``whole_table`` has beyond it."""
+        if self.whole_table is not None:
+            whole = self.whole_table(instance, search.tick)
+            if whole.pairs != table.pairs:
+                price = price_of(instance, whole, search.tick)
+        certificate = self.lagrange(instance, price=price, tick=search.tick)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+
+    def run_knapsack(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
+        """Our multiple-choice knapsack algorithm; a node is a job of the core that is combined."""
+        table = self.table(instance, search.tick)
+
+        def found(chosen: IntArray, price: float) -> None:
+            self.offer(instance, search, table, chosen, KNAPSACK)
+            if search.certificate is None:
+                self.certify(instance, search, table, price)
+
+        choice = solve_knapsack(table, instance.capacity, found=found, step=lambda: search.tick(1), tick=search.tick)
+        assert choice is not None
+        return proven(search, KNAPSACK)
+
+    def run_dp(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
+        """Dynamic programming over the capacity; a node is a job."""
+        table = self.table(instance, search.tick)
+        self.warm(instance, search)
+        chosen = solve_by_states(table, instance.capacity, step=lambda: search.tick(1), tick=search.tick)
+        assert chosen is not None
+        self.offer(instance, search, table, chosen, DP)
+        return proven(search, DP)
+
+    def run_lagrange(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
+        """The bound at the best price."""
+        certificate = self.lagrange(instance, tick=search.tick)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        return TerminationStatus.FEASIBLE
+
+    def run_milp(
+        self,
+        build: "Callable[..., Formulation[pulp.LpProblem, SolutionT]] | Callable[..., Formulation[LinearModel, SolutionT]]",
+    ) -> Callable[[CountedT, Search[SolutionT]], TerminationStatus]:
+        """Return the method that builds a linear model, keywords ``start`` and ``tick``, and has HiGHS or another solve it."""
+
+        def run(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
+            """The linear formulation by HiGHS, CBC, SCIP or CP-SAT."""
+            self.warm(instance, search)
+            return solve_and_conclude(search, build(instance, start=search.incumbent, tick=search.tick))
+
+        return run
+
+
+def price_of(instance: CountedT, table: CostTable, tick: Tick) -> float:
+    """Best price of a feasible instance's table."""
+    frontier = best_price(table, instance.capacity, tick=tick)
+    assert frontier is not None
+    return frontier.price
+
+
+def proven(search: Search[SolutionT], source: str) -> TerminationStatus:
+    """Record that no answer is better than the one held."""
+    assert search.objective is not None
+    search.prove(search.objective, source=source)
+    return TerminationStatus.OPTIMAL
+
+
+def holding(
+    run: Callable[[CountedT, Search[SolutionT]], TerminationStatus],
+    quick: Callable[[CountedT], SolutionT | None],
+    source: str,
+) -> Callable[[CountedT, Search[SolutionT]], TerminationStatus]:
+    """Make a method hold the answer of a quick heuristic where it is stopped before it has one."""
+
+    @wraps(run)
+    def held(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
+        try:
+            return run(instance, search)
+        except (Stopped, MemoryError, KeyboardInterrupt):
+            if search.solution is None:
+                search.offer(quick(instance), source=source)
+            raise
+
+    return held

@@ -1,0 +1,74 @@
+"""What makes a cost table smaller or its numbers tamer and leaves its optimum where it was.
+
+*Grid.* Only what a job takes beyond its smallest count matters, and that is a multiple of g, the greatest common divisor
+of all such differences: of the capacity beyond the smallest counts only whole multiples of g can be used.
+
+*Limit.* With an answer of total U in hand, a pair that costs more than its job's least by over U - sum_i min cost_i is in no
+better answer. Without it no number is larger than what is at stake, so that rounding is relative to the optimum.
+
+*Grain.* Totals of two answers differ by a multiple of the greatest common divisor of the differences of costs in a job.
+"""
+
+import numpy as np
+
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.dominance import undominated
+from dlsched.allocation.greedy import climb_hulls
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.errors import UsageError
+
+_SLACK = 1e-12  # of the largest cost: rounding of the sums
+
+
+def on_grid(table: CostTable, capacity: int) -> tuple[CostTable, int, int]:
+    """Return the table with counts 1 + (w - smallest) / g, the capacity to match, and g (0 when every job has one count).
+
+    Pairs keep their positions; the smallest counts must fit the capacity.
+    """
+    beyond = table.counts - np.repeat(table.counts[table.first], table.lengths)
+    unit = int(np.gcd.reduce(beyond))
+    spare = (capacity - table.minimum_units) // max(1, unit)
+    return CostTable(table.starts, 1 + beyond // max(1, unit), table.costs), table.jobs + spare, unit
+
+
+def within(table: CostTable, chosen: IntArray) -> BoolArray:
+    """Mark the pairs that an answer no worse than the ``chosen`` pairs can hold; shape (P,). These are always among them."""
+    least = np.minimum.reduceat(table.costs, table.first)
+    room = float((table.costs[chosen] - least).sum()) + _SLACK * float(np.abs(table.costs[chosen]).max())
+    keep = np.asarray(table.costs - np.repeat(least, table.lengths) <= room)
+    keep[chosen] = True
+    return keep
+
+
+def open_pairs(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> CostTable:
+    """Keep the pairs that an answer no worse than that of ``greedy.climb_hulls`` can hold, and that no smaller count matches.
+
+    No cost in it exceeds that answer's total, to which solvers' tolerances are relative.
+
+    Raises
+    ------
+    UsageError
+        The smallest counts do not fit.
+    """
+    table = table.subset(undominated(table, tick=tick))
+    chosen = climb_hulls(table, capacity, tick=tick)
+    if chosen is None:
+        raise UsageError("the instance is infeasible: no pair is open")
+    return table.subset(within(table, chosen))
+
+
+def grain(costs: FloatArray, others: FloatArray) -> float:
+    """Largest number of which all ``costs - others`` are whole multiples, exactly; 0 when they span over 62 binary digits."""
+    both = np.concatenate((costs, others))
+    both = both[both != 0]
+    if not len(both):
+        return 0.0
+    mantissas, exponents = np.frexp(both)
+    digits = np.ldexp(mantissas, 53).astype(np.int64)
+    _, lowest = np.frexp((digits & -digits).astype(np.float64))
+    last = int((exponents - 54 + lowest).min())  # exponent of the last binary digit that is set
+    if int(exponents.max()) - last > 62:
+        return 0.0
+    differences = np.ldexp(costs, -last).astype(np.int64) - np.ldexp(others, -last).astype(np.int64)
+    return float(np.ldexp(float(np.gcd.reduce(differences, initial=0)), last))

@@ -1,0 +1,93 @@
+"""Closing the gap that column generation leaves: the search of every choice within a slack of the bound (``slack``).
+
+The pricing lists the columns of small excess, and ``cheapest_within`` finds the best choice of them or proves that there is
+none. The slack grows until a choice is found or it reaches the incumbent's.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dlsched.algorithms.count_vectors import Counts
+from dlsched.columns.pricing import Pricing
+from dlsched.columns.slack import Listed, Prices, TooMany, cheapest_within, slacks
+from dlsched.core.budget import Tick, no_tick
+
+WIDTH = 1000
+"""Labels that the beam search keeps."""
+_BEAM_CELLS = 2_000_000  # of one group's pricing in a beam search
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """How the search ended.
+
+    Parameters
+    ----------
+    counts
+        What each group takes in an optimal choice, shape (S, G); None when the incumbent is optimal or the search gave up.
+    left
+        Where the search gave up: the slack that had too many labels, else None.
+    """
+
+    counts: Counts | None
+    left: float | None = None
+
+
+def close_gap(
+    pricing: Sequence[Pricing], prices: Prices, upper: float, *, tick: Tick, proven: Callable[[float], None]
+) -> Closed:
+    """Find a choice that costs less than ``upper``, the cheapest there is, or prove that there is none.
+
+    Parameters
+    ----------
+    pricing, prices
+        Of every group, and what column generation proved.
+    upper
+        What the incumbent costs.
+    tick
+        Called before every group of every stage; it may raise to stop.
+    proven
+        Called with every better bound.
+    """
+    for slack in slacks(prices.bound, upper):
+        try:
+            listed = columns_within(pricing, prices, slack, tick)
+            found = cheapest_within(listed, prices, slack + prices.room, tick=tick)
+        except TooMany:
+            return Closed(None, slack)
+        if found is not None:
+            return Closed(found)
+        proven(prices.beyond(slack))
+    return Closed(None)
+
+
+def columns_within(pricing: Sequence[Pricing], prices: Prices, slack: float, tick: Tick = no_tick) -> list[Listed]:
+    """List every group's columns that a choice of cost at most L + slack can use; ``TooMany`` as ``Pricing.cheap``."""
+    threshold = prices.least + slack + prices.room
+    return [each.cheap(prices.prices, threshold[index], tick=tick) for index, each in enumerate(pricing)]
+
+
+def search_beam(
+    pricing: Sequence[Pricing], prices: Prices, upper: float, *, width: int = WIDTH, tick: Tick = no_tick
+) -> Counts | None:
+    """Return a choice that costs less than ``upper``, shape (S, G), or None: ``close_gap`` with few labels and columns.
+
+    A group whose columns within a slack are more than ``width``, or too many to list, keeps those it has.
+    """
+    few = [each.guess(prices.prices) for each in pricing]
+    full = [False] * len(few)
+    for slack in slacks(prices.bound, upper):
+        for index, each in enumerate(pricing):
+            if full[index]:
+                continue
+            try:
+                listed = each.cheap(prices.prices, prices.least[index] + slack, cells=_BEAM_CELLS, tick=tick)
+            except TooMany:
+                full[index] = True
+                continue
+            full[index] = len(listed.values) >= width
+            few[index] = Listed(listed.counts[:width], listed.values[:width])
+        found = cheapest_within(few, prices, slack, width=width, tick=tick)
+        if found is not None:
+            return found
+    return None

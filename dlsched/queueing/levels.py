@@ -1,0 +1,170 @@
+"""What nodes are worth to jobs, level by level: all jobs with 2 nodes, all with 3, ... as far as anyone may need them.
+
+A gain of every step from n - 1 to n nodes that does not grow with n (what it saves, how early its turn comes) says
+who gets nodes: the N - J steps of largest gain, which are the first ones of every job. So when N - J gains of at least p
+have been seen, no step of less than p is needed, and a job whose last step gained less is done. About N log J steps are
+looked at, whatever ``max_nodes`` allows, and a block of some thousand more.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.errors import UsageError
+from dlsched.queueing.network import Network
+from dlsched.queueing.throughput import Recursion, iterate
+
+LARGEST_TABLE = 2**22
+"""Pairs of job and count; a table of so many takes half a gigabyte while it is made and used."""
+
+_BLOCK = 4096  # steps that are looked at together
+_FEW = 8  # networks for which a plain loop is faster than arrays
+
+
+class Step(NamedTuple):
+    """Some jobs that go from n - 1 to n nodes for some n; arrays that broadcast to the shape (counts, jobs)."""
+
+    nodes: IntArray
+    """n"""
+    batches: FloatArray
+    single: FloatArray
+    """X(1)"""
+    before: FloatArray
+    """X(n - 1)"""
+    after: FloatArray
+    """X(n)"""
+
+
+class Levels(NamedTuple):
+    """Steps of jobs to counts, ascending for every job; all of shape (steps,). The first, to one node, gains NaN."""
+
+    jobs: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    throughputs: FloatArray
+    gains: FloatArray
+
+
+def levels(
+    networks: Sequence[Network],
+    batches: FloatArray,
+    most: IntArray,
+    spare: int,
+    gain: Callable[[Step], FloatArray],
+    *,
+    least: float,
+    tick: Tick = no_tick,
+) -> Levels:
+    """Walk through the counts while their gains may be among the N - J largest, and at least ``least``.
+
+    The last step of every job, which falls below, is among those returned.
+
+    Parameters
+    ----------
+    networks, batches, most
+        Of every job: its network, the cycles that its workers have left, and its largest count; J of each.
+    spare
+        N - J, nodes beyond one for every job; may be negative.
+    gain
+        What steps are worth; must not grow with the count.
+    least
+        The gain of a step for which nodes are given at all.
+    tick
+        Called now and then.
+
+    Raises
+    ------
+    UsageError
+        More than ``LARGEST_TABLE`` steps.
+    """
+    jobs = np.arange(len(networks), dtype=np.int32)
+    waits = np.array([network.largest_s > 0 for network in networks])
+    if min(spare, sum((most[~waits & (batches > 0)] - 1).tolist())) > LARGEST_TABLE:
+        raise _too_many()  # where nobody waits every further node saves something
+    rates = _Rates(networks)
+    single = before = rates.following(1)
+    found = [Levels(jobs, np.ones(len(jobs), dtype=np.int32), single[0], np.full(len(jobs), np.nan))]
+    largest = _Largest(max(0, spare), least)
+    steps, done, more = len(jobs), 1, most > 1
+    while more.any():
+        if not more.all():
+            rates.keep(more)
+            jobs, most, batches = jobs[more], most[more], batches[more]
+            single, before = single[:, more], before[:, more]
+        count = min(max(1, _BLOCK // len(jobs)), int(most.max()) - done)
+        after = rates.following(count)
+        nodes = np.arange(done + 1, done + count + 1)[:, np.newaxis]
+        gains = gain(Step(nodes, batches, single, np.concatenate((before, after[:-1])), after))
+        reached = most >= nodes
+        reached[1:] &= np.logical_and.accumulate(gains[:-1] >= largest.price)
+        level, job = np.nonzero(reached)
+        found.append(Levels(jobs[job], nodes[level, 0].astype(np.int32), after[reached], gains[reached]))
+        steps += len(level)
+        if steps > LARGEST_TABLE:
+            raise _too_many()
+        largest.add(gains[reached])
+        done, before = done + count, after[-1:]
+        more = reached[-1] & (gains[-1] >= largest.price) & (most > done)
+        tick()
+    return Levels(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _too_many() -> UsageError:
+    return UsageError(f"found more than {LARGEST_TABLE} pairs of job and count, allowed: as many (limit max_nodes)")
+
+
+class _Rates:
+    """Throughputs of networks with one customer more, and more: by arrays while they are many, one by one when few."""
+
+    def __init__(self, networks: Sequence[Network]) -> None:
+        self._networks = list(networks)
+        self._recursion = Recursion.of(networks)
+        self._single: list[Iterator[float]] = list(map(iterate, networks)) if len(networks) <= _FEW else []
+
+    def following(self, count: int) -> FloatArray:
+        """Return X for the next ``count`` customers, shape (count, networks)."""
+        if self._single:
+            return np.array([list(islice(values, count)) for values in self._single]).T
+        return np.array([self._recursion.step() for _ in range(count)])
+
+    def keep(self, which: BoolArray) -> None:
+        """Go on with some of the networks only."""
+        kept = np.flatnonzero(which).tolist()
+        self._networks = [self._networks[index] for index in kept]
+        if self._single:
+            self._single = [self._single[index] for index in kept]
+        elif len(kept) <= _FEW:
+            done = self._recursion.customers
+            self._single = [islice(iterate(network), done, None) for network in self._networks]
+        else:
+            self._recursion.keep(which)
+
+
+class _Largest:
+    """The largest gains seen, as many as there are nodes to spare.
+
+    Attributes
+    ----------
+    price
+        Never above the least of them; brought up to date whenever a quarter more have come.
+    """
+
+    def __init__(self, spare: int, least: float) -> None:
+        self.price = least
+        self._spare = spare
+        self._seen: list[FloatArray] = []
+        self._held = 0
+
+    def add(self, gains: FloatArray) -> None:
+        """Take further gains."""
+        self._seen.append(gains[gains >= self.price])
+        self._held += len(self._seen[-1])
+        if self._spare and self._held > self._spare + self._spare // 4:
+            seen = np.concatenate(self._seen)
+            kept = np.partition(seen, len(seen) - self._spare)[-self._spare :]
+            self.price = float(kept.min())
+            self._seen, self._held = [kept], self._spare

@@ -1,0 +1,237 @@
+"""Throughput of a closed network with n = 1, 2, ... customers: exact mean value analysis, for one network or for many.
+
+    Q_k(0) = 0;   R_k(n) = D_k (1 + Q_k(n - 1)),   X(n) = n / (Z + sum_k R_k(n)),   Q_k(n) = X(n) R_k(n)
+
+==================  ==========================================================================================
+symbol              what it is
+==================  ==========================================================================================
+Z, D_k              seconds of delay, and demand of station k, in a cycle
+R_k(n)              seconds that a customer spends at station k in a cycle, waiting included
+X(n)                cycles a second of all n customers; those of a job are mini-batches
+Q_k(n)              mean number of customers at station k
+==================  ==========================================================================================
+
+It is exact where the network has a product form: updates first come, first served with exponential times or by processor
+sharing, transfers by processor sharing with any distribution, and some time random with a density. With all times fixed it
+errs, see ``simulation``. Equal stations have equal Q, so each kind is followed once and counted as often as it stands.
+
+X is increasing and concave in n (for such networks: Dowdy, Eager, Gordon, Saxton 1984; Shanthikumar and Yao 1988), hence
+1 / X decreasing and convex: 1 / x is convex and decreasing where x > 0, so 1 / X(n) <= 1 / ((X(n-1) + X(n+1)) / 2) <=
+(1 / X(n-1) + 1 / X(n+1)) / 2.
+
+Source: Reiser and Lavenberg, J. ACM 27 (1980), for the recursion.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from dlsched.core.arrays import BoolArray, FloatArray
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.errors import UsageError
+from dlsched.queueing.network import Network, Station
+
+MOST = 2**24
+"""Customers that are added one after the other for one figure, some seconds."""
+_BUSY = 1 - 2.0**-52
+_OFTEN = 2**14  # customers, after which a callback is called
+_SOON = 64  # customers up to which a figure is not kept
+_KEPT = 2**16
+_figures: dict[tuple[Network, int], float] = {}  # the last figures: a result needs each several times
+
+
+class MeanValues(NamedTuple):
+    """What the analysis says of n customers; the tuples hold one entry a kind of station, of one station of that kind."""
+
+    throughput: float
+    """Cycles a second."""
+    residence_s: tuple[float, ...]
+    """Seconds at the station in a cycle, waiting included."""
+    queue: tuple[float, ...]
+    """Mean number of customers there."""
+    utilisation: tuple[float, ...]
+    """Share of the time in which it serves."""
+
+
+def iterate(network: Network) -> Iterator[float]:
+    """Yield X(1), X(2), ... without end; O(kinds of stations) each.
+
+    >>> from itertools import islice
+    >>> [round(value, 3) for value in islice(iterate(Network(0.25, [(0.08, 2), (0.01, 1)])), 4)]
+    [2.381, 4.437, 6.147, 7.511]
+    """
+    if len(network.stations) == 2:
+        return _iterate_two(network.delay_s, *network.stations)
+    return _iterate(network)
+
+
+def _iterate_two(delay_s: float, first: Station, second: Station) -> Iterator[float]:
+    """Take the same steps for two kinds of stations, as all jobs have them, in half the time."""
+    (demand, copies), (other_demand, other_copies) = first, second
+    queue = other_queue = 0.0
+    customers = 0
+    while True:
+        customers += 1
+        residence, other_residence = demand * (1.0 + queue), other_demand * (1.0 + other_queue)
+        value = customers / (delay_s + copies * residence + other_copies * other_residence)
+        queue, other_queue = residence * value, other_residence * value
+        yield value
+
+
+def _iterate(network: Network) -> Iterator[float]:
+    delay_s = network.delay_s
+    demands = [station.demand_s for station in network.stations]
+    copies = [float(station.copies) for station in network.stations]
+    queues = [0.0] * len(demands)
+    customers = 0
+    while True:
+        customers += 1
+        total = delay_s
+        for kind, demand in enumerate(demands):
+            residence = demand * (1.0 + queues[kind])
+            queues[kind] = residence
+            total += copies[kind] * residence
+        value = customers / total
+        for kind in range(len(demands)):
+            queues[kind] *= value
+        yield value
+
+
+def mean_values(network: Network, customers: int) -> MeanValues:
+    """Analyse a network with that many customers.
+
+    Raises
+    ------
+    UsageError
+        ``customers`` < 1.
+    """
+    require_customers(customers)
+    recursion = Recursion.of([network])
+    for _ in range(customers - 1):
+        recursion.step()
+    residence = recursion.residence()
+    value = float(recursion.step()[0])
+    kinds = range(len(network.stations))
+    return MeanValues(
+        value,
+        tuple(float(residence[kind, 0]) for kind in kinds),
+        tuple(float(recursion.queues[kind, 0]) for kind in kinds),
+        tuple(value * station.demand_s for station in network.stations),
+    )
+
+
+def throughput_of(network: Network, customers: int, *, name: str = "customers", tick: Tick = no_tick) -> float:
+    """Cycles a second of that many customers, the last of which may not count: then the recursion ends early.
+
+    It does so where a station is busy all the time but for rounding. Among M equal stations none is busy for more than
+    n / (n + M - 1) of the time (where there is nothing else), nor any for more than n D / (Z + sum D). Figures of many
+    customers are kept for a while.
+
+    Parameters
+    ----------
+    network, customers
+        The network, and how many go round in it.
+    name
+        Of the number of customers, for messages.
+    tick
+        Called now and then.
+
+    Raises
+    ------
+    UsageError
+        ``customers`` < 1, or more than ``MOST`` of which each counts.
+    """
+    require_customers(customers)
+    busiest_s = network.largest_s
+    if busiest_s == 0:
+        return customers / network.delay_s
+    if (network, customers) in _figures:
+        return _figures[network, customers]
+    busiest = sum(station.copies for station in network.stations if station.demand_s == busiest_s)
+    known = customers <= MOST or (busiest == 1 and MOST * busiest_s >= _BUSY * network.cycle_s)
+    for added, value in enumerate(iterate(network) if known else (), start=1):
+        if added == customers or value * busiest_s >= _BUSY:
+            if customers > _SOON:
+                if len(_figures) >= _KEPT:
+                    _figures.clear()
+                _figures[network, customers] = value
+            return value
+        if added == MOST:
+            break
+        if added % _OFTEN == 0:
+            tick()
+    raise UsageError(f"{name}: found {customers}, allowed: up to {MOST} of which each counts")
+
+
+def throughputs(networks: Sequence[Network], most: int) -> FloatArray:
+    """X(1) .. X(most) of every network at a time, shape (most, networks); the same figures as one at a time.
+
+    Raises
+    ------
+    UsageError
+        ``most`` < 1, or no network.
+    """
+    require_customers(most)
+    recursion = Recursion.of(networks)
+    values = np.empty((most, len(networks)))
+    for row in values:
+        row[:] = recursion.step()
+    return values
+
+
+class Recursion:
+    """The recursion on many networks at a time: each ``step`` adds a customer to all of them.
+
+    Attributes
+    ----------
+    delays
+        Shape (networks,).
+    demands, copies, queues
+        Shape (kinds, networks); a network with fewer kinds has demands of 0.
+    customers
+        In each network now.
+    """
+
+    def __init__(self, delays: FloatArray, demands: FloatArray, copies: FloatArray) -> None:
+        self.delays, self.demands, self.copies = delays, demands, copies
+        self.queues = np.zeros_like(demands)
+        self.customers = 0
+
+    @classmethod
+    def of(cls, networks: Sequence[Network]) -> Self:
+        """Begin with no customers; UsageError without a network."""
+        if not networks:
+            raise UsageError("networks: found none, allowed: at least one")
+        kinds = max(len(network.stations) for network in networks)
+        demands, copies = np.zeros((kinds, len(networks))), np.ones((kinds, len(networks)))
+        for index, network in enumerate(networks):
+            for kind, station in enumerate(network.stations):
+                demands[kind, index], copies[kind, index] = station
+        return cls(np.array([network.delay_s for network in networks]), demands, copies)
+
+    def residence(self) -> FloatArray:
+        """Seconds at each station in a cycle of the next customer; shape (kinds, networks)."""
+        return self.demands * (1.0 + self.queues)
+
+    def step(self) -> FloatArray:
+        """Add a customer; return X, shape (networks,)."""
+        self.customers += 1
+        self.queues = self.residence()
+        total = self.delays
+        for copies, residence in zip(self.copies, self.queues, strict=True):
+            total = total + copies * residence
+        values: FloatArray = self.customers / total
+        self.queues *= values
+        return values
+
+    def keep(self, which: BoolArray) -> None:
+        """Go on with some of the networks only."""
+        self.delays, self.demands = self.delays[which], self.demands[:, which]
+        self.copies, self.queues = self.copies[:, which], self.queues[:, which]
+
+
+def require_customers(customers: int) -> None:
+    """Refuse a number of customers below 1."""
+    if customers < 1:
+        raise UsageError(f"customers: found {customers}, allowed: an integer >= 1")

@@ -1,0 +1,1 @@
+"""Tests of dlsched.allocation, on a toy of two jobs."""

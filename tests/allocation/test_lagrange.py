@@ -1,0 +1,90 @@
+"""The best price against all candidate prices, in exact arithmetic."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.dynamic_program import solve_by_states
+from dlsched.allocation.lagrange import best_price, dual_value
+from dlsched.testing import cost_tables
+
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+
+
+def exact_dual(table, capacity, price):
+    """L(price) in rational arithmetic, pair by pair."""
+    total = -Fraction(price) * capacity
+    for begin, end in zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False):
+        total += min(
+            Fraction(float(table.costs[p])) + Fraction(price) * int(table.counts[p]) for p in range(begin, end)
+        )
+    return total
+
+
+def candidate_prices(table):
+    """0 and every price at which two pairs of one job cost the same: L is linear in between."""
+    prices = {Fraction(0)}
+    for begin, end in zip(table.starts.tolist(), table.starts.tolist()[1:], strict=False):
+        pairs = [(int(table.counts[p]), Fraction(float(table.costs[p]))) for p in range(begin, end)]
+        prices |= {(c - d) / (w - v) for v, c in pairs for w, d in pairs if w > v and c > d}
+    return prices
+
+
+@SETTINGS
+@given(cost_tables(), st.integers(0, 60))
+def test_the_price_found_is_the_best_of_all(table, capacity):
+    """L at the price equals the largest L over every breakpoint, where the maximum of a concave function lies."""
+    frontier = best_price(table, capacity)
+    if table.minimum_units > capacity:
+        assert frontier is None
+        return
+    assert frontier.price >= 0
+    best = max(exact_dual(table, capacity, price) for price in candidate_prices(table))
+    assert float(exact_dual(table, capacity, frontier.price)) == pytest.approx(float(best), rel=1e-12, abs=1e-9)
+
+
+@SETTINGS
+@given(cost_tables(), st.integers(0, 60))
+def test_both_choices_of_the_frontier_attain_the_minima(table, capacity):
+    """Both minimise cost + price x count for every job; one fits, and unless the price is 0 the other does not."""
+    frontier = best_price(table, capacity)
+    if frontier is None:
+        return
+    values = table.costs + frontier.price * table.counts
+    lowest = np.minimum.reduceat(values, table.first)
+    for chosen in (frontier.fits, frontier.exceeds):
+        assert np.allclose(values[chosen], lowest, rtol=1e-12, atol=1e-9)
+        assert np.all((table.first <= chosen) & (chosen <= table.last))
+    assert table.counts[frontier.fits].sum() <= capacity
+    assert (table.counts[frontier.exceeds].sum() > capacity) == (frontier.price > 0)
+
+
+@SETTINGS
+@given(cost_tables(), st.integers(0, 60), st.floats(0, 100))
+def test_every_price_bounds_the_optimum(table, capacity, price):
+    """L(price) in floats equals the exact value and is no more than the cheapest feasible choice."""
+    exact = exact_dual(table, capacity, price)
+    assert dual_value(table, capacity, price) == pytest.approx(float(exact), rel=1e-12, abs=1e-8)
+    optimum = solve_by_states(table, capacity)
+    if optimum is not None:
+        assert float(exact) <= table.total_cost(optimum) + 1e-9
+
+
+def test_price_by_hand():
+    """One job, costs 10 on 1 and 4 on 4 units, capacity 2: the line falls by 2 a unit, so L = 10 + 2 - 4 = 8 at price 2."""
+    table = CostTable.from_rows([{1: 10.0, 4: 4.0}])
+    frontier = best_price(table, 2)
+    assert frontier.price == 2.0
+    assert dual_value(table, 2, 2.0) == 8.0
+    assert (frontier.fits.tolist(), frontier.exceeds.tolist()) == ([0], [1])
+
+
+def test_price_is_zero_when_everything_fits():
+    """With room for every least cost a unit is worth nothing, and of equal costs the smaller count is meant."""
+    frontier = best_price(CostTable.from_rows([{1: 3.0, 2: 1.0, 9: 1.0}]), 2)
+    assert frontier.price == 0.0
+    assert frontier.fits.tolist() == [1]

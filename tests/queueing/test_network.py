@@ -1,0 +1,104 @@
+"""Networks: which stations a job has, with which demands, by hand; what a network refuses."""
+
+import math
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from dlsched.async_sgd.instance import Job
+from dlsched.core.errors import UsageError
+from dlsched.queueing.network import Network, Station, network_of
+
+JOB = {
+    "id": "a",
+    "epochs": 1,
+    "dataset_examples": 1,
+    "batch_examples": 1,
+    "parameter_bytes": 96.0,
+    "bandwidth_bytes_per_s": 4.0,
+    "compute_s": 5.0,
+    "update_s": 12.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("duplex", "shards", "stations"),
+    [
+        # 96 bytes at 4 bytes/s are 24 s one way
+        ("full", 1, [(24.0, 2), (12.0, 1)]),
+        ("full", 3, [(8.0, 6), (4.0, 3)]),
+        ("half", 1, [(48.0, 1), (12.0, 1)]),
+        ("half", 3, [(16.0, 3), (4.0, 3)]),
+    ],
+)
+def test_the_stations_of_a_job(duplex, shards, stations):
+    """3 P stations with full duplex, 2 P with half; a shard has a P-th of the bytes and of the update."""
+    network = network_of(Job(**JOB, duplex=duplex, shards=shards))
+    assert network.delay_s == 5.0
+    assert sorted(network.stations) == sorted(stations)
+
+
+@pytest.mark.parametrize("duplex", ["full", "half"])
+@pytest.mark.parametrize("shards", [1, 2, 3, 7])
+def test_a_worker_that_is_alone_takes_the_same_time_with_every_layout(duplex, shards):
+    """24 + 5 + 24 + 12 s, as nobody waits: with as many shards as one likes, and links of either kind."""
+    job = Job(**JOB, duplex=duplex, shards=shards)
+    assert job.cycle_s == 65.0
+    assert network_of(job).cycle_s == pytest.approx(65.0, rel=1e-15)
+
+
+def test_figures_by_hand():
+    """Totals count the copies, the largest demand is one station's."""
+    network = Network(0.5, ((2.0, 3), (4.0, 1), (0.0, 9)))
+    assert (network.total_s, network.largest_s, network.cycle_s) == (10.0, 4.0, 10.5)
+    assert network.stations[0] == Station(2.0, 3)
+    assert network.stations[0].copies == 3
+
+
+def test_a_network_without_stations():
+    """Nobody waits anywhere."""
+    network = Network(0.5, ())
+    assert (network.total_s, network.largest_s, network.cycle_s) == (0.0, 0.0, 0.5)
+
+
+def test_a_network_without_delay():
+    """Some station that takes time is enough."""
+    assert Network(0.0, ((2.0, 3), (0.0, 1))).cycle_s == 6.0
+
+
+def test_pairs_and_demands_alone_are_stations():
+    """A pair is a station, one copy is the default; a list becomes a tuple, so networks are hashable."""
+    network = Network(0.5, [(2.0, 3), Station(4.0)])
+    assert network.stations == (Station(2.0, 3), Station(4.0, 1))
+    assert hash(network) == hash(Network(0.5, network.stations))
+
+
+@pytest.mark.parametrize("delay_s", [-1.0, math.inf, math.nan])
+def test_delays_that_are_refused(delay_s):
+    """The time where nobody waits is finite and not negative."""
+    with pytest.raises(UsageError, match=r"^delay_s: found .*, allowed: a number >= 0$"):
+        Network(delay_s, ((1.0, 1),))
+
+
+@pytest.mark.parametrize(
+    ("delay_s", "stations", "cycle_s"),
+    [(0.0, (), "0.0"), (0.0, ((0.0, 3),), "0.0"), (1.0, ((1e308, 2),), "inf"), (1e308, ((1e308, 1),), "inf")],
+)
+def test_cycles_that_are_refused(delay_s, stations, cycle_s):
+    """Some time must pass in a cycle, and the sum of its times must be a number."""
+    with pytest.raises(UsageError, match=rf"^stations: found a cycle of {cycle_s} s, allowed: a finite one > 0$"):
+        Network(delay_s, stations)
+
+
+@pytest.mark.parametrize("station", [(-1.0, 1), (math.inf, 1), (math.nan, 1), (1.0, 0), (1.0, -2)])
+def test_stations_that_are_refused(station):
+    """Demands are finite and not negative, and a station is there at least once."""
+    with pytest.raises(UsageError, match=r"^stations: found .*, allowed: a demand >= 0 and at least one copy$"):
+        Network(1.0, ((1.0, 1), station))
+
+
+def test_networks_are_immutable():
+    """They cannot be changed."""
+    network = Network(0.5, ())
+    with pytest.raises(FrozenInstanceError):
+        network.delay_s = 1.0
