@@ -310,7 +310,7 @@ def test_what_steps_hide_is_in_the_bound():
     assert build_circuit(lone).bound(0) >= 10 * math.exp(-50)
 
 
-RUNNERS = [METHODS[name].run for name in ("milp", "arc", "circuit")]
+RUNNERS = [METHODS[name].follow for name in ("milp", "arc", "circuit")]
 
 
 @pytest.mark.parametrize("run", RUNNERS)
