@@ -16,7 +16,6 @@ from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.ring_embedding.checker import check, objective
-from dlsched.ring_embedding.exact import by_model
 from dlsched.ring_embedding.formulations import workers
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
@@ -70,7 +69,7 @@ def solved(build, instance, solver="highs"):
 def by_circuit(instance):
     """The same by CP-SAT."""
     search = search_of(instance)
-    assert by_model.run_circuit(instance, search) is TerminationStatus.OPTIMAL, search.message
+    assert METHODS["circuit"].run(instance, search) is TerminationStatus.OPTIMAL, search.message
     assert search.bound == pytest.approx(search.objective, rel=SOLVED, abs=SOLVED)
     return search.objective
 
@@ -159,8 +158,8 @@ def test_the_relaxation_is_a_bound(build):
     @profile(15)
     @given(ring_embedding_instances(forest=True))
     def agrees(instance):
-        problem, _, unit = build(instance)
-        model = from_pulp(problem)
+        built = build(instance)
+        model = from_pulp(built.model)
         if not model.names:
             return
         assert np.isinf(model.row_lower[model.row_lower != model.row_upper]).all()
@@ -175,7 +174,7 @@ def test_the_relaxation_is_a_bound(build):
             bounds=np.column_stack((model.lower, model.upper)),
         )
         value = brute_force_ring(instance)[0]
-        assert (model.constant - answer.fun) * unit >= value - SOLVED * max(1.0, value)
+        assert (model.constant - answer.fun) * built.unit >= value - SOLVED * max(1.0, value)
 
     agrees()
 
@@ -283,7 +282,7 @@ def test_what_only_a_solvers_tolerance_allows_is_left_out(monkeypatch):
     assert solved(build_span, almost()) == 1.0
     monkeypatch.setattr(whole_rows, "_POINTS", 0)
     search = search_of(almost())
-    assert by_model.run_milp(almost(), search) is TerminationStatus.FEASIBLE
+    assert METHODS["milp"].run(almost(), search) is TerminationStatus.FEASIBLE
     assert "its bound proves less" in search.message
     assert (search.objective, round(search.bound, 6)) == (1.0, 2.0)
 
@@ -311,7 +310,7 @@ def test_what_steps_hide_is_in_the_bound():
     assert build_circuit(lone).bound(0) >= 10 * math.exp(-50)
 
 
-RUNNERS = [METHODS[name].run for name in ("milp", "arc", "circuit")]
+RUNNERS = [METHODS[name].follow for name in ("milp", "arc", "circuit")]
 
 
 @pytest.mark.parametrize("run", RUNNERS)
