@@ -22,7 +22,7 @@ every_model = pytest.mark.parametrize(("family", "name"), NAMES)
 
 def model(family: str, name: str) -> Any:
     """The model of the family's example."""
-    return FAMILIES[family].formulations[name](FAMILIES[family].example())
+    return FAMILIES[family].formulations[name](FAMILIES[family].example()).model
 
 
 def optimum(family: str, name: str) -> float:

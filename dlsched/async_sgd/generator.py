@@ -31,6 +31,7 @@ from dlsched.cluster.published_steps import (
     published_steps,
 )
 from dlsched.core.arguments import require_arguments
+from dlsched.core.figures import four_digits
 
 Fields = dict[str, Any]
 """Fields of a job, without its id."""
@@ -167,13 +168,13 @@ def _published(generator: np.random.Generator, model: PublishedSteps, step: Step
     """A published model on random links and servers."""
     gbits = list(NETWORK_BYTES_PER_S)
     return {
-        "epochs": _rounded(float(generator.uniform(*_EPOCHS))),
+        "epochs": four_digits(float(generator.uniform(*_EPOCHS))),
         "dataset_examples": float(IMAGENET_IMAGES),
         "batch_examples": float(step.batch_samples),
         "parameter_bytes": float(model.parameter_bytes),
         "bandwidth_bytes_per_s": NETWORK_BYTES_PER_S[gbits[int(generator.integers(len(gbits)))]],
-        "compute_s": _rounded(step.step_s),
-        "update_s": _rounded(_UPDATE_PASSES * model.parameter_bytes / _MEMORY_BYTES_PER_S),
+        "compute_s": four_digits(step.step_s),
+        "update_s": four_digits(_UPDATE_PASSES * model.parameter_bytes / _MEMORY_BYTES_PER_S),
         **_servers(generator),
     }
 
@@ -217,13 +218,13 @@ def _job(
 ) -> Fields:
     """A job of one full-duplex server, of those seconds for a mini-batch; its work is random."""
     return {
-        "epochs": _rounded(float(generator.uniform(*_EPOCHS))),
-        "dataset_examples": _rounded(_log_uniform(generator, *_DATASET)),
+        "epochs": four_digits(float(generator.uniform(*_EPOCHS))),
+        "dataset_examples": four_digits(_log_uniform(generator, *_DATASET)),
         "batch_examples": float(generator.choice(_BATCHES)),
-        "parameter_bytes": _rounded(transfer_s * bandwidth),
-        "bandwidth_bytes_per_s": _rounded(bandwidth),
-        "compute_s": _rounded(compute_s),
-        "update_s": _rounded(update_s),
+        "parameter_bytes": four_digits(transfer_s * bandwidth),
+        "bandwidth_bytes_per_s": four_digits(bandwidth),
+        "compute_s": four_digits(compute_s),
+        "update_s": four_digits(update_s),
     }
 
 
@@ -253,10 +254,6 @@ def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
 
 def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
     return math.exp(float(generator.uniform(math.log(low), math.log(high))))
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
 
 
 _DRAW: dict[str, Callable[[np.random.Generator], Fields]] = {

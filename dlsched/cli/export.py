@@ -44,7 +44,7 @@ def run(
         raise UsageError(f"formulation: found {formulation!r}, allowed: {', '.join(formulations)}")
     if format_ not in ("lp", "mps"):
         raise UsageError(f"format: found {format_!r}, allowed: lp, mps")
-    text = model_text(formulations[formulation](instance), format_)
+    text = model_text(formulations[formulation](instance).model, format_)
     if out is None:
         sys.stdout.write(text)
     else:

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from dlsched.cluster.topologies import Topology, fat_tree, leaf_spine, racks, ring_of_switches
+from dlsched.core.figures import four_digits
 
 Range = tuple[float, float]
 Shape = Literal["racks", "fat-tree", "general"]
@@ -63,9 +64,4 @@ def network_data(topology: Topology, capacities: Sequence[Mapping[str, float]]) 
 
 def drawn_bandwidth(generator: np.random.Generator, gbit: Range) -> float:
     """B/s from a range of Gbit/s."""
-    return rounded(generator.uniform(*gbit) * _GBIT)
-
-
-def rounded(value: float) -> float:
-    """A figure with four significant digits."""
-    return float(f"{value:.4g}")
+    return four_digits(generator.uniform(*gbit) * _GBIT)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import SolverError, UsageError, not_installed
@@ -27,6 +27,15 @@ Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
 
 _KEPT = (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
 """Ends that a bound which meets the objective does not turn into ``optimal``."""
+
+
+class Modelled(Protocol):
+    """What a builder of a linear model returns."""
+
+    @property
+    def model(self) -> "pulp.LpProblem":
+        """The model, written down once, by name."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -154,7 +163,7 @@ class Family(Generic[InstanceT, SolutionT]):
     methods: Mapping[str, Method[InstanceT, SolutionT]]
     cross_check: str
     best_bound: str
-    formulations: Mapping[str, "Callable[[InstanceT], pulp.LpProblem]"]
+    formulations: Mapping[str, Callable[[InstanceT], Modelled]]
     verify: Callable[[InstanceT, Certificate], Fraction]
     presets: Mapping[str, str]
     generate: Callable[..., InstanceT]

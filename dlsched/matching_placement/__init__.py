@@ -56,8 +56,8 @@ FAMILY = Family(
     cross_check="milp",
     best_bound="configuration-lp",
     formulations={
-        "milp": lambda instance: build_milp(instance).model,
-        "assignment": lambda instance: build_assignment(instance).model,
+        "milp": build_milp,
+        "assignment": build_assignment,
     },
     verify=certificate.verify,
     presets=generator.PRESETS,

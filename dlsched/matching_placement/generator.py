@@ -17,6 +17,7 @@ import numpy as np
 from dlsched.cluster.published_rates import PublishedRates, published_rates
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
+from dlsched.core.figures import four_digits, log_uniform
 from dlsched.matching_placement.instance import Instance
 
 Drawn = dict[str, Any]
@@ -177,7 +178,7 @@ def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> lis
         _Kind(
             name=f"g{index}",
             bandwidth=networks[index % len(networks)],
-            speed=_log_uniform(generator, 1, 8),
+            speed=log_uniform(generator, 1, 8),
             memory_gb=float(generator.choice(_MEMORIES_GB)),
         )
         for index in range(count)
@@ -186,16 +187,16 @@ def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> lis
 
 def _job(generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Kind], kinds: Sequence[_Kind]) -> Drawn:
     """Work of 10 minutes to 5 days on a worker of speed 1, .1 to 2 s an iteration; memory the promised have."""
-    iteration_s = _log_uniform(generator, 0.1, 2)
+    iteration_s = log_uniform(generator, 0.1, 2)
     batch = 2 ** int(generator.integers(4, 12))
     needed_gb = float(generator.uniform(2, min(kind.memory_gb for kind in promised)))
     factors = generator.lognormal(0.0, 0.25, size=len(kinds)).tolist()
     return {
-        "iterations": _rounded(_log_uniform(generator, 600, 5 * 86400) / iteration_s),
+        "iterations": four_digits(log_uniform(generator, 600, 5 * 86400) / iteration_s),
         "batch_samples": float(batch),
-        "gradient_bytes": _rounded(_log_uniform(generator, *recipe.gradients)) if recipe.gradients else 0.0,
+        "gradient_bytes": four_digits(log_uniform(generator, *recipe.gradients)) if recipe.gradients else 0.0,
         "samples_per_s": {
-            kind.name: _rounded(batch / iteration_s * kind.speed * factor)
+            kind.name: four_digits(batch / iteration_s * kind.speed * factor)
             for kind, factor in zip(kinds, factors, strict=True)
             if kind.memory_gb >= needed_gb
         },
@@ -219,9 +220,9 @@ def _published_job(
     able = [rates for rates in published_rates() if all(kind.name in rates.samples_per_s for kind in promised)]
     rates = able[int(generator.integers(len(able)))]
     batch = rates.batch_samples * 2 ** int(generator.integers(4))
-    duration_s = _log_uniform(generator, 900, 2 * 86400)
+    duration_s = log_uniform(generator, 900, 2 * 86400)
     return rates, {
-        "iterations": _rounded(duration_s * rates.samples_per_s["V100"] / batch),
+        "iterations": four_digits(duration_s * rates.samples_per_s["V100"] / batch),
         "batch_samples": float(batch),
         "gradient_bytes": float(rates.gradient_bytes or _UNKNOWN_GRADIENT),
         "samples_per_s": {
@@ -243,11 +244,3 @@ def _sources(used: Sequence[PublishedRates], kinds: Sequence[_Kind]) -> list[str
             how = f" ({rates.how[gpu]})" if gpu in rates.how else ""
             lines.append(f"{rates.model} on {gpu}: {rates.sources[gpu]}{how}")
     return [*lines, _CHOSEN] if lines else []
-
-
-def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
-    return float(np.exp(generator.uniform(np.log(low), np.log(high))))
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")

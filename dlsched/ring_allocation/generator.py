@@ -21,6 +21,7 @@ import numpy as np
 from dlsched.cluster.all_reduce import Link, halving_doubling
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import require_arguments
+from dlsched.core.figures import four_digits
 from dlsched.ring_allocation.instance import Instance, Job
 
 Drawn = tuple[str, dict[str, Any]]
@@ -103,10 +104,10 @@ def _mixed(generator: np.random.Generator, max_gpus: int) -> Drawn:
     gradient_bytes = 10 ** float(generator.uniform(7.0, 9.0))
     steps = float(generator.uniform(200, 5000))
     times = {
-        w: _rounded(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)))
+        w: four_digits(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)))
         for w in range(1, max_gpus + 1)
     }
-    return "", {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
+    return "", {"epochs": four_digits(float(generator.uniform(5, 300))), "epoch_time_s": times}
 
 
 def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
@@ -114,7 +115,7 @@ def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
     usable = [speed for speed in published_speeds() if speed.counts[0] <= max_gpus]
     speed = usable[int(generator.integers(len(usable)))]
     times = {count: time for count, time in zip(speed.counts, speed.epoch_time_s, strict=True) if count <= max_gpus}
-    drawn: dict[str, Any] = {"epochs": _rounded(float(generator.uniform(1, 120))), "epoch_time_s": times}
+    drawn: dict[str, Any] = {"epochs": four_digits(float(generator.uniform(1, 120))), "epoch_time_s": times}
     if generator.random() < 0.5:
         drawn["current_gpus"] = int(generator.choice(list(times)))
         drawn["restart_s"] = 10.0
@@ -125,14 +126,19 @@ def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
 def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """A speed law: compute, an overhead per GPU, and a constant."""
     samples = float(generator.integers(10_000, 1_300_000))
-    compute = _rounded(10 ** float(generator.uniform(-4, -2)))
+    compute = four_digits(10 ** float(generator.uniform(-4, -2)))
     fastest = float(generator.uniform(4, max(5, 2 * max_gpus)))
     law = {
-        "theta": [compute, _rounded(compute * samples / fastest**2), 0.0, _rounded(float(generator.uniform(0, 2)))],
+        "theta": [
+            compute,
+            four_digits(compute * samples / fastest**2),
+            0.0,
+            four_digits(float(generator.uniform(0, 2))),
+        ],
         "samples": samples,
-        "model_bytes": _rounded(10 ** float(generator.uniform(7, 9))),
+        "model_bytes": four_digits(10 ** float(generator.uniform(7, 9))),
     }
-    return "", {"epochs": _rounded(float(generator.uniform(5, 300))), "max_gpus": max_gpus, "speed_law": law}
+    return "", {"epochs": four_digits(float(generator.uniform(5, 300))), "max_gpus": max_gpus, "speed_law": law}
 
 
 def _adversarial(generator: np.random.Generator, max_gpus: int) -> Drawn:
@@ -143,12 +149,8 @@ def _adversarial(generator: np.random.Generator, max_gpus: int) -> Drawn:
     times = {}
     for w in range(1, max_gpus + 1):
         power = 2 ** (w.bit_length() - 1)
-        times[w] = _rounded(base * (serial + (1 - serial) / power) * (1.0 if w == power else hump))
-    return "", {"epochs": _rounded(float(generator.uniform(5, 300))), "epoch_time_s": times}
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
+        times[w] = four_digits(base * (serial + (1 - serial) / power) * (1.0 if w == power else hump))
+    return "", {"epochs": four_digits(float(generator.uniform(5, 300))), "epoch_time_s": times}
 
 
 _DRAW: dict[str, Callable[[np.random.Generator, int], Drawn]] = {

@@ -26,11 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data, rounded
+from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data
 from dlsched.cluster.topologies import racks
 from dlsched.cluster.utility import Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
+from dlsched.core.figures import four_digits
 from dlsched.ring_embedding.instance import Instance
 
 Drawn = dict[str, Any]
@@ -191,7 +192,7 @@ def _arrivals(generator: np.random.Generator, recipe: _Recipe) -> list[int]:
 
 def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn:
     workers = int(generator.integers(recipe.workers[0], recipe.workers[1] + 1))
-    rate = rounded(generator.uniform(*recipe.rate))
+    rate = four_digits(generator.uniform(*recipe.rate))
     demand = {"gpu": 1}
     if recipe.cpus:
         demand = {"gpu": int(generator.integers(1, 3)), "cpu": int(generator.integers(1, 9))}
@@ -233,4 +234,4 @@ def _utility(generator: np.random.Generator, kind: str, most: float) -> Drawn:
         figures = {"slope": height / (generator.uniform(0.2, 1.0) * most), "cap": height}
     else:
         figures = {"scale": height / float(np.sqrt(most) if kind == "sqrt" else np.log1p(most))}
-    return {"kind": kind} | {name: rounded(figure) for name, figure in figures.items()}
+    return {"kind": kind} | {name: four_digits(figure) for name, figure in figures.items()}

@@ -32,6 +32,7 @@ from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
+from dlsched.core.figures import four_digits, log_uniform
 from dlsched.srpt_mapping.instance import Instance, Stage
 
 Drawn = dict[str, Any]
@@ -172,7 +173,7 @@ class _Cluster:
 
     def iterations(self, job: Drawn, length_s: float) -> float:
         """As many as fill a length, whole and at least one."""
-        return _rounded(max(1.0, round(length_s / self.iteration_s(job))))
+        return four_digits(max(1.0, round(length_s / self.iteration_s(job))))
 
 
 def _stage(replicas: int, compute_s: float, output_bytes: float, parameter_bytes: float) -> Drawn:
@@ -199,7 +200,7 @@ def _uneven_sizes(generator: np.random.Generator, gpus: int) -> list[int]:
 
 def _job(generator: np.random.Generator, cluster: _Cluster, preset: str, used: list[PublishedModel]) -> Drawn:
     """A job of a preset; the model it was made from is added to ``used``, if it is a published one."""
-    length_s = _log_uniform(generator, *_LENGTHS_S)
+    length_s = log_uniform(generator, *_LENGTHS_S)
     if preset == "published":
         model, job = _published(generator, cluster.gpus)
         used.append(model)
@@ -225,13 +226,13 @@ def _chain(generator: np.random.Generator, gpus: int, most: int, heavier: float 
     """Up to ``most`` stages with at least a replica each, seconds within some 30 % of each other."""
     stages = int(generator.integers(1, min(most, gpus) + 1))
     cuts = sorted((generator.permutation(gpus - 1)[: stages - 1] + 1).tolist())
-    iteration_s = _log_uniform(generator, *_ITERATION_S)
+    iteration_s = log_uniform(generator, *_ITERATION_S)
     return [
         _stage(
             last - first,
-            _rounded(iteration_s * float(generator.lognormal(0.0, 0.25))),
-            _rounded(heavier * _log_uniform(generator, *_OUTPUTS)) if last < gpus else 0.0,
-            _rounded(heavier * _log_uniform(generator, *_PARAMETERS)),
+            four_digits(iteration_s * float(generator.lognormal(0.0, 0.25))),
+            four_digits(heavier * log_uniform(generator, *_OUTPUTS)) if last < gpus else 0.0,
+            four_digits(heavier * log_uniform(generator, *_PARAMETERS)),
         )
         for first, last in zip([0, *cuts], [*cuts, gpus], strict=True)
     ]
@@ -250,7 +251,7 @@ def _published(generator: np.random.Generator, gpus: int) -> tuple[PublishedMode
     ]
     stages, replicas = shapes[int(generator.integers(len(shapes)))]
     cut = [
-        _stage(each.replicas, _rounded(each.compute_s), float(each.output_bytes), float(each.parameter_bytes))
+        _stage(each.replicas, four_digits(each.compute_s), float(each.output_bytes), float(each.parameter_bytes))
         for each in model.stages(stages, replicas)
     ]
     return model, {"model": model.model, "stages": cut}
@@ -265,13 +266,13 @@ def _recurring(generator: np.random.Generator, cluster: _Cluster, jobs: int) -> 
     groups = []
     for index in range(-(-jobs // _PER_GROUP)):
         words = {"group": f"g{index}", "user": f"u{generator.integers(-(-jobs // _PER_USER))}"}
-        groups.append((words | models[int(generator.integers(len(models)))], _log_uniform(generator, *_LENGTHS_S)))
+        groups.append((words | models[int(generator.integers(len(models)))], log_uniform(generator, *_LENGTHS_S)))
     drawn = []
     for _ in range(jobs):
         job, typical_s = groups[int(generator.integers(len(groups)))]
         length_s = typical_s * float(generator.lognormal(0.0, _WITHIN_GROUP))
         iterations = cluster.iterations(job, length_s)
-        predicted = _rounded(max(1.0, iterations * float(generator.lognormal(0.0, _PREDICTION))))
+        predicted = four_digits(max(1.0, iterations * float(generator.lognormal(0.0, _PREDICTION))))
         drawn.append({"iterations": iterations, "predicted_iterations": predicted, **job})
     return drawn
 
@@ -295,11 +296,3 @@ def _sources(used: Sequence[PublishedModel]) -> list[str]:
             f"{model.model}, work of its blocks: {model.work_source}",
         ]
     return [*lines, _CHOSEN] if lines else []
-
-
-def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
-    return float(np.exp(generator.uniform(np.log(low), np.log(high))))
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")

@@ -1,0 +1,22 @@
+"""Figures that generators draw: over orders of magnitude, and with four digits, so that files stay short."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def log_uniform(generator: "np.random.Generator", low: float, high: float) -> float:
+    """Draw a number between ``low`` and ``high``, both > 0, whose logarithm is uniform."""
+    import numpy as np  # what reads files goes without it
+
+    return float(np.exp(generator.uniform(np.log(low), np.log(high))))
+
+
+def four_digits(value: float) -> float:
+    """Round to four significant digits.
+
+    >>> four_digits(12345.6)
+    12350.0
+    """
+    return float(f"{value:.4g}")
