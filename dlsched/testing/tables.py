@@ -1,4 +1,4 @@
-"""Hypothesis strategy of the cost tables that ``dlsched.algorithms`` work on."""
+"""Hypothesis strategy of the cost tables that ``dlsched.allocation`` works on."""
 
 from hypothesis import strategies as st
 
@@ -10,7 +10,7 @@ from dlsched.testing.drawing import numbers
 def cost_tables(
     draw: st.DrawFn, *, max_jobs: int = 5, max_pairs: int = 6, max_count: int = 12, whole: bool | None = None
 ) -> CostTable:
-    """Cost tables for ``dlsched.algorithms``: any counts, costs of either sign, ties, identical jobs.
+    """Cost tables for ``dlsched.allocation``: any counts, costs of either sign, ties, identical jobs.
 
     ``whole``: True for whole-numbered costs, False for floats, None for both.
     """
