@@ -10,9 +10,10 @@ import dlsched
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import exact, solve
+from dlsched.ring_embedding import solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check, objective
+from dlsched.ring_embedding.exact import horizon as exact
 from dlsched.ring_embedding.generator import example
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.slot import exact_slot, slot_program
