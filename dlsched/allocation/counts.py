@@ -5,14 +5,14 @@
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Protocol, TypeVar
 
 from dlsched.core.errors import UsageError
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.messages import shown
-from dlsched.core.reading import read_object, read_whole
+from dlsched.core.reading import Where, read_object, read_whole
 from dlsched.core.violation import Violation
 
 _LARGEST = 2**1000  # a larger excess has no float
@@ -73,8 +73,12 @@ def plain_counts(given: Mapping[str, int]) -> FrozenMapping[str, int]:
     )
 
 
-def read_counts(data: object, field: str) -> dict[str, int]:
+def read_counts(
+    data: object, field: str, read: Callable[[Mapping[str, object], str, Where], int] = read_whole
+) -> dict[str, int]:
     """Read the ``solution`` of a result file, ``{field: {job: integer}}``; whether it is feasible is the checker's question.
+
+    ``read``: of one count.
 
     Raises
     ------
@@ -83,7 +87,7 @@ def read_counts(data: object, field: str) -> dict[str, int]:
     """
     given = read_object(data, {field}, ("solution",)).get(field)
     entries = read_object(given, set(given) if isinstance(given, dict) else set(), ("solution", field))
-    return {job: read_whole(entries, job, ("solution", field)) for job in entries}
+    return {job: read(entries, job, ("solution", field)) for job in entries}
 
 
 def broken_choices(instance: Counted, given: Mapping[str, int], unit: str) -> list[Violation]:

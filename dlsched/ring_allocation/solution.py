@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dlsched.allocation.counts import plain_counts, read_counts
+from dlsched.core.reading import read_integer
 from dlsched.ring_allocation.instance import Instance
 
 
@@ -28,4 +29,4 @@ class Allocation:
 def read_solution(data: object, instance: Instance) -> Allocation:
     """Read the ``solution`` of a result file; InputError if it is not ``{"gpus": {job: integer}}``."""
     del instance
-    return Allocation(read_counts(data, "gpus"))
+    return Allocation(read_counts(data, "gpus", read_integer))
