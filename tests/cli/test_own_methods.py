@@ -70,8 +70,8 @@ def policy_of(instance):
     return ShortestFirst()
 '''
 LINE = {
-    name: place
-    for place, text in enumerate(MINE.splitlines(), 1)
+    name: index
+    for index, text in enumerate(MINE.splitlines(), 1)
     for name in ("1 / 0", "raise Sys", "lost")
     if name in text
 }
