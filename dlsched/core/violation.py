@@ -27,5 +27,5 @@ class Violation:
     message: str = ""
 
     def __str__(self) -> str:
-        index = f"[{printable(self.where)}]" if self.where else ""
-        return f"{self.rule}{index}: {self.message}"
+        place = f"[{printable(self.where)}]" if self.where else ""
+        return f"{self.rule}{place}: {self.message}"

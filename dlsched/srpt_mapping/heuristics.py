@@ -43,7 +43,7 @@ def a_srpt(
     waiting: Waiting | None = Waiting(),  # noqa: B008  frozen
     backfill: bool = False,
     speeds: str = "placed",
-    index: str = "heavy-edge",
+    place: str = "heavy-edge",
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """A-SRPT (Luo et al. 2025; only the abstract was available, the steps are our reconstruction); None when infeasible.
@@ -86,45 +86,45 @@ def a_srpt(
         ends_s = srpt_completions(np.array([job.release_s for job in own.jobs]), np.array(sizes)).tolist()
         return ends_s, ends_s
 
-    return _queued(instance, completions, backfill, index, waiting, tick)
+    return _queued(instance, completions, backfill, place, waiting, tick)
 
 
 def shortest_first(
     instance: Instance,
     *,
     backfill: bool = False,
-    index: str = "heavy-edge",
+    place: str = "heavy-edge",
     waiting: Waiting | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted length first; None when infeasible. No guarantee; cost as ``dispatch``."""
     order = _at_release(lambda job, least_s: job.predicted * least_s, tick)
-    return _queued(instance, order, backfill, index, waiting, tick)
+    return _queued(instance, order, backfill, place, waiting, tick)
 
 
 def least_work_first(
     instance: Instance,
     *,
     backfill: bool = False,
-    index: str = "heavy-edge",
+    place: str = "heavy-edge",
     waiting: Waiting | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted GPU-seconds first; None when infeasible. No guarantee; cost as ``dispatch``."""
     order = _at_release(lambda job, least_s: job.predicted * job.gpus * least_s, tick)
-    return _queued(instance, order, backfill, index, waiting, tick)
+    return _queued(instance, order, backfill, place, waiting, tick)
 
 
 def fifo(
     instance: Instance,
     *,
     backfill: bool = False,
-    index: str = "heavy-edge",
+    place: str = "heavy-edge",
     waiting: Waiting | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _queued(instance, _at_release(lambda job, least_s: job.release_s, tick), backfill, index, waiting, tick)
+    return _queued(instance, _at_release(lambda job, least_s: job.release_s, tick), backfill, place, waiting, tick)
 
 
 def one_by_one(instance: Instance) -> Schedule | None:
@@ -180,14 +180,14 @@ def _at_release(key: Callable[[Job, float], float], tick: Tick) -> _Order:
 
 
 def _queued(
-    instance: Instance, order: _Order, backfill: bool, index: str, waiting: Waiting | None, tick: Tick
+    instance: Instance, order: _Order, backfill: bool, place: str, waiting: Waiting | None, tick: Tick
 ) -> Schedule | None:
-    if index not in PLACES:
-        raise UsageError(f"place: found {index!r}, allowed: {', '.join(PLACES)}")
+    if place not in PLACES:
+        raise UsageError(f"place: found {place!r}, allowed: {', '.join(PLACES)}")
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)
-    own, rule = instance.on_own_clock(), PLACES[index]
+    own, rule = instance.on_own_clock(), PLACES[place]
     joins_s, keys = order(own)
     least_s = placed_s(own, rule, tick=tick) if waiting else ()
     schedule = dispatch(

@@ -124,8 +124,8 @@ def machine_ends(instance):
 
 def strict_schedules(instance):
     """A-SRPT as the theorem has it, with four rules that place jobs."""
-    for index in ("heavy-edge", "compact"):
-        yield a_srpt(instance, waiting=None, speeds="low", place=index)
+    for place in ("heavy-edge", "compact"):
+        yield a_srpt(instance, waiting=None, speeds="low", place=place)
     ends = machine_ends(instance)
     for rule in (scattered, first_fit):
         yield dispatch(instance, joins_s=ends, keys=ends, place=rule)

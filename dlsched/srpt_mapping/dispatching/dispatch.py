@@ -23,7 +23,7 @@ def dispatch(
     *,
     joins_s: Sequence[float],
     keys: Sequence[float],
-    index: Rule,
+    place: Rule,
     backfill: bool = False,
     waiting: Waiting | None = None,
     least_s: Sequence[float] = (),
@@ -51,7 +51,7 @@ def dispatch(
 
     Cost: O(I (log I + K + M log M)) for K numbers of GPUs that occur and M servers, without waiting.
     """
-    aside = Aside(instance, Servers(instance), keys, index, waiting, least_s)
+    aside = Aside(instance, Servers(instance), keys, place, waiting, least_s)
     return schedule_of(instance, run_queue(aside, joins_s, backfill=backfill, tick=tick))
 
 
