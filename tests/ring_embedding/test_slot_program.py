@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched import ring_embedding
-from dlsched.algorithms.forest_parts import TooMany
-from dlsched.core.budget import Budget
+from dlsched.core.budget import Budget, TooMany
 from dlsched.core.limits import Limits
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.rings.network import Network

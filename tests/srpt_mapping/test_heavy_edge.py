@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dlsched.cluster.grouping import grouped, improved
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.spreading import TooMany, best_rows
+from dlsched.cluster.spreading import best_rows
+from dlsched.core.budget import TooMany
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
