@@ -1,9 +1,9 @@
 """What every policy of srpt_mapping costs, and reaches, on the whole Philly trace.
 
-Protocol: one thread; CPU seconds of the process, as other processes may run beside it, one run each. All 82,247 jobs of
-the trace, as gangs on the GPUs that their users asked for, with perfect predictions, on 60 and on 50 servers of 8 GPUs. The
-clock runs over the policy, and over ``checker.check`` of what it returns; placements that are remembered are forgotten before.
-The instance is read before the clock. Against it, the combined bound of the cluster.
+Protocol: one thread; CPU seconds of the process, as other processes may run beside it, one run each. All 82,247 jobs of the
+trace, as gangs on the GPUs that their users asked for, with perfect predictions, on 60 and on 50 servers of 8 GPUs. The
+clock runs over the policy, and over ``srpt_mapping.check`` of what it returns; placements that are remembered are forgotten
+before. The instance is read before the clock. Against it, the combined bound of the cluster.
 
     python benchmarks/gangs.py [philly_jobs.csv]    # results/gangs.md; some minutes
     python benchmarks/gangs.py --quick              # 4,000 jobs, no file

@@ -60,7 +60,7 @@ def drawn_job(generator: np.random.Generator, turn: int) -> JobGraph:
 
 
 def drawn_servers(generator: np.random.Generator, turn: int, gpus: int, nic: float) -> Servers:
-    """Servers that hold so many GPUs."""
+    """Servers that hold a job of ``gpus`` GPUs."""
     sizes = [8] * 16 if turn % 3 < 2 else generator.choice([1, 2, 4, 8], size=24).tolist()
     stage = {"replicas": 1, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes": 0.0}
     instance = Instance(

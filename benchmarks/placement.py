@@ -59,7 +59,7 @@ PRESETS = (
 
 
 def even(types: int, each: int, jobs: int) -> Iterator[tuple[int, Instance]]:
-    """Seeds and feasible instances of ``few-types`` on exactly so many types with so many workers each."""
+    """Seeds and feasible instances of ``few-types`` on exactly ``types`` types with ``each`` workers each."""
     for seed in itertools.count():
         drawn = matching_placement.generate(preset="few-types", jobs=jobs, gpus=types * each, seed=seed)
         if len(drawn.types) != types:

@@ -33,12 +33,12 @@ LIMIT_S = 60.0
 METHODS = ("exact", "configuration-lp", "beam", "local-search", "sampled-market")
 JOBS = [5 * 2**power for power in range(7)]
 WORKERS = [40, 100, 200, 400, 1000, 2000]
-FITTED = 4  # slopes of the last so many points
+FITTED = 4  # points at the end that slopes are fitted to
 
 
 @dataclass(frozen=True)
 class Point:
-    """Median seconds of a method at a size, and how many of so many runs ended as they should."""
+    """Median seconds of a method at a size, and how many of ``runs`` runs ended as they should."""
 
     size: int
     seconds: float

@@ -5,7 +5,7 @@ trace and growth, as other processes may run beside it, and seconds on the wall 
 process of its own).
 
 - Trace: all jobs of the Philly trace, each on all the units it asked for, shortest remaining time first, on 400 and on
-  480 units. The clock runs over ``simulator.run`` with a ``keep`` that notes the last end of each job, from which flow
+  480 units. The clock runs over ``simulation.simulator.run`` with a ``keep`` that notes the last end of each job, from which flow
   times follow; the instance is read before. Best of three. Against it, on a prefix, a policy that makes the pass it
   stands for at every event: sort all jobs present, go through them; the same mean flow time is asserted. Memory: the
   peak of tracemalloc above what is held before ``run``, in runs of their own, over prefixes and rates of
@@ -97,7 +97,7 @@ class Enough(Exception):  # noqa: N818  a signal, not an error
 
 
 class Timed:
-    """A policy, and the seconds from one question to the next one; it stops the simulation after so many."""
+    """A policy, and the seconds from one question to the next one; it stops the simulation after ``events`` of them."""
 
     clairvoyant = False
 

@@ -20,7 +20,7 @@ def anneal_orders(
     tries: int,
     temperature: float,
 ) -> None:
-    """Walk from an order to others that cost less; whoever calls keeps what ``cost`` sees.
+    """Walk from an order to others that cost less; the caller keeps the best through ``cost``.
 
     Parameters
     ----------

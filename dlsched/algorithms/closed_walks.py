@@ -1,7 +1,7 @@
-"""Cheapest closed walks over some places on which 1, 2 ... units are left, at prices of units and of hops.
+"""Cheapest closed walks over stops at which 1, 2, ... units are left in all, at prices of units and of hops.
 
 With E_m(s, s') the least price of a walk from s that left m units and is about to stop at s', one min-plus product by the
-prices of hops gives E_m from the walks of m units. A walk may come back to a place.
+prices of hops gives E_m from the walks of m units. A walk may return to a stop.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from dlsched.core.budget import Tick, no_tick
 
 
 class ClosedWalks:
-    """Closed walks; places without room are left out.
+    """Closed walks; stops without room are left out.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class ClosedWalks:
     price
         Of a unit, shape (S,).
     hop
-        From place to place, inf where there is no way, shape (S, S).
+        From stop to stop, inf where there is no way, shape (S, S).
 
     ``least``, shape (most + 1,): least price by units, inf where there is no walk. Cost: O(most S^3).
     """
@@ -33,7 +33,7 @@ class ClosedWalks:
         self._hop = hop[np.ix_(self._places, self._places)]
         np.fill_diagonal(self._hop, np.inf)
         count = len(self._places)
-        ready = np.full((count, count), np.inf)  # [first place, that of the next stop]
+        ready = np.full((count, count), np.inf)  # [first stop, next stop]
         np.fill_diagonal(ready, 0.0)
         self._ready, self._left = [ready], [np.full((count, count), np.inf)]
         self.least: Floats = np.full(most + 1, np.inf)
@@ -55,7 +55,7 @@ class ClosedWalks:
         return np.where(count <= self._room, count * self._price, np.inf)
 
     def stops(self, size: int) -> list[tuple[int, int]]:
-        """Places and units of the cheapest closed walk, in its order."""
+        """Stops and units of the cheapest closed walk, in its order."""
         alone = self._alone(size)
         if alone.min() <= self.least[size]:
             return [(int(self._places[np.argmin(alone)]), size)]

@@ -1,4 +1,4 @@
-"""Draws at random: how many are enough to meet the best part, and one of very many without bias.
+"""Random draws: how many are enough to hit the best part, and an unbiased draw below any integer.
 
 Of all that can be drawn take the best part, of probability q under the law of the draws: N independent draws all miss it with
 probability (1 - q)^N, which is at most delta from N = ln(delta) / ln(1 - q) on, and so from N = ln(1 / delta) / q. Draws that

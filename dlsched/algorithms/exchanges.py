@@ -1,4 +1,4 @@
-"""The best exchange of one unit: what a job gives up another job, or the idle, may take, and the other way round.
+"""The best exchange of one unit between two jobs, or between a job and the idle units.
 
 Every job says by how much its cost changes when it gives up a unit of one kind and gets one of another; kind G means none.
 The table keeps, for each pair of kinds, the two jobs of least change, from which the best exchange of all is read.

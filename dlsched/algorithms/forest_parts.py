@@ -3,8 +3,8 @@
 f_v(k), the least price of k units at and below node v, adds up over the subtrees of v, whose upward links are crossed where
 they hold units; the k units whose topmost node is v cost f_v(k). O(V K^2) for V nodes and K units.
 
-A part of k units below v, of a whole within a slack of the least, costs at most f_v(k) + slack: else the cheapest in its place
-would make a whole cheaper than the least. So parts above that are dropped, node by node.
+A part of k units below v, of a whole within a slack of the least, costs at most f_v(k) + slack: else replacing it
+by the cheapest part would give a whole cheaper than the least. So parts above that are dropped, node by node.
 
 Nodes are in an order in which each comes after the one ``above`` it, -1 above a tree's top. Some hold units: those ``at``
 which there is a host, by its number.
@@ -189,7 +189,7 @@ def exact_least(
 
 
 def _together(first: Sequence[int], second: Sequence[int], most: int) -> list[int]:
-    """Least sums of prices of k units in two places; every number of units up to the last fits in each."""
+    """Least sums of prices of k units split over two sides; each side holds every number of units up to its last."""
     return [
         min(first[a] + second[k - a] for a in range(max(0, k - len(second) + 1), min(k, len(first) - 1) + 1))
         for k in range(min(most, len(first) + len(second) - 2) + 1)

@@ -2,7 +2,7 @@
 
 The jobs that run are those of one greedy pass: in order of their keys (less first), each takes its size if as many units
 are left. A job may overtake one that does not fit, and may be stopped again for it. No pass is made, though: at an event
-only a few jobs can change places. Let free(j) be the units that the running jobs before waiting job j leave.
+only a few jobs can start or stop. Let free(j) be the units that the running jobs before waiting job j leave.
 
 1. j runs if and only if free(j) is at least its size. Of the waiting jobs of one size the first has the most free, so
    only the first of each size is looked at.

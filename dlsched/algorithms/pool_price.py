@@ -9,7 +9,7 @@ from dlsched.core.budget import Tick
 
 
 def pool_price(tables: Sequence[UtilityTable], demand: Sequence[float], pool: float, tick: Tick) -> float:
-    """The least price of a unit of the pool at which what is worth it needs no more than there is, by bisection.
+    """The least price of a unit at which the units that are worth it fit the pool, by bisection.
 
     Jobs are served along the concave envelopes of their utilities; a unit of theirs takes ``demand`` from the pool.
     """
@@ -36,7 +36,7 @@ def pool_price(tables: Sequence[UtilityTable], demand: Sequence[float], pool: fl
 
 
 def _bits(value: float) -> int:
-    """Number of a float > 0 in the order of all."""
+    """Rank of a float > 0 among all floats."""
     return int(np.float64(value).view(np.int64))
 
 

@@ -1,4 +1,4 @@
-"""A figure of every job that recurs, such as how long it runs, predicted before it starts from jobs that are known by then.
+"""Predictions of a figure of recurring jobs, such as how long each runs, from the jobs known before it starts.
 
 At the release of a job those are *known* that could have ended by then. No prediction depends on more than that.
 

@@ -1,4 +1,4 @@
-"""SRPT on one machine whose speed rises over time: it has ended the most jobs at any time, at any speed over time."""
+"""SRPT on one machine whose speed rises over time: by any time it has ended as many jobs as any schedule can."""
 
 import heapq
 import math

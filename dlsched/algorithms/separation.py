@@ -1,9 +1,10 @@
 """Jobs that cannot meet in any schedule worth looking at: the parts that may be decided apart.
 
-Of any schedule whose flow times (end less release) sum to no more than the F of a schedule held, job i ends by r_i + p_i + E:
-p_i is its least length, E = F - sum p, as no other job flows for less than its own p. Where every job released before some
-time ends by then, the later ones never meet them. So the best schedule of all is the best of either part, and F of a
-part is less again. The releases of a part that does not part further lie within its number of jobs times F.
+Of any schedule whose flow times (end less release) sum to no more than the F of a schedule held, job i ends by r_i + p_i +
+E: p_i is its least length, E = F - sum p, as no other job flows for less than its own p. Where every job released before
+some time ends by then, the later ones never meet them. So the best schedule of all joins the best schedules of the two
+parts, and the F of a part is smaller again. The releases of a part that cannot be split further lie within its number of
+jobs times F.
 """
 
 import math

@@ -44,7 +44,7 @@ def earliest_starts(
 
 
 class _Profile:
-    """What is free over time: ``free[n]`` from ``times[n]`` to the next time, the last one for ever.
+    """What is free over time: ``free[n]`` from ``times[n]`` to the next time, the last entry for ever.
 
     A job whose length vanishes beside its start has a piece of no length: nothing else runs across it.
     """

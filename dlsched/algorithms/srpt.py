@@ -25,7 +25,7 @@ code                mathematics
 ==================  =============================================================================================
 
 Nothing interrupts any more after the last release, so what is left then is sorted and added up in NumPy. The loop before it
-has a heap in it, which NumPy has not. It is one function for the interpreter and for Numba (``pip install
+needs a heap, which NumPy does not have. It is one function for the interpreter and for Numba (``pip install
 'dlsched[fast]'``, 208 MB), so both do the same operations on the same floats and give the same bits.
 """
 

@@ -115,7 +115,7 @@ class Tree:
         return self.done
 
     def _next(self) -> _Node | None:
-        """The next node that no cut takes, None when there is none left."""
+        """The next node that no cut takes, None when no node is left."""
         while self._stack:
             node, children = self._stack[-1]
             for child in children:

@@ -1,4 +1,4 @@
-"""One vector of counts for every group, least total cost, no more of each resource than there is: by dynamic programming.
+"""One vector of counts for every group, at least total cost within the stock of each resource, by dynamic programming.
 
 f_0(0) = 0,  f_i(u) = min over the vectors c <= u of group i of f_{i-1}(u - c) + cost_i(c);  the optimum is min_u f_S(u).
 

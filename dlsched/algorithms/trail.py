@@ -1,4 +1,4 @@
-"""What is kept of the layers of a search that were followed: where each state came from and by which choice."""
+"""The trail of a search by layers: which state each state came from, and by which choice."""
 
 from dataclasses import dataclass, field
 

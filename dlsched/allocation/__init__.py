@@ -1,1 +1,1 @@
-"""One count for every job, one capacity for all: what the families share whose jobs are given GPUs or nodes of one kind."""
+"""One count for every job, one capacity for all: what families have in common whose jobs share identical GPUs or nodes."""

@@ -59,7 +59,7 @@ class Proof(Generic[CountedT]):
         Raises
         ------
         ValueError
-            It is no certificate of this family: a negative price, an unknown formulation or row, a wrong sign.
+            It is not a certificate of this family: a negative price, an unknown formulation or row, a wrong sign.
         """
         if isinstance(certificate, PriceCertificate):
             return self.price_bound(instance, certificate.price)

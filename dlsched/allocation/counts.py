@@ -54,7 +54,7 @@ def ids(instance: Counted) -> list[str]:
 
 
 def is_whole(count: object) -> bool:
-    """Whether it is an integer of Python's, which a truth value is not meant to be."""
+    """Whether it is a Python integer and no truth value."""
     return isinstance(count, int) and not isinstance(count, bool)
 
 
@@ -67,7 +67,7 @@ def is_allowed(count: int, allowed: Sequence[int]) -> bool:
 
 
 def plain_counts(given: Mapping[str, int]) -> FrozenMapping[str, int]:
-    """Return an immutable copy in which NumPy's integers are Python's; what is no integer stays what it is."""
+    """Return an immutable copy with NumPy integers as Python integers; other values stay as they are."""
     return FrozenMapping(
         {job: int(n) if isinstance(n, Integral) and not isinstance(n, bool) else n for job, n in given.items()}
     )

@@ -36,7 +36,7 @@ def hull(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
     """Mark the pairs on the lower convex hull of their job, from its smallest count down to its least cost; shape (P,).
 
     Starting from the undominated pairs, all that lie on or above the line through their two neighbours are dropped, in
-    all jobs at a time, until none does: such a pair is no vertex whatever becomes of its neighbours. Cost O(P) a round,
+    all jobs at a time, until none does: such a pair is not a vertex, whichever neighbours are dropped. Cost O(P) a round,
     over the pairs still there; tables need a few rounds, convex costs one. Where a pair's going uncovers one neighbour after
     the other, rounds would be many: after ``_ROUNDS`` of them the pairs left are gone through one by one. ``tick`` is called
     now and then.

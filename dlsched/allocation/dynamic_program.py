@@ -1,4 +1,4 @@
-"""Dynamic programming over the capacity: the slow, obviously right optimum of a cost table.
+"""Dynamic programming over the capacity: the slow but obviously correct optimum of a cost table.
 
 best_j(c) = min over counts w <= c of job j of cost_j(w) + best_{j-1}(c - w), best_0(c) = 0 for every c >= 0.
 """
@@ -37,7 +37,7 @@ def solve_by_states(
     Raises
     ------
     MemoryError
-        It needs more than ``memory.ALLOWED_BYTES``.
+        It needs more than ``ALLOWED_BYTES`` of ``algorithms.memory``.
     """
     if table.minimum_units > capacity:
         return None

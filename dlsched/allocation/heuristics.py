@@ -1,4 +1,4 @@
-"""Heuristics that look at no cost: the same count for all jobs, as far as it is allowed."""
+"""Heuristics that ignore costs: the same count for all jobs, as far as it is allowed."""
 
 from bisect import bisect_right
 

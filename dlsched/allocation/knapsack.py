@@ -27,7 +27,8 @@ code                  mathematics
    So at most K jobs shift, and one of the K least regrets at d is unused whenever another job shifts by d: exchange.
    The core is therefore bounded by the largest shifts, not by the number of jobs.
 
-Memory: that of the table some times over, and at most ``memory.ALLOWED_BYTES`` for the states (``sums``).
+Memory: that of the table some times over, and at most ``ALLOWED_BYTES`` of ``algorithms.memory`` for the states
+(``algorithms.sums``).
 """
 
 from collections.abc import Callable
@@ -85,7 +86,7 @@ def solve_knapsack(
     Raises
     ------
     MemoryError
-        The core has more states than ``memory.ALLOWED_BYTES`` hold; ``found`` was given the best choice before.
+        The core has more states than ``ALLOWED_BYTES`` of ``algorithms.memory`` hold; ``found`` was given the best choice before.
 
     Notes
     -----

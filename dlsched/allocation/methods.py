@@ -1,4 +1,4 @@
-"""Methods that need nothing of a family but its cost table: ``Counting`` holds what a family hands over."""
+"""Methods that need nothing of a family but its cost table; ``Counting`` holds what the family hands over."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Counting(Generic[CountedT, SolutionT]):
     solution
         The answer that counts by job stand for; where that takes long, the tick is called on the way.
     warm
-        Offers an answer that is there soon.
+        Offers an answer that is quickly found.
     lagrange
         The certificate of an instance at a price; keywords ``price`` and ``tick``.
     whole_table

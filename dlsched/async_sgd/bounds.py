@@ -13,7 +13,7 @@ _TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the largest cost
 def lagrange(instance: Instance, *, price: float | None = None, tick: Tick = no_tick) -> PriceCertificate:
     """Lagrangian bound at the best price, or at a given one, computed in exact arithmetic and rounded down.
 
-    Cost: the cost table, some tens of microseconds a job, and about ten for each node that is worth the price. ``tick`` is
+    Cost: the cost table, several tens of microseconds a job, and about ten for each node that is worth the price. ``tick`` is
     called now and then; it may raise to stop.
 
     Raises

@@ -22,7 +22,7 @@ from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import iterate
 
 LARGEST_TABLES = 2**22
-"""Pairs of job and count in the tables of a stream; for so many, a gigabyte is used while they are made."""
+"""Pairs of job and count in the tables of a stream; at this limit, making them takes a gigabyte of memory."""
 
 EarlyStops = Sequence[tuple[float, float]]
 """Pairs of a fraction of a job's work and the probability that it stops there; the rest of the probability runs to the end."""

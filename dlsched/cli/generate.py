@@ -43,7 +43,7 @@ def run(
 
 
 def _signature() -> inspect.Signature:
-    """Parameters of ``run``, with the families' own options in the place of ``own``."""
+    """Parameters of ``run``, with the families' own options instead of ``own``."""
     *shared, seed, out, _ = inspect.signature(run).parameters.values()
     options = {name: option for family in names.FAMILIES for name, option in names.options(family).items()}
     own = [

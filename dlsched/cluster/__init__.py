@@ -1,4 +1,4 @@
-"""Cluster words: all-reduce costs, job speeds and the curves fitted to measurements."""
+"""What clusters and jobs are like: all-reduce costs, speeds and losses fitted or published, arrivals, job graphs, networks."""
 
 from dlsched.cluster.all_reduce import Link, halving_doubling, ring
 from dlsched.cluster.loss_curve import LossCurve, LossFit, fit_loss_curve

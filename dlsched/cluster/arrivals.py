@@ -1,6 +1,6 @@
 """Arrival times drawn at random: jobs that come one by one, in bursts, or mostly by day.
 
-Each function takes the generator, the number of jobs and the seconds over which so many arrive on average, and returns
+Each function takes the generator, the number of jobs and the seconds over which that many arrive on average, and returns
 ascending times of shape (jobs,).
 """
 

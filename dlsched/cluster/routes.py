@@ -1,4 +1,4 @@
-"""Routes between servers, for checkers: plain search by the names of nodes, which no algorithm uses."""
+"""Routes between servers, for checkers: plain search by the names of nodes; algorithms do not use it."""
 
 from collections.abc import Iterable
 

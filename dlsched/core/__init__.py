@@ -1,1 +1,1 @@
-"""The vocabulary of dlsched: results, statuses, gaps, certificates, limits, errors, files. Imports nothing else of dlsched."""
+"""The vocabulary of dlsched: results, statuses, gaps, limits, errors, files, family records. Imports nothing else of it."""

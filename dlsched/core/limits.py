@@ -14,9 +14,9 @@ class Limits:
     Parameters
     ----------
     time_s
-        Seconds of wall-clock time, >= 0, building the model included; None is no limit. 0 starts no search.
+        Seconds of wall-clock time, >= 0, building the model included; None: no limit. 0 starts no search.
     nodes
-        Nodes, >= 0: branch-and-bound nodes of a solver; jobs combined, in dlsched's own algorithms. None is no limit.
+        Nodes, >= 0: branch-and-bound nodes of a solver; jobs combined, in dlsched's own algorithms. None: no limit.
     threads
         Threads a solver may use, >= 1. Only with 1 is an answer sure to be repeated.
 

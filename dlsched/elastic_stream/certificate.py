@@ -55,7 +55,7 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     Raises
     ------
     ValueError
-        It is no certificate of this family, names a job that does not exist, or claims more than a job needs.
+        It is not a certificate of this family, names a job that does not exist, or claims more than a job needs.
     """
     names = [job.id for job in instance.jobs]
     if isinstance(certificate, SrptCertificate) and not certificate.lengths:

@@ -74,7 +74,7 @@ def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> Duals
 def relaxation(instance: Instance, *, tick: Tick = no_tick, budget: Budget | None = None) -> DualsCertificate:
     """Bound of the convex relaxation, computed in exact arithmetic from its multipliers and rounded down.
 
-    ``tick`` and ``budget`` as in ``configuration_lp``. Cost: some tens of linear programs with S (G + 2) variables.
+    ``tick`` and ``budget`` as in ``configuration_lp``. Cost: several tens of linear programs with S (G + 2) variables.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     Raises
     ------
     ValueError
-        It is no certificate of this family: an unknown formulation or row, a multiplier that is positive or not finite.
+        It is not a certificate of this family: an unknown formulation or row, a multiplier that is positive or not finite.
     """
     if not isinstance(certificate, DualsCertificate):
         raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")

@@ -49,7 +49,7 @@ def headline(figure: "Figure", title: str | None) -> None:
 
 
 def settle(figure: "Figure") -> None:
-    """Put everything in its place for good, so that what fits into a panel is known and holds when it is written."""
+    """Fix the layout, so that what fits into a panel is known and still holds when the figure is written."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:  # the last digits of a layout depend on addresses in memory

@@ -1,1 +1,1 @@
-"""The closed queueing network that the workers and parameter servers of one job are, on plain numbers."""
+"""Closed queueing networks of the workers and parameter servers of one job, on plain numbers."""

@@ -12,7 +12,7 @@ discipline of stage   rate at which one of its n workers ends
 ====================  =================================================
 
 Its stationary distribution pi solves pi Q = 0, sum(pi) = 1; the throughput is the rate of ends of computations under pi.
-Nothing of ``throughput`` is used. There are soon too many states: 13 stages with 8 workers have 125,970.
+Nothing of ``throughput`` is used. The number of states grows quickly: 13 stages with 8 workers have 125,970.
 """
 
 import math

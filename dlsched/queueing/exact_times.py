@@ -19,7 +19,7 @@ from typing import NamedTuple
 from dlsched.core.budget import Tick, no_tick
 
 LONGEST = 4096
-"""Bits from which on numbers are cut off; some tens of nodes are exact."""
+"""Bits from which on numbers are cut off; several tens of nodes are exact."""
 KEPT = 512
 """Bits to which they are."""
 _OFTEN = 2**8  # nodes, after which ``tick`` is called

@@ -20,7 +20,7 @@ from dlsched.queueing.network import Network
 from dlsched.queueing.throughput import Recursion, iterate
 
 LARGEST_TABLE = 2**22
-"""Pairs of job and count; a table of so many takes half a gigabyte while it is made and used."""
+"""Pairs of job and count; making and using a table of this size takes half a gigabyte."""
 
 _BLOCK = 4096  # steps that are looked at together
 _FEW = 8  # networks for which a plain loop is faster than arrays

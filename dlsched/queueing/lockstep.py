@@ -34,7 +34,7 @@ Times: TypeAlias = Literal["deterministic", "exponential"] | Sequence[float] | F
 """How long something takes: always its mean, exponentially distributed, or measured seconds drawn with replacement."""
 
 Start: TypeAlias = Literal["spread", "together"] | Sequence[float] | FloatArray
-"""Where the workers begin: somewhere random in a computation, all at the beginning of one, or so many seconds before its end."""
+"""Where the workers begin: somewhere random in a computation, all at the beginning of one, or given seconds before its end."""
 
 WORKS: tuple[Work, ...] = get_args(Work)
 MOST_CELLS = 2**27

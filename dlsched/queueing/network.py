@@ -29,7 +29,7 @@ Duplex: TypeAlias = Literal["full", "half"]
 
 
 class ServerJob(Protocol):
-    """What this room must know of a job: a job of async_sgd has it, and so has ``PlainJob``."""
+    """What this room must know of a job: a job of async_sgd and ``PlainJob`` both have it."""
 
     @property
     def compute_s(self) -> float:

@@ -64,7 +64,7 @@ class Profile:
         workers
             Number of workers, >= 1.
         shards, duplex
-            Parameter servers, and how their bandwidth is shared, as in ``Job``.
+            Parameter servers, and how their bandwidth is shared, as in ``PlainJob``.
 
         Raises
         ------

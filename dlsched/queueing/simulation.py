@@ -37,7 +37,7 @@ class Simulated:
     """Throughput in all replications together, and in each."""
 
     mean_per_s: float
-    """Mini-batches a second: those of all replications over the seconds of all; a biased mean of ratios is avoided so."""
+    """Mini-batches a second: those of all replications over the seconds of all, which avoids the bias of a mean of ratios."""
     half_width_per_s: float | None
     """Of its confidence interval, by Student's t of the replications' seconds; None with one replication."""
     confidence: float
@@ -83,7 +83,7 @@ def simulate(
     replications
         Independent ones, at least 1. They go in lock-step: twice as many take less than twice as long.
     cycles, warm_up
-        Mini-batches, of all workers together, in every replication, that are measured, and before it thrown away. None:
+        Mini-batches, of all workers together, in every replication, that are measured, and those discarded before. None:
         the larger of 20 n and n^2 / 2, n = workers x in_flight (between two equal bottlenecks the difference of
         their queues forgets its start as exp(-pi^2 cycles / n^2)).
     confidence

@@ -33,7 +33,7 @@ from dlsched.core.errors import UsageError
 from dlsched.queueing.network import Network, Station
 
 MOST = 2**24
-"""Customers that are added one after the other for one figure, some seconds."""
+"""Customers at most that are added one after the other for one figure; takes several seconds."""
 _BUSY = 1 - 2.0**-52
 _OFTEN = 2**14  # customers, after which a callback is called
 _SOON = 64  # customers up to which a figure is not kept

@@ -1,1 +1,1 @@
-"""Result files: read, and held against what can be known without believing them."""
+"""Result files: read, and verified without trusting them."""

@@ -61,7 +61,7 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     Raises
     ------
     ValueError
-        It is no certificate of this family: an unknown formulation or row, a price that is negative or not finite, or prices
+        It is not a certificate of this family: an unknown formulation or row, a price that is negative or not finite, or prices
         so high that they prove nothing that a float can hold.
     """
     if not isinstance(certificate, DualsCertificate):

@@ -130,7 +130,7 @@ def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> li
 
 
 def _routed(ring: Ring, route: Router, where: str) -> tuple[list[tuple[str, str]], list[Violation]]:
-    """Directed links that the ring crosses, each as often as it does; or why it is no ring."""
+    """Directed links that the ring crosses, each as often as it does; or why it is not a ring."""
     if len(ring.order) != len(ring.workers) or any(name not in ring.order for name in ring.workers):
         message = f"the order {list(ring.order)} does not name each of its {len(ring.workers)} servers once"
         return [], [Violation("ring", where, message=message)]

@@ -1,4 +1,4 @@
-"""What the slot greedy promises, as data; the proof stands in ``slot_greedy``."""
+"""What the slot greedy promises, as data; the proof stands in ``heuristics.slot_greedy``."""
 
 from dlsched.core.family import Guarantee
 from dlsched.ring_embedding.instance import Instance

@@ -99,7 +99,7 @@ def linear_program(
     vertex
         Ask for a vertex, which is integral where the matrix is totally unimodular.
     time_s
-        Seconds; None is no limit.
+        Seconds; None: no limit.
     isolated
         Solve in the child, where Ctrl-C ends it at once; None: when the program is large.
 

@@ -71,6 +71,6 @@ def test_allocations_are_immutable():
 
 
 def test_integers_of_numpy_are_integers():
-    """They become Python's, so that JSON can hold them; what is no integer stays what it is."""
+    """They become Python's, so that JSON can hold them; other values stay as they are."""
     nodes = Allocation({"a": np.int64(3), "b": np.float64(3.0), "c": True}).nodes
     assert [type(nodes[name]) for name in "abc"] == [int, np.float64, bool]

@@ -128,7 +128,7 @@ def test_wrong_inputs_are_refused_by_name(epochs, losses, match):
 
 
 def test_wrong_curves_and_questions_are_refused():
-    """Negative coefficients, an infinite loss everywhere, a negative epoch and a target that is no number."""
+    """Negative coefficients, an infinite loss everywhere, a negative epoch and a target that is not a number."""
     with pytest.raises(ValueError, match="b1"):
         LossCurve(1.0, -1.0, 0.0)
     with pytest.raises(ValueError, match="b0 and b1"):

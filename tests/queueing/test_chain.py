@@ -36,7 +36,7 @@ def small_network(generator):
 
 
 def agree(networks, seed):
-    """Compare chain and recursion on so many networks; return the kinds that were among them."""
+    """Compare chain and recursion on ``networks`` networks; return the kinds that were among them."""
     generator = np.random.default_rng(seed)
     kinds = set()
     for _ in range(networks):

@@ -25,7 +25,7 @@ def job(name="a", workers=3, load=1.0, **more):
 
 
 def made(gpus, links, *jobs, slots=1, paths=None, switches=()):
-    """Servers s0, s1, ... with so many GPUs; links as (end, end, bandwidth); paths as words of nodes."""
+    """Servers s0, s1, ... with ``gpus`` GPUs; links as (end, end, bandwidth); paths as words of nodes."""
     listed = None if paths is None else [path.split() for path in paths]
     return Instance(
         name="made",
@@ -164,7 +164,7 @@ def test_what_is_too_large():
 
 
 def all_rings(servers, workers):
-    """No ring, and every ring of up to so many workers on these servers in every order."""
+    """No ring, and every ring of up to ``workers`` workers on these servers in every order."""
     yield None
     for counts in itertools.product(range(workers + 1), repeat=len(servers)):
         if 1 <= sum(counts) <= workers:
@@ -220,7 +220,7 @@ def test_strategies_keep_their_promises(instance):
 
 
 def objective_of(record, count):
-    """Utility of so many worker-slots of a job."""
+    """Utility of ``count`` worker-slots of a job."""
     shape = {"demand": {"gpu": 1.0}, "max_workers": 10, "arrival_slot": 1, "budget": {}}
     instance = made([10], [], record.model_dump() | shape, slots=1)
     embedding = Embedding({1: {record.id: ({"s0": count}, ["s0"])}}) if count else Embedding({})

@@ -255,7 +255,7 @@ def test_sums_are_exact():
 
 
 def utility_of(kind, count, rate=1.0, **numbers):
-    """Worth of so many worker-slots."""
+    """Worth of ``count`` worker-slots."""
     return worth(Job(**job(utility={"kind": kind} | numbers, rate=rate)), count)
 
 

@@ -13,7 +13,7 @@ STAGE = {"replicas": 1, "compute_s": 1.0, "output_bytes": 0.0, "parameter_bytes"
 
 
 def queue(*lengths):
-    """Jobs of one GPU and so many seconds on one GPU, all released at 0."""
+    """Jobs of these lengths, in seconds, on one GPU, all released at 0."""
     return srpt_mapping.Instance(
         name="queue",
         intra_bandwidth_bytes_per_s=1.0,

@@ -161,7 +161,7 @@ def test_least_seconds_by_hand(sizes, stages, expected):
 
 
 def splits(count, rooms):
-    """Every way to put so many replicas into rooms."""
+    """Every way to put ``count`` replicas into rooms."""
     return [way for way in product(*(range(min(count, room) + 1) for room in rooms)) if sum(way) == count]
 
 

@@ -184,7 +184,7 @@ def test_swaps_by_hand():
 
 
 def splits(count, rooms):
-    """Every way to put so many replicas into rooms."""
+    """Every way to put ``count`` replicas into rooms."""
     return [way for way in itertools.product(*(range(min(count, room) + 1) for room in rooms)) if sum(way) == count]
 
 

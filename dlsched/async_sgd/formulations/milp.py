@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pulp
 
 LARGEST = 200_000
-"""Columns; a model of so many takes PuLP some seconds and some hundred megabytes."""
+"""Columns at most; PuLP takes several seconds and several hundred megabytes for a model of this size."""
 
 
 def build_milp(

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import pulp
 
 LARGEST = 1_000_000
-"""Coefficients; with this number PuLP needs some hundred megabytes."""
+"""Coefficients; with this number PuLP needs several hundred megabytes."""
 USELESS = 2.0**-40
 STEEPEST = 2.0**20
 """Coefficient of ``slowest`` from which on the row is divided by it: pi_ik <= l_i / ratio."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _LARGEST = 2.0**10  # of the objective
 _NOTHING = 2.0**-30
 LARGEST = 200_000
-"""Terms of the rows; with this number Pyomo needs some seconds and some hundred megabytes."""
+"""Terms of the rows; with this number Pyomo needs several seconds and several hundred megabytes."""
 
 
 def build_minlp(

@@ -23,7 +23,7 @@ def beam(
     3. Local search from what it found; the better of both.
 
     None means that no placement exists. Guarantee: none better than that of ``marginal``; ours, from no paper. Cost: that of
-    ``configuration_lp`` and O(S width N) labels for N configurations of a job. ``tick`` and ``budget`` as there.
+    ``configuration_lp`` and O(S width N) labels for N configurations of a job. ``tick`` and ``budget`` as in that function.
 
     Raises
     ------

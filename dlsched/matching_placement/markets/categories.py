@@ -20,7 +20,7 @@ _ASIDE = 0.25  # and part of the draws that set workers aside
 
 
 def category_table(arrays: Arrays) -> Table:
-    """Return the table of ``compositions.completions``; cost O(S K) additions of integers of up to S log2 K bits."""
+    """Return the table of ``algorithms.compositions.completions``; cost O(S K) additions of integers of up to S log2 K bits."""
     return completions(arrays.least.tolist(), arrays.most.tolist(), int(arrays.stock.sum()))
 
 

@@ -40,7 +40,7 @@ def market_placement(
     2. ``rounds`` times more, ours: half way from the reference rates to those just assigned. The best placement by the
        true objective is kept.
 
-    Cost: 1 + rounds markets. Guarantee: none; even in a category the true objective is no sum of values of workers.
+    Cost: 1 + rounds markets. Guarantee: none; even in a category the true objective is not a sum of values of workers.
     Raises ``UsageError`` where ``scale`` < 1 or ``rounds`` < 0.
     """
     if scale < 1 or rounds < 0:

@@ -50,7 +50,7 @@ def build_milp(
 def build_arrays(
     instance: Instance, *, start: Allocation | None = None, tick: Tick = no_tick
 ) -> Formulation[LinearModel, Allocation]:
-    """Build the model that solvers are given, of ``reduction.open_pairs``; UsageError as ``build_milp``, or if infeasible."""
+    """Build the model for solvers, of ``allocation.reduction.open_pairs``; UsageError as ``build_milp``, or if infeasible."""
     table = open_pairs(cost_table(instance, tick=tick), instance.gpus, tick=tick)
     counts = None if start is None else start.gpus
     return build_choice_arrays(table, ids(instance), instance.gpus, Allocation, start=counts, tick=tick)

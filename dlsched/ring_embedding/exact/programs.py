@@ -48,7 +48,7 @@ def _by_program(
 
 
 def run_circuit(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
-    """CP-SAT on the model with circuits; UsageError: its amounts are no whole multiples of one unit, or it is too large."""
+    """CP-SAT on the model with circuits; UsageError: its amounts are not whole multiples of one unit, or it is too large."""
     from ortools.sat.python import cp_model
 
     from dlsched.solvers.cpsat import run, status_of, version

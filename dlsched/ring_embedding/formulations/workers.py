@@ -13,7 +13,7 @@ objective                           maximise sum_i mu_i(0) + sum_ik gain_ik g_ik
 ``capacity_<server>_<r>_<slot>``    sum_i l_i^r y_is[t] <= C_s^r
 ==================================  ===================================================================================
 
-Rows that hold whatever the workers are left out; steps are those of ``utility_steps``.
+Rows that hold whatever the workers are left out; steps are those of ``algorithms.utility_steps``.
 """
 
 import math

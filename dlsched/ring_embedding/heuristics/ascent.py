@@ -1,6 +1,6 @@
 """``ascent``: slot by slot, the rings of a slot are chosen anew, best for what all other slots hold, until none gains.
 
-The program of one slot (``slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the
+The program of one slot (``slot.slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the
 worker-slots in the others. Total utility never falls. Ours; no guarantee beyond that of where it starts.
 """
 

@@ -1,6 +1,6 @@
 """Baselines: FIFO, least attained service, dominant resource fairness, and the greedy by density.
 
-All go slot by slot, place rings by ``placing`` wherever one can be closed, and are deterministic; ties go to the job that
+All go slot by slot, place rings by ``rings.placing`` wherever one can be closed, and are deterministic; ties go to the job that
 stands first in the instance. A job that has spent its budget, or gains nothing by any more worker-slots, is finished.
 None has a guarantee. In the paper's comparison FIFO and LAS run with a fixed number of workers (Yu et al., INFOCOM 2022).
 
@@ -50,7 +50,7 @@ def fifo(
     budget, keep
         See the module.
 
-    Guarantee: none. Cost: one search for a place for each job waiting at the head, in every slot.
+    Guarantee: none. Cost: one search for servers for each job waiting at the head, in every slot.
     """
     of_use = _Fixed(workers)
 
@@ -91,7 +91,7 @@ def las(
     budget, keep
         See the module.
 
-    Guarantee: none. Cost: one search for a place for each job, in every slot. Source: Tiresias (Gu et al., NSDI 2019),
+    Guarantee: none. Cost: one search for servers for each job, in every slot. Source: Tiresias (Gu et al., NSDI 2019),
     discretised 2D-LAS.
     """
     if threshold is not None and not threshold >= 0:
@@ -115,7 +115,7 @@ def drf(instance: Instance, *, budget: Budget | None = None, keep: Keep = forget
     A job to which no further worker can be given is left as it is for the rest of the slot. ``budget``, ``keep``: see the
     module.
 
-    Guarantee: none. Cost: one search for a place a worker. Source: Ghodsi et al., NSDI 2011, progressive filling.
+    Guarantee: none. Cost: one search for servers per worker. Source: Ghodsi et al., NSDI 2011, progressive filling.
     """
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
@@ -137,7 +137,7 @@ def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = fo
     in the slots left. So an S-shaped job counts with its best average gain, not with the little of its first steps.
     ``budget``, ``keep``: see the module.
 
-    Guarantee: none. Cost: that of ``filling.fill`` in every slot.
+    Guarantee: none. Cost: that of ``slot.filling.fill`` in every slot.
     """
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:

@@ -1,11 +1,11 @@
 """``plan``: the relaxation over all slots says how many worker-slots each job gets in each epoch; then rings are placed.
 
-1. *Totals.* The optimum of ``relaxation.relax``; where it lies between two corners of an S-shaped envelope it is worth less than
-   the envelope says, so it is brought down to the corner below, and what that frees is left to step 4.
+1. *Totals.* The optimum of ``horizon.relaxation.relax``; where it lies between two corners of an S-shaped envelope it is
+   worth less than the envelope says, so it is brought down to the corner below, and what that frees is left to step 4.
 2. *Slots.* A job's worker-slots of an epoch are spread as evenly as integers can be; the odd ones go round the slots from
    one job to the next, so that slots differ by one in all.
-3. *Rings.* Slot by slot, the largest rings first, each where it does least harm (``placing``); if there is no place, with
-   fewer workers.
+3. *Rings.* Slot by slot, the largest rings first, each where it does least harm (``rings.placing``); where it does not fit,
+   with fewer workers.
 4. *Filling.* Worker-slots go, one after the other, to the job with the largest average gain per share of the resources (up
    to the next corner of its envelope), in a slot in which its ring can be closed, until nothing fits or gains any more.
 
@@ -39,7 +39,7 @@ def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
 
     Guarantee: none; ``horizon`` bounds it, and where the two meet it is optimal.
 
-    Cost: linear programs of some rounds, as ``horizon``, then one search for a place a worker.
+    Cost: linear programs of some rounds, as ``horizon``, then one search for servers per worker.
 
     Source: ours.
 
@@ -87,7 +87,7 @@ class Plan:
         return done
 
     def replace(self, number: int, slot: Slot) -> None:
-        """Put another slot in the place of one."""
+        """Replace a slot by another."""
         for job in range(len(self.held)):
             self.held[job] += slot.count(job) - self.slots[number].count(job)
         self.slots[number] = slot

@@ -25,7 +25,7 @@ class Progress:
     """Worker-slots of every job so far; a job that spent its budget, or gains nothing by any more, is finished.
 
     ``count``, shape (I,): what jobs have; ``enough``: the least worker-slots that are worth as much as all that a job can
-    have; ``share``: as ``filling.shares``.
+    have; ``share``: as ``slot.filling.shares``.
     """
 
     def __init__(self, network: Network) -> None:

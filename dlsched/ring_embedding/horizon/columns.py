@@ -4,7 +4,7 @@
 
     sum_i max_(z <= Z_i) [mu_i(zeta_i z) - pi_i z] + sum_e L_e S_e(pi),   S_e(pi) = max over rings of a slot of sum_i pi_i n_i,
 
-and ``mapping_program`` bounds S_e by column generation. The pi come from a program over the points n of slots found so far,
+and ``slot.mapping_program`` bounds S_e by column generation. The pi come from a program over the points n of slots found so far,
 
     maximise sum_i envelope_i(z_i),  z_i <= sum_e L_e sum_p lambda_ep n_ip,  sum_p lambda_ep <= 1     (Dantzig & Wolfe 1960),
 

@@ -1,6 +1,6 @@
 """The best rings of one slot, proven: the program over mappings, polishing, and closing; by listed paths the arc model.
 
-Gains may be any that do not fall: ``slot_greedy`` asks with those of a slot on its way.
+Gains may be any that do not fall: ``heuristics.slot_greedy`` asks with those of a slot on its way.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def best_slot(
     nodes: int | None = None,
     better: Better = lambda slot: None,
 ) -> Filled:
-    """Find the slot of largest total gain; ``proven`` says whether it is one.
+    """Find the slot of largest total gain; ``proven`` says whether that is proven.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def fill(slot: Slot, gains: Gains, share: Floats) -> None:
     share
         As ``shares`` gives it.
 
-    Guarantee: none. Cost: one search for a place a worker placed, and for each job at most N_i in vain.
+    Guarantee: none. Cost: one search for servers per worker placed, and for each job at most N_i in vain.
     """
     waiting: list[tuple[float, int, int]] = []
 

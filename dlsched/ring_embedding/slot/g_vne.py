@@ -10,7 +10,7 @@ The relaxation is solved over mappings (``mapping_program``). That is the same p
 server that hosts worker 1: within the copy of root s a request is cut at worker 1, so it is a path from s back to s
 through layers, one for each number of workers placed; a flow from s to s in this acyclic graph is a sum of such paths,
 each of which is a mapping, with the weights of the flow; and every mapping is such a path. Without the copies, a flow may
-join the first half of one walk and the second of another, which is no ring: a cyclic request does not decompose (Rost and
+join the first half of one walk and the second of another, which is not a ring: a cyclic request does not decompose (Rost and
 Schmid, IFIP Networking 2018). In a forest the root is the first server in depth-first order. Solved over mappings, the
 decomposition is the solution itself.
 

@@ -1,6 +1,6 @@
 """The linear program over the mappings of one slot, by column generation.
 
-maximise sum_ikm gain_i(k) f_ikm over mappings m of job i with k workers (``ring_prices``), f >= 0
+maximise sum_ikm gain_i(k) f_ikm over mappings m of job i with k workers (``rings.ring_prices``), f >= 0
 
 ``choice_<job>``                 sum_km f_ikm <= 1
 ``capacity_<server>_<resource>``  sum_ikm l_i^r (workers of m on s) f_ikm <= C_s^r

@@ -1,6 +1,6 @@
 """How many iterations a recurring job will run, predicted before it starts.
 
-At the release r_i of a job, job j is *known* if r_j + n_j alpha_j^low <= r_i, alpha^low = ``graph.uniform_s`` at the
+At the release r_i of a job, job j is *known* if r_j + n_j alpha_j^low <= r_i, alpha^low = ``JobGraph.uniform_s`` at the
 largest bandwidth: under no schedule can others have ended by then. A real schedule would know fewer, as jobs queue and run
 slower; and short jobs become known before long ones of their age.
 

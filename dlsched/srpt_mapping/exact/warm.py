@@ -1,4 +1,4 @@
-"""What is held before anything is searched: answers of the policies, and what annealing makes of the best of them."""
+"""What is held before the search begins: the policies' answers, and what annealing makes of the best of them."""
 
 from dlsched.core.budget import Stopped
 from dlsched.core.search import Search

@@ -12,11 +12,11 @@ objective               sum_i end_i
 Whole times: releases and lengths are rounded down to multiples of ``unit_s``, a power of two. *The optimum of the model is
 a bound*: run the jobs of any schedule in the order of its starts, each as soon as the jobs before it allow; with shorter
 lengths and earlier releases no start is later (induction over the order), and all times are whole. The solution's order and
-layouts are timed again with the true lengths (``timing``). But CP-SAT lets an interval of length 0 lie inside others. So it
-gets length 1. If Z jobs have such layouts, starting every job later by one for each of them before it, in order of the
-starts, makes room: what runs at one time did so before. This takes at most Z units a job, I Z off the bound. The difference
-is at most some ``unit_s`` a job. Where that is
-too much the model is built again, in a unit of the better schedule found, or in a finer one.
+layouts are timed again with the true lengths (``placing.timing``). But CP-SAT lets an interval of length 0 lie inside
+others. So it gets length 1. If Z jobs have such layouts, starting every job later by one for each of them before it, in
+order of the starts, makes room: what runs at one time did so before. This takes at most Z units a job, I Z off the bound.
+The difference is at most some ``unit_s`` a job. Where that is too much the model is built again, in a unit of the better
+schedule found, or in a finer one.
 
 *Left out*: layouts and ends with which the sum would be more than that of the schedule held.
 """

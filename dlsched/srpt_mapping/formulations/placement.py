@@ -93,7 +93,7 @@ def best_placement(
     inside
         b_in, B/s.
     start
-        A placement to start from, such as ``heavy_edge``'s, and the answer until there is a better one.
+        A placement to start from, such as that of ``placing.heavy_edge``, and the answer until there is a better one.
     limits
         Time, nodes (conflicts) and threads.
 
