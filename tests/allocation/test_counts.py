@@ -54,6 +54,16 @@ def test_no_objective_without_counts():
         require_choices(TOY, {"a": 4}, "cores")
 
 
+def test_reading_numbers_of_any_size():
+    """Where that is asked for: the checker judges them."""
+    huge = {"cores": {"a": 10**400, "b": -(10**400)}}
+    assert read_counts(huge, "cores", of_any_size=True) == huge["cores"]
+    with pytest.raises(InputError, match=r"^solution.cores.a: found .*, allowed: an integer up to 2\*\*53$"):
+        read_counts(huge, "cores")
+    with pytest.raises(InputError, match=r"^solution.cores.a: found 1.5, allowed: an integer$"):
+        read_counts({"cores": {"a": 1.5}}, "cores", of_any_size=True)
+
+
 def test_reading():
     """What is read is what was written; anything else is located."""
     assert ids(TOY) == ["a", "b"]
