@@ -85,8 +85,8 @@ def differs(values: FloatArray, level: float = 0.95) -> bool:
 def alike(flows: FloatArray) -> list[list[int]]:
     """Cells with the same mean flow time on every stream, the best set first; ``flows`` has the shape (seeds, cells)."""
     groups: dict[bytes, list[int]] = {}
-    for place in range(len(CELLS)):
-        groups.setdefault(flows[:, place].round(6).tobytes(), []).append(place)
+    for index in range(len(CELLS)):
+        groups.setdefault(flows[:, index].round(6).tobytes(), []).append(index)
     return sorted(groups.values(), key=lambda places: flows[:, places[0]].mean())
 
 
@@ -94,9 +94,9 @@ def grid(found: FloatArray) -> str:
     """Table of means; ``found`` has the shape (cases, seeds, cells and bound)."""
     best = [alike(flows)[0] for flows in found]
     rows = []
-    for place, (order, sizing) in enumerate(CELLS):
-        means = [shown(flows[:, place]) for flows in found]
-        marked = [f"**{text}**" if place in places else text for text, places in zip(means, best, strict=True)]
+    for index, (order, sizing) in enumerate(CELLS):
+        means = [shown(flows[:, index]) for flows in found]
+        marked = [f"**{text}**" if index in places else text for text, places in zip(means, best, strict=True)]
         rows.append([sizing, order, *marked])
     rows.append(["bound", "", *(shown(flows[:, -1]) for flows in found)])
     return markdown(["sizing", "order", *COLUMNS], rows)
@@ -105,8 +105,8 @@ def grid(found: FloatArray) -> str:
 def ratios(found: FloatArray) -> str:
     """Table of mean ratios to the bound."""
     rows = []
-    for place, (order, sizing) in enumerate(CELLS):
-        means = [(flows[:, place] / flows[:, -1]).mean() for flows in found]
+    for index, (order, sizing) in enumerate(CELLS):
+        means = [(flows[:, index] / flows[:, -1]).mean() for flows in found]
         rows.append([sizing, order, *(f"{mean:.2f}" for mean in means)])
     return markdown(["sizing", "order", *COLUMNS], rows)
 
@@ -126,7 +126,7 @@ def winners(found: FloatArray) -> str:
 
 def named(places: list[int]) -> str:
     """Names of cells, those of equal streams together."""
-    return " = ".join(NAMES[place] for place in places)
+    return " = ".join(NAMES[index] for index in places)
 
 
 def against(found: FloatArray, other: str, names: list[str]) -> str:
@@ -158,7 +158,7 @@ def findings(found: FloatArray) -> str:
     """What the figures say, counted in paired comparisons."""
     rigid, shared = ("fixed", "fastest", "knee"), ("equal", "marginal")
     early = np.array([bool(STOPS[stops]) for stops, _ in CASES])
-    last = [place for place, (_, load) in enumerate(CASES) if load == LOADS[-1]]
+    last = [index for index, (_, load) in enumerate(CASES) if load == LOADS[-1]]
 
     def counted(signs: list[FloatArray]) -> str:
         every = np.concatenate(signs)

@@ -67,7 +67,7 @@ def drawn_servers(generator: np.random.Generator, turn: int, gpus: int, nic: flo
         name="servers",
         intra_bandwidth_bytes_per_s=INSIDE,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[{"id": "j", "release_s": 0.0, "iterations": 1.0, "stages": [stage]}],
     )
     servers = Servers(instance)

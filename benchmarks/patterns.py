@@ -153,7 +153,7 @@ def stream_of(pattern: Pattern, seed: int) -> elastic_stream.Instance:
         rate = 1 + pattern.swing * math.sin(2 * math.pi * now / (3600 * pattern.period_h))
         if generator.random() * (1 + pattern.swing) < rate:
             arrivals += [now] * int(generator.integers(1, 2 * pattern.burst))
-    records = [job | {"id": f"j{place}", "arrival_s": arrivals[place]} for place, job in enumerate(jobs)]
+    records = [job | {"id": f"j{index}", "arrival_s": arrivals[index]} for index, job in enumerate(jobs)]
     return elastic_stream.Instance(name="pattern", units=pattern.units, jobs=records)
 
 
@@ -226,7 +226,7 @@ def grid_text(grid: dict[Key, Pattern], found: list[FloatArray]) -> str:
     loads = list(dict.fromkeys(key[3] for key in grid))
     table = np.array(list(means.values()))
     hits = table > HALVED
-    share = [_spread(f"(a) k = {units}", table[:, place]) for place, units in enumerate(FIXED)]
+    share = [_spread(f"(a) k = {units}", table[:, index]) for index, units in enumerate(FIXED)]
     share.append(["(a) At least one of them", f"{hits.any(axis=1).mean():.1%}", "", "", ""])
     hardest = {}
     for name, reading in READINGS.items():
@@ -301,14 +301,14 @@ def page(quick: bool) -> str:
     }
     steps = 5 if quick else STEPS
     patterns = list(grid.values())
-    laws = [place for place, pattern in enumerate(patterns) if pattern.exponent is not None]
+    laws = [index for index, pattern in enumerate(patterns) if pattern.exponent is not None]
     named, climbs, said = {}, [], []
     with multiprocessing.Pool(2) as pool:
         found = pool.map(on_grid, patterns, chunksize=1)
         for letter, reading in zip("bc", READINGS.values(), strict=True):
             values = [float(reading(each).mean()) for each in found]
             named[f"best of the grid for ({letter})"] = patterns[int(np.argmax(values))]
-            start = patterns[max(laws, key=lambda place: values[place])]
+            start = patterns[max(laws, key=lambda index: values[index])]
             end, before, after = climb(pool, start, steps, reading)
             named[f"end of the climb for ({letter})"] = end
             named[f"that for ({letter}), {MORE} times the jobs"] = replace(end, jobs=MORE * end.jobs)

@@ -66,9 +66,9 @@ def even(types: int, each: int, jobs: int) -> Iterator[tuple[int, Instance]]:
             continue
         firsts = [drawn.workers[held[0]] for held in drawn.types.values()]
         workers = [
-            first.model_copy(update={"id": f"w{each * kind + place}"})
+            first.model_copy(update={"id": f"w{each * kind + index}"})
             for kind, first in enumerate(firsts)
-            for place in range(each)
+            for index in range(each)
         ]
         instance = Instance(name=f"{types}x{each}-{jobs}-seed{seed}", workers=workers, jobs=drawn.jobs)
         if infeasible(instance) is None:
@@ -114,12 +114,12 @@ def other(instance: Instance, method: str, solver: str, best: Result[Any]) -> st
 def even_text(types: int, each: int, jobs: int, seeds: int, compared: int, bar: str) -> tuple[str, str]:
     """The answer, and the table of the default method on even instances, a few of them with the solvers beside it."""
     rows, times, gaps = [], [], []
-    for place, (seed, instance) in enumerate(itertools.islice(even(types, each, jobs), seeds)):
+    for index, (seed, instance) in enumerate(itertools.islice(even(types, each, jobs), seeds)):
         data = arrays(instance)
         result = ours(instance, EVEN_LIMIT_S)
         times.append(result.runtime_s)
         gaps.append(gap(result.objective, result.bound) or 0.0)
-        cells = [other(instance, *which, result) if place < compared else "-" for which in OTHERS]
+        cells = [other(instance, *which, result) if index < compared else "-" for which in OTHERS]
         columns = sum(count_configurations(data, job) for job in range(data.jobs))
         rows.append([str(seed), f"{columns:,}", f"{result.runtime_s:.3f}", percent(gaps[-1]), *cells])
         print(" | ".join(rows[-1]), flush=True)

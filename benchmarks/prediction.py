@@ -61,8 +61,8 @@ def drawn(by_sigma: list[np.ndarray], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-    for place, name in enumerate(SHOWN):
-        columns = [values[:, place] for values in by_sigma]
+    for index, name in enumerate(SHOWN):
+        columns = [values[:, index] for values in by_sigma]
         means = [column.mean() for column in columns]
         halves = [stats.t.ppf(0.975, len(c) - 1) * c.std(ddof=1) / np.sqrt(len(c)) for c in columns]
         style = "--" if name.startswith("a-srpt") else "-"
@@ -87,7 +87,7 @@ def main() -> None:
     streams = [srpt_mapping.generate(preset="mixed", jobs=jobs, gpus=64, load=0.9, seed=s) for s in range(count)]
     by_sigma = [measured(streams, lambda i, seed, s=sigma: with_error(i, sigma=s, seed=seed)) for sigma in SIGMAS]
     rows = [
-        [f"{sigma:g}", *(cell(values[:, place]) for place in range(len(SHOWN)))]
+        [f"{sigma:g}", *(cell(values[:, index]) for index in range(len(SHOWN)))]
         for sigma, values in zip(SIGMAS, by_sigma, strict=True)
     ]
     recurring = [srpt_mapping.generate(preset="recurring", jobs=jobs, gpus=64, load=0.9, seed=s) for s in range(count)]
@@ -95,7 +95,7 @@ def main() -> None:
     for way in WAYS:
         values = measured(recurring, lambda i, seed, by=way: predict(i, by=by, seed=seed))
         off = [errors(predict(i, by=way, seed=seed)).mean_absolute_log for seed, i in enumerate(recurring)]
-        ways.append([way, f"{np.mean(off):.2f}", *(cell(values[:, place]) for place in range(len(SHOWN)))])
+        ways.append([way, f"{np.mean(off):.2f}", *(cell(values[:, index]) for index in range(len(SHOWN)))])
     text = (
         "# What wrong predictions cost\n\nMean flow time over that of the lower bound; the protocol stands in "
         "`benchmarks/prediction.py`.\n\n"

@@ -160,12 +160,12 @@ def solved(drawn: tuple[Setting, int]) -> Case:
     instance = setting.draw(seed)
     network = Network(instance)
     wanted, ceiling, blind = 0, 0.0, 0
-    for place, job in enumerate(instance.jobs):
-        values = utility_table(job, int(network.total[place])).values
+    for index, job in enumerate(instance.jobs):
+        values = utility_table(job, int(network.total[index])).values
         whole = values[-1] - values[0]
         wanted += int(np.argmax(values >= values[0] + 0.99 * whole))
         ceiling += float(values[-1])
-        blind += bool(values[network.most[place]] - values[0] < 1e-6 * whole)
+        blind += bool(values[network.most[index]] - values[0] < 1e-6 * whole)
     gpus = sum((server.capacity or {})["gpu"] for server in instance.servers)
     runs = {name: measured(name, instance, seed) for name in setting.methods}
     print(setting, seed, *(f"{name} {run.utility:.1f} {run.seconds:.1f} s," for name, run in runs.items()), flush=True)
@@ -381,7 +381,7 @@ def main() -> None:
     with ProcessPoolExecutor(2, initializer=warm) as pool:
         cases = list(pool.map(solved, itertools.product(settings, range(seeds))))
     taken_s = time.perf_counter() - began
-    found = {setting: cases[place * seeds : (place + 1) * seeds] for place, setting in enumerate(settings)}
+    found = {setting: cases[index * seeds : (index + 1) * seeds] for index, setting in enumerate(settings)}
     by_load = {setting: found[setting] for setting in horizons}
     page = "\n".join(
         [

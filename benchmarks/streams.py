@@ -242,14 +242,14 @@ def crowded(jobs: int, events: int, seed: int) -> Instance:
     """So many jobs that stay, on twice the units, and others that come and go, one each 200 s."""
     generator = np.random.default_rng(seed)
     records = []
-    for place in range(jobs + events):
-        stays = place < jobs
+    for index in range(jobs + events):
+        stays = index < jobs
         loss = float(generator.uniform(0.0, 0.4))
         epochs = float(generator.lognormal(math.log(1e8), 1.0)) if stays else 50.0
         records.append(
             {
-                "id": f"j{place}",
-                "arrival_s": 0.0 if stays else 1e5 + 200.0 * (place - jobs),
+                "id": f"j{index}",
+                "arrival_s": 0.0 if stays else 1e5 + 200.0 * (index - jobs),
                 "epochs": epochs,
                 "epoch_time_s": {units: loss + (1 - loss) / units for units in (1, 2, 4, 8)},
                 "restart_s": 10.0,

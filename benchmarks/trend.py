@@ -85,8 +85,8 @@ def details(flows: FloatArray, load: int) -> str:
     """Table of all policies at one load; ``flows`` has the shape (seeds, policies and bound)."""
     names = [*POLICIES, BOUND]
     rows = []
-    for place, name in enumerate(names):
-        values = flows[:, place]
+    for index, name in enumerate(names):
+        values = flows[:, index]
         difference = "-" if name in ("doubling", BOUND) else shown(values - flows[:, 0], "+")
         ratio = "1" if name == BOUND else f"{(values / flows[:, -1]).mean():.2f}"
         earlier = f"{EARLIER[name][load]}" if name in EARLIER else "-"
@@ -134,8 +134,8 @@ def alike(flows: list[FloatArray]) -> str:
     """Sets of policies with the same mean flow time on every stream."""
     groups: dict[bytes, list[str]] = {}
     together = np.concatenate(flows)
-    for place, name in enumerate(POLICIES):
-        groups.setdefault(together[:, place].round(9).tobytes(), []).append(name)
+    for index, name in enumerate(POLICIES):
+        groups.setdefault(together[:, index].round(9).tobytes(), []).append(name)
     return "\n".join(f"- {', '.join(names)}" for names in groups.values() if len(names) > 1) + "\n"
 
 

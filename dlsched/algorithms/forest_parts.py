@@ -17,15 +17,11 @@ from fractions import Fraction
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, Integers
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.budget import Tick, TooMany, no_tick
 
 Part = tuple[float, tuple[tuple[int, int], ...]]
 """A price, and hosts with their units."""
 _Step = tuple[Floats | None, Floats, int]
-
-
-class TooMany(Exception):  # noqa: N818  a signal, not an error
-    """More parts than the caller wants to see."""
 
 
 class ForestParts:

@@ -5,14 +5,14 @@
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import Protocol, TypeGuard, TypeVar
+from typing import Protocol, TypeVar
 
 from dlsched.core.errors import UsageError
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.messages import shown
-from dlsched.core.reading import read_object, read_whole
+from dlsched.core.reading import Where, read_object, read_whole
 from dlsched.core.violation import Violation
 
 _LARGEST = 2**1000  # a larger excess has no float
@@ -53,7 +53,7 @@ def ids(instance: Counted) -> list[str]:
     return [job.id for job in instance.jobs]
 
 
-def is_whole(count: object) -> TypeGuard[int]:
+def is_whole(count: object) -> bool:
     """Whether it is an integer of Python's, which a truth value is not meant to be."""
     return isinstance(count, int) and not isinstance(count, bool)
 
@@ -73,10 +73,12 @@ def plain_counts(given: Mapping[str, int]) -> FrozenMapping[str, int]:
     )
 
 
-def read_counts(data: object, field: str, *, of_any_size: bool = False) -> dict[str, int]:
+def read_counts(
+    data: object, field: str, read: Callable[[Mapping[str, object], str, Where], int] = read_whole
+) -> dict[str, int]:
     """Read the ``solution`` of a result file, ``{field: {job: integer}}``; whether it is feasible is the checker's question.
 
-    Counts are at most 2**53 in size, unless they may be ``of_any_size``.
+    ``read``: of one count.
 
     Raises
     ------
@@ -85,10 +87,7 @@ def read_counts(data: object, field: str, *, of_any_size: bool = False) -> dict[
     """
     given = read_object(data, {field}, ("solution",)).get(field)
     entries = read_object(given, set(given) if isinstance(given, dict) else set(), ("solution", field))
-    return {
-        job: count if of_any_size and is_whole(count) else read_whole(entries, job, ("solution", field))
-        for job, count in entries.items()
-    }
+    return {job: read(entries, job, ("solution", field)) for job in entries}
 
 
 def broken_choices(instance: Counted, given: Mapping[str, int], unit: str) -> list[Violation]:

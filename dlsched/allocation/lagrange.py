@@ -4,7 +4,7 @@
 code                mathematics
 ==================  =======================================================================================
 ``price``           lambda >= 0, cost of one unit
-``dual_value``      L(lambda) = sum_j min_w (cost_j(w) + lambda w) - lambda C, a lower bound for every lambda
+``L(lambda)``       sum_j min_w (cost_j(w) + lambda w) - lambda C, a lower bound for every lambda
 ``Frontier``        lambda* that maximises L, and two choices that attain the minima there (up to rounding)
 ==================  =======================================================================================
 
@@ -35,11 +35,6 @@ class Frontier:
     price: float
     fits: IntArray
     exceeds: IntArray
-
-
-def dual_value(table: CostTable, capacity: int, price: float) -> float:
-    """Lagrangian bound L(price) in floating point; cost O(P)."""
-    return float(np.minimum.reduceat(table.costs + price * table.counts, table.first).sum()) - price * capacity
 
 
 def best_price(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Frontier | None:

@@ -8,17 +8,13 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.budget import Tick, TooMany, no_tick
 
 Rows = tuple[tuple[int, ...], ...]
 """Replicas by server and stage."""
 
 LARGEST = 200_000
 MOST_STAGES = 300
-
-
-class TooMany(Exception):  # noqa: N818  a signal, not an error
-    """More splits than ``LARGEST`` would have to be tried, or there are more than ``MOST_STAGES`` stages."""
 
 
 _MOST_KNOWN = 20_000

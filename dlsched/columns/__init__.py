@@ -9,7 +9,7 @@ near the bound. What does not depend on the family's columns stands here:
 ``smoothing``    ``Smoothing``: the best prices known and what they prove; which prices to try next
 ``pricing``      ``Pricing``: what is asked of a family whose columns are vectors of counts, one for each group within a stock
 ``generation``   ``generate``: column generation for such programs
-``slack``        ``Prices`` and what they prove; ``slacks``, ``cheapest_within``, ``TooMany``: the search of all choices
+``slack``        ``Prices`` and what they prove; ``slacks``, ``cheapest_within``, the search of all choices
                  within a slack of the bound
 ``closing``      ``close_gap``, ``search_beam``: that search in stages, exact or as a beam, from the bound to the incumbent
 ===============  =======================================================================================================

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from dlsched.algorithms.count_vectors import Counts
 from dlsched.columns.pricing import Pricing
-from dlsched.columns.slack import Listed, Prices, TooMany, cheapest_within, slacks
-from dlsched.core.budget import Tick, no_tick
+from dlsched.columns.slack import Listed, Prices, cheapest_within, slacks
+from dlsched.core.budget import Tick, TooMany, no_tick
 
 WIDTH = 1000
 """Labels that the beam search keeps."""

@@ -19,9 +19,9 @@ import numpy as np
 from dlsched.algorithms.count_vectors import Counts, Floats
 from dlsched.columns.master import Master, Optimum
 from dlsched.columns.pricing import Pricing
-from dlsched.columns.slack import Listed, Prices, TooMany
+from dlsched.columns.slack import Listed, Prices
 from dlsched.columns.smoothing import Smoothing
-from dlsched.core.budget import Budget, Tick, no_tick
+from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 
 CLOSE = 1e-9
 """Relative difference of the program and its bound at which the prices are good enough."""

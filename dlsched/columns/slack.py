@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from dlsched.algorithms.count_vectors import Counts, Floats, run_lengths
-from dlsched.core.budget import Tick, no_tick
+from dlsched.core.budget import Tick, TooMany, no_tick
 
 CELLS = 60_000_000
 """Numbers in the labels held at once, for each label one a resource and some more; about 500 MB."""
@@ -26,10 +26,6 @@ FIRST = 1e-5
 GROWTH = 8
 _ROUNDING = 1e-12  # relative to all costs and prices that add up to a slack
 _BRANCHES = 100  # columns that a label is extended by in a full beam
-
-
-class TooMany(Exception):  # noqa: N818  a signal, not an error
-    """The labels, or the columns, would be more than are allowed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

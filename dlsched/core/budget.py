@@ -18,6 +18,10 @@ class Stopped(Exception):  # noqa: N818  a signal, not an error
         self.status = status
 
 
+class TooMany(Exception):  # noqa: N818  a signal, not an error
+    """More than its caller allows would have to be listed; the caller goes another way, or says so."""
+
+
 def no_tick() -> None:
     """Stop nothing: the ``tick`` of functions that are called without limits."""
 

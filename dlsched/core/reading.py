@@ -49,11 +49,17 @@ def read_number(entry: Mapping[str, object], field: str, where: Where) -> float:
     raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a finite number")
 
 
-def read_whole(entry: Mapping[str, object], field: str, where: Where) -> int:
-    """Return an integer of at most 2**53 in size; InputError for anything else."""
+def read_integer(entry: Mapping[str, object], field: str, where: Where) -> int:
+    """Return an integer of any size; InputError for anything else."""
     value = entry.get(field)
     if not isinstance(value, int) or isinstance(value, bool):
         raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: an integer")
+    return value
+
+
+def read_whole(entry: Mapping[str, object], field: str, where: Where) -> int:
+    """Return an integer of at most 2**53 in size; InputError for anything else."""
+    value = read_integer(entry, field, where)
     if abs(value) > LARGEST_COUNT:
         raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: an integer up to 2**53")
     return value

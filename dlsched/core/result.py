@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits
@@ -183,12 +183,6 @@ class Result(Generic[SolutionT_co]):
         if self.message:
             said["message"] = printable(self.message)
         return said
-
-    def with_bound(self, bound: float, source: str, certificate: Certificate | None) -> Self:
-        """Return the same result with another bound; a plain answer that the bound meets becomes optimal."""
-        met = self.objective is not None and meets(self.objective, bound, self.constant)
-        status = TerminationStatus.OPTIMAL if met and self.status is TerminationStatus.FEASIBLE else self.status
-        return replace(self, bound=bound, bound_source=source, certificate=certificate, status=status)
 
     def as_data(self) -> dict[str, object]:
         """Return the result as ``dlsched/result/1`` holds it; computes the hash of the instance."""

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dlsched.columns.closing import close_gap, columns_within, search_beam
 from dlsched.columns.generation import CLOSE
-from dlsched.columns.slack import GROWTH, Prices, TooMany
+from dlsched.columns.slack import GROWTH, Prices
+from dlsched.core.budget import TooMany
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus

@@ -18,7 +18,7 @@ LOG_BEYOND = 20  # largest over least flow time from which their axis is logarit
 STEPS = 2000  # of a step function that is drawn, at most
 
 
-class Row(Protocol):
+class Flows(Protocol):
     """What one method made of an instance, to be drawn over time."""
 
     @property
@@ -42,12 +42,12 @@ def require_flows(method: str, flow_times_s: Sequence[float]) -> None:
             raise ValueError(f"flow_times_s: found {flow_s} for {method}, allowed: finite, >= 0")
 
 
-def mean_flow_s(row: Row) -> float:
+def mean_flow_s(row: Flows) -> float:
     """Mean flow time in seconds."""
     return math.fsum(row.flow_times_s) / len(row.flow_times_s)
 
 
-def draw_flows(panels: "Sequence[Axes]", rows: Sequence[Row], break_: str) -> None:
+def draw_flows(panels: "Sequence[Axes]", rows: Sequence[Flows], break_: str) -> None:
     """In each panel the fraction of jobs within each flow time: its own method black, the others grey."""
     flows = [np.sort(np.asarray(row.flow_times_s, float)) for row in rows]
     unit, unit_s = time_unit(max(map(mean_flow_s, rows)))

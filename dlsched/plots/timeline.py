@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from dlsched.plots.figure import NARROW_IN, canvas, headline, settle, text_size
-from dlsched.plots.flows import STEPS, Row, Vector, draw_flows, mean_flow_s
+from dlsched.plots.flows import STEPS, Flows, Vector, draw_flows, mean_flow_s
 from dlsched.plots.palette import FAINT, HUES, OTHERS, ink_on
 from dlsched.plots.words import equal_names, labels, time_unit
 
@@ -61,7 +61,7 @@ class Scene:
         return (time_s - self.first_s) / self.unit_s
 
 
-AnyRow = TypeVar("AnyRow", bound=Row)
+AnyFlows = TypeVar("AnyFlows", bound=Flows)
 
 
 def require_rows(methods: Sequence[str]) -> None:
@@ -73,7 +73,7 @@ def require_rows(methods: Sequence[str]) -> None:
         raise ValueError(f"rows: found two for method {twice!r}, allowed: one")
 
 
-def largest_jobs(rows: Sequence[Row], most: int = len(HUES)) -> list[str]:
+def largest_jobs(rows: Sequence[Flows], most: int = len(HUES)) -> list[str]:
     """Return the `most` jobs that hold the most unit-seconds over all rows, in the order in which they first appear."""
     unit_seconds: dict[str, float] = {}
     for row in rows:
@@ -83,9 +83,9 @@ def largest_jobs(rows: Sequence[Row], most: int = len(HUES)) -> list[str]:
     return [job for job in unit_seconds if job in largest]
 
 
-def equal_rows(rows: Sequence[AnyRow], span_s: float) -> list[list[AnyRow]]:
+def equal_rows(rows: Sequence[AnyFlows], span_s: float) -> list[list[AnyFlows]]:
     """Put together the rows that hold the same at the same times; the groups in order of mean flow time."""
-    groups: list[tuple[dict[str, Vector], list[AnyRow]]] = []
+    groups: list[tuple[dict[str, Vector], list[AnyFlows]]] = []
     for row in rows:
         held = row.held()
         for other, group in groups:
@@ -107,12 +107,12 @@ def _equal(first: Vector, second: Vector, slack_s: float) -> bool:
 
 
 def draw_timelines(
-    rows: Sequence[AnyRow],
+    rows: Sequence[AnyFlows],
     path: Path | str,
     *,
     arrivals_s: Mapping[str, float],
     arrival: str,
-    paint: Callable[["Axes", AnyRow, Scene], Iterable[Box]],
+    paint: Callable[["Axes", AnyFlows, Scene], Iterable[Box]],
     key: Callable[[Scene], "Iterable[Artist]"],
     panel_in: float,
     most: int,
@@ -185,7 +185,7 @@ def _panels(figure: "Figure", cells: "Sequence[SubplotSpec]") -> "list[Axes]":
     return panels
 
 
-def _span(rows: Sequence[Row], arrivals_s: Mapping[str, float]) -> tuple[float, float]:
+def _span(rows: Sequence[Flows], arrivals_s: Mapping[str, float]) -> tuple[float, float]:
     """First and last moment of the arrivals and of what the rows hold; a second apart where they are equal."""
     held = [table for row in rows for table in row.held().values() if len(table)]
     first_s = min([*arrivals_s.values(), *(float(table[:, 0].min()) for table in held)], default=0.0)
@@ -228,7 +228,7 @@ def _mark_arrivals(
             panel.axvline(scene.x(when_s), color="0.35", lw=0.6, ls=(0, (1, 2)), zorder=3)
 
 
-def _job_key(scene: Scene, jobs: Sequence[str], rows: Sequence[Row]) -> "Iterable[Artist]":
+def _job_key(scene: Scene, jobs: Sequence[str], rows: Sequence[Flows]) -> "Iterable[Artist]":
     """Explain the colours of the jobs, and the black curve."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

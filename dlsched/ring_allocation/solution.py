@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dlsched.allocation.counts import plain_counts, read_counts
-from dlsched.core.errors import InputError
+from dlsched.core.reading import read_integer
 from dlsched.ring_allocation.instance import Instance
 
 
@@ -29,6 +29,4 @@ class Allocation:
 def read_solution(data: object, instance: Instance) -> Allocation:
     """Read the ``solution`` of a result file; InputError if it is not ``{"gpus": {job: integer}}``."""
     del instance
-    if not isinstance(data, dict) or not isinstance(data.get("gpus"), dict):
-        raise InputError("solution.gpus: found no object, allowed: {job: number of GPUs}")
-    return Allocation(read_counts(data, "gpus", of_any_size=True))
+    return Allocation(read_counts(data, "gpus", read_integer))

@@ -8,8 +8,8 @@ from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.ring_embedding import guarantees
 from dlsched.ring_embedding.bounds import run_bound, run_columns
-from dlsched.ring_embedding.exact.by_model import run_arc, run_circuit, run_milp
 from dlsched.ring_embedding.exact.horizon import SLOT_NODES, run_exact, run_plan
+from dlsched.ring_embedding.exact.programs import run_arc, run_circuit, run_milp
 from dlsched.ring_embedding.heuristics import baselines
 from dlsched.ring_embedding.heuristics.gadget import gadget
 from dlsched.ring_embedding.heuristics.slot_greedy import Keep, slot_greedy

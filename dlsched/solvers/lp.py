@@ -33,6 +33,9 @@ _WAYS: tuple[dict[str, bool | float], ...] = (
     {"presolve": False, "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
 )
 """HiGHS 1.12 now and then calls a feasible program infeasible, or ends without an answer: then the next way is tried."""
+_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+_KEPT = 1e-5
+"""Relative excess of a row from which on an answer is none: the next way is tried, at last without our own scaling."""
 
 
 def version() -> str:
@@ -147,36 +150,52 @@ def solve(
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
-    rows, columns = _powers(vstack([upper, equal], format="csr"))
-    first = upper.shape[0]
-    scaled_costs = np.ldexp(costs, columns)
-    power = _COSTS - _exponent(scaled_costs)
-    right = np.ldexp(upper_right, rows[:first]), np.ldexp(equal_right, rows[first:])
-    unit = _exponent(np.concatenate(right))  # of the variables, all alike
-    arguments = {
-        "c": np.ldexp(scaled_costs, power),
-        "A_ub": _scaled(upper, rows[:first], columns),
-        "b_ub": np.ldexp(right[0], -unit),
-        "A_eq": _scaled(equal, rows[first:], columns),
-        "b_eq": np.ldexp(right[1], -unit),
-        "bounds": np.ldexp(bounds, -columns[:, None] - unit),
-        "method": "highs-ds" if vertex else "highs",
-    }
-    options: dict[str, bool | float] = {} if time_s is None else {"time_limit": time_s}
-    if tolerance is not None:
-        options |= {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-    for way in _WAYS:
-        answer = linprog(**arguments, options=options | way)
-        if answer.status == 0:
-            return LpAnswer(
+    matrix = vstack([upper, equal], format="csr")
+    first, time = upper.shape[0], {} if time_s is None else {"time_limit": time_s}
+    tight = {} if tolerance is None else dict.fromkeys(_TOLERANCES, tolerance)
+    held: LpAnswer | None = None
+    for powers in (_powers(matrix), tuple(np.zeros(count, dtype=np.int64) for count in matrix.shape)):
+        rows, columns = powers
+        scaled_costs = np.ldexp(costs, columns)
+        power = _COSTS - _exponent(scaled_costs)
+        right = np.ldexp(upper_right, rows[:first]), np.ldexp(equal_right, rows[first:])
+        unit = _exponent(np.concatenate(right))  # of the variables, all alike
+        arguments = {
+            "c": np.ldexp(scaled_costs, power),
+            "A_ub": _scaled(upper, rows[:first], columns),
+            "b_ub": np.ldexp(right[0], -unit),
+            "A_eq": _scaled(equal, rows[first:], columns),
+            "b_eq": np.ldexp(right[1], -unit),
+            "bounds": np.ldexp(bounds, -columns[:, None] - unit),
+            "method": "highs-ds" if vertex else "highs",
+        }
+        for way in _WAYS:
+            answer = linprog(**arguments, options=time | tight | way)
+            if answer.status == 1 and time_s is not None:
+                return held
+            if answer.status != 0:
+                continue
+            found = LpAnswer(
                 x=np.ldexp(answer.x, columns + unit),
                 objective=float(np.ldexp(answer.fun, unit - power)),
                 upper=np.minimum(np.ldexp(answer.ineqlin.marginals, rows[:first] - power), 0.0),
                 equal=np.ldexp(answer.eqlin.marginals, rows[first:] - power),
             )
-        if answer.status == 1 and time_s is not None:
-            return None
+            if _kept(upper, upper_right, found.x) and _kept(equal, equal_right, found.x, equal=True):
+                return found
+            held = held or found
+    if held is not None:
+        return held  # no way keeps the rows better; what its multipliers prove is verified where it is used
     raise SolverError(f"{version()} found no optimum of a linear program: {answer.message}")
+
+
+def _kept(matrix: "csr_array", right: Floats, x: Floats, *, equal: bool = False) -> bool:
+    """Whether a point keeps rows by their own measure; HiGHS' tolerances are those of the scaled program."""
+    excess = matrix @ x - right
+    size = abs(matrix) @ np.abs(x) + np.abs(right)
+    largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(len(right))
+    slack = _KEPT * (size + largest * np.abs(x).max(initial=0.0))
+    return bool(((np.abs(excess) if equal else excess) <= slack).all())
 
 
 def _exponent(numbers: Floats) -> int:

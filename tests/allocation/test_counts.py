@@ -13,6 +13,7 @@ from dlsched.allocation.counts import (
     require_choices,
 )
 from dlsched.core.errors import InputError, UsageError
+from dlsched.core.reading import read_integer
 
 from .toy import TOY
 
@@ -57,11 +58,11 @@ def test_no_objective_without_counts():
 def test_reading_numbers_of_any_size():
     """Where that is asked for: the checker judges them."""
     huge = {"cores": {"a": 10**400, "b": -(10**400)}}
-    assert read_counts(huge, "cores", of_any_size=True) == huge["cores"]
+    assert read_counts(huge, "cores", read_integer) == huge["cores"]
     with pytest.raises(InputError, match=r"^solution.cores.a: found .*, allowed: an integer up to 2\*\*53$"):
         read_counts(huge, "cores")
     with pytest.raises(InputError, match=r"^solution.cores.a: found 1.5, allowed: an integer$"):
-        read_counts({"cores": {"a": 1.5}}, "cores", of_any_size=True)
+        read_counts({"cores": {"a": 1.5}}, "cores", read_integer)
 
 
 def test_reading():

@@ -12,8 +12,9 @@ from dlsched.algorithms.sums import Trail
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.dynamic_program import solve_by_states
 from dlsched.allocation.knapsack import solve_knapsack
-from dlsched.allocation.lagrange import dual_value
 from dlsched.testing import cost_tables
+
+from .dual_value import dual_value
 
 again = Trail._again
 SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)

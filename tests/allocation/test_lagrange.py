@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.dynamic_program import solve_by_states
-from dlsched.allocation.lagrange import best_price, dual_value
+from dlsched.allocation.lagrange import best_price
 from dlsched.testing import cost_tables
+
+from .dual_value import dual_value
 
 SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 

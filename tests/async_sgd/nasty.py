@@ -20,7 +20,7 @@ def nasty(generator: np.random.Generator) -> Instance:
     jobs = [_job(generator, magnitude) for _ in range(number)]
     if generator.random() < 0.2:
         jobs = [jobs[0]] * number
-    return Instance(name="nasty", nodes=nodes, jobs=[{"id": f"j{place}", **job} for place, job in enumerate(jobs)])
+    return Instance(name="nasty", nodes=nodes, jobs=[{"id": f"j{index}", **job} for index, job in enumerate(jobs)])
 
 
 def _job(generator, magnitude):

@@ -40,7 +40,7 @@ def test_every_preset_is_valid(preset, jobs, max_nodes):
         assert data.pop("format") == "dlsched/async_sgd/1"
         assert Instance(**data).sha256 == instance.sha256
         assert len(instance.jobs) == jobs
-        assert [instance.counts(place)[-1] for place in range(jobs)] == [max_nodes or 6 * jobs] * jobs
+        assert [instance.counts(index)[-1] for index in range(jobs)] == [max_nodes or 6 * jobs] * jobs
         assert all(("max_nodes" in job) == (max_nodes is not None) for job in data["jobs"])
         allocation = Allocation({job.id: 1 for job in instance.jobs})
         assert infeasible(instance) is None

@@ -154,11 +154,11 @@ def test_knee_keeps_its_efficiency(drawn):
         assert drawn.nodes < len(drawn.jobs)
         return
     left = drawn.nodes - sum(found.nodes.values())
-    for place, record in enumerate(drawn.jobs):
+    for index, record in enumerate(drawn.jobs):
         n = found.nodes[record.id]
         single = exact_throughput(record, 1)
         assert n == 1 or exact_throughput(record, n) / (n * single) >= 0.5 - 1e-12
-        if left and n < drawn.counts(place)[-1]:
+        if left and n < drawn.counts(index)[-1]:
             assert exact_throughput(record, n + 1) / ((n + 1) * single) <= 0.5 + 1e-12
 
 

@@ -77,14 +77,14 @@ def test_counts_and_the_most_that_fits():
     """3 jobs on 10 nodes leave at most 8 to one; ``max_nodes`` may say less, or more than there are."""
     limits = [None, 5, 2**53]
     instance = read(nodes=10, jobs=[plain(id=f"j{n}") | {"max_nodes": most} for n, most in enumerate(limits)])
-    assert [instance.counts(place) for place in range(3)] == [range(1, 11), range(1, 6), range(1, 2**53 + 1)]
-    assert [instance.most(place) for place in range(3)] == [8, 5, 8]
+    assert [instance.counts(index) for index in range(3)] == [range(1, 11), range(1, 6), range(1, 2**53 + 1)]
+    assert [instance.most(index) for index in range(3)] == [8, 5, 8]
 
 
 def test_fewer_nodes_than_jobs_is_a_valid_file():
     """Infeasible demands are an answer, not a malformed file; a job keeps its one node."""
     instance = read(nodes=1, jobs=[plain(id="a"), plain(id="b")])
-    assert [instance.most(place) for place in range(2)] == [1, 1]
+    assert [instance.most(index) for index in range(2)] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_fewer_nodes_than_jobs_is_a_valid_file():
         (lambda: read(jobs=[JOB, JOB | {"compute_s": 1.0}]), "jobs[1].id", "found 'a', the id of jobs[0] too"),
     ],
 )
-def test_malformed_instances_name_the_field(build, place, found):
+def test_malformed_instances_name_the_field(build, index, found):
     """The message holds the path of the field, what was found and what is allowed."""
     with pytest.raises(InstanceError) as caught:
         build()
-    assert str(caught.value).startswith(f"{place}: ")
+    assert str(caught.value).startswith(f"{index}: ")
     assert found in str(caught.value)
     assert "allowed: " in str(caught.value)
 

@@ -25,7 +25,7 @@ JOB = {
 
 def made(nodes, *jobs):
     """Jobs, changed."""
-    return Instance(name="made", nodes=nodes, jobs=[JOB | {"id": f"j{place}"} | job for place, job in enumerate(jobs)])
+    return Instance(name="made", nodes=nodes, jobs=[JOB | {"id": f"j{index}"} | job for index, job in enumerate(jobs)])
 
 
 def test_a_sample():

@@ -59,9 +59,9 @@ def test_speeds_are_the_throughputs(instance):
     """Every job may have 1 .. max_nodes of the nodes there are; an epoch takes dataset / (batch X(n)), X(n) by convolution."""
     stream = to_stream(instance, [0.0] * len(instance.jobs))
     assert stream.units == instance.nodes
-    for place, job in enumerate(instance.jobs):
-        assert list(stream.counts(place)) == list(range(1, min(job.max_nodes or instance.nodes, instance.nodes) + 1))
-        for nodes, time_s in enumerate(times(stream, place), start=1):
+    for index, job in enumerate(instance.jobs):
+        assert list(stream.counts(index)) == list(range(1, min(job.max_nodes or instance.nodes, instance.nodes) + 1))
+        for nodes, time_s in enumerate(times(stream, index), start=1):
             rate = job.batch_examples * float(exact_throughput(job, nodes))
             assert time_s == pytest.approx(job.dataset_examples / rate, rel=1e-12)
 
@@ -71,8 +71,8 @@ def test_speeds_are_the_throughputs(instance):
 def test_more_nodes_are_never_slower(instance):
     """X grows with n; where the links are full the growth is less than rounding, which must not turn it round."""
     stream = to_stream(instance, [0.0] * len(instance.jobs))
-    for place in range(len(instance.jobs)):
-        assert all(first >= second for first, second in pairwise(times(stream, place)))
+    for index in range(len(instance.jobs)):
+        assert all(first >= second for first, second in pairwise(times(stream, index)))
 
 
 def test_rounding_makes_no_node_harmful():
@@ -263,7 +263,7 @@ def test_arguments_out_of_range_are_misuse(arguments, message):
 
 def test_probabilities_that_fill_one_may_round():
     """.1 ten times adds up to a hair less or more than 1, and nobody runs to the end but by chance of rounding."""
-    early = [(0.05 * place, 0.1) for place in range(1, 11)]
+    early = [(0.05 * index, 0.1) for index in range(1, 11)]
     stops = draw_stops(early, 1000, np.random.default_rng(0))
     assert stops.max() <= 0.5
     assert len(to_stream(made((1.0, LINEAR)), [0.0], early_stop=early).jobs[0].early_stop) == 10
@@ -356,7 +356,7 @@ def test_fastest_takes_all_the_nodes_it_may(preset):
     """X grows to max_nodes = 7, so that is what every job holds under ``fastest``, and what no fixed count beats alone."""
     instance = generate(preset=preset, jobs=6, nodes=16, max_nodes=7, seed=3)
     assert all(exact_throughput(job, 7) > exact_throughput(job, 6) * (1 + 1e-12) for job in instance.jobs)
-    apart = to_stream(instance, [1e9 * place for place in range(6)])
+    apart = to_stream(instance, [1e9 * index for index in range(6)])
     fastest = ordered(apart, "fifo", "fastest")
     assert {period.units for held in fastest.periods.values() for period in held} == {7}
     flows = [flow_times(apart, elastic_stream.fixed(apart, units_per_job=units)) for units in range(1, 8)]

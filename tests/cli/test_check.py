@@ -230,6 +230,6 @@ def test_a_bare_answer_of_another_instance_is_3(check: Check) -> None:
 
 def test_a_hundred_thousand_wrong_figures_are_not_collected(check: Check, result: dict[str, Any]) -> None:
     """The first of them, each on a line, and that there are more."""
-    ended = check(result | {"figures": {f"x{place}": "wrong" for place in range(100_000)}})
+    ended = check(result | {"figures": {f"x{index}": "wrong" for index in range(100_000)}})
     assert ended.code == 3
     assert len(ended.err.splitlines()) <= 11

@@ -27,7 +27,7 @@ def test_paths(seed):
         [Node(id=name) for name in names], [Link(ends=tuple(ends), bandwidth_bytes_per_s=1.0) for ends in links], None
     )
     assert sorted(order) == sorted(names)
-    assert all(above < place for place, above in enumerate(walked.above))
+    assert all(above < index for index, above in enumerate(walked.above))
     for here, first in enumerate(order):
         for there, last in enumerate(order):
             path, route = walked.path(here, there), router(first, last)
@@ -43,8 +43,8 @@ def test_beneath(seed):
     names, links = drawn(seed)
     walked = forest(names, links)
     usable = (np.random.default_rng(seed).random(len(links)) < 0.7).tolist()
-    for place, upward in enumerate(walked.upward):
+    for index, upward in enumerate(walked.upward):
         graph = nx.Graph([ends for link, ends in enumerate(links) if usable[link] and link != upward // 2])
         graph.add_nodes_from(names)
-        reached = {names[walked.nodes[each]] for each in walked.beneath(place, usable)}
-        assert reached == nx.node_connected_component(graph, names[walked.nodes[place]])
+        reached = {names[walked.nodes[each]] for each in walked.beneath(index, usable)}
+        assert reached == nx.node_connected_component(graph, names[walked.nodes[index]])

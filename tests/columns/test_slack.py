@@ -7,7 +7,8 @@ import pytest
 
 from dlsched.columns import slack
 from dlsched.columns.closing import close_gap, search_beam
-from dlsched.columns.slack import Listed, Prices, TooMany, cheapest_within, slacks
+from dlsched.columns.slack import Listed, Prices, cheapest_within, slacks
+from dlsched.core.budget import TooMany
 
 
 def drawn(seed):

@@ -107,15 +107,6 @@ def test_unknown_is_none():
     assert data["limits"] == {"time_s": 1.0}
 
 
-def test_with_bound_proves_a_plain_answer():
-    """A feasible answer whose new bound meets it becomes optimal; one stopped by a limit stays so."""
-    plain = result(FEASIBLE, **held(3.0)).with_bound(3.0, "other", None)
-    assert (plain.status, plain.bound_source) == (OPTIMAL, "other")
-    stopped = result(TerminationStatus.TIME_LIMIT, **held(3.0), limits=Limits(time_s=1)).with_bound(3.0, "other", None)
-    assert stopped.status is TerminationStatus.TIME_LIMIT
-    assert result(FEASIBLE, **held(3.0)).with_bound(2.0, "other", None).status is FEASIBLE
-
-
 def test_a_result_cannot_be_changed():
     """Its fields are frozen, and so is the allocation it holds."""
     made = result(FEASIBLE, **held(3.0))

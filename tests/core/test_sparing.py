@@ -19,9 +19,9 @@ def said(jobs: list[Any], **fields: Any) -> list[str]:
     return str(refused.value).split("\n  ")
 
 
-def wrong(place: int) -> dict[str, Any]:
+def wrong(index: int) -> dict[str, Any]:
     """A job whose epochs are negative."""
-    return GOOD | {"id": f"j{place}", "epochs": -1.0 - place}
+    return GOOD | {"id": f"j{index}", "epochs": -1.0 - index}
 
 
 def test_each_error_has_a_line() -> None:

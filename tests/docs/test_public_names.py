@@ -36,9 +36,9 @@ def test_every_public_name_has_an_entry(module, documented):
 
 
 def test_what_the_pages_import_has_an_entry(documented):
-    """Every ``from dlsched.x import y`` of a page is of a public name."""
+    """Every ``from dlsched.x import y`` of a page for users is of a public name; a new family is made of inner ones."""
     missing = []
-    for path in DOCS.glob("*.md"):
+    for path in set(DOCS.glob("*.md")) - {DOCS / "adding_a_family.md"}:
         for module, names in re.findall(
             r"^(?:>>> )?from (dlsched[\w.]*) import (.*)$", path.read_text("utf-8"), re.MULTILINE
         ):

@@ -27,10 +27,10 @@ def nasty(generator: np.random.Generator, ticked: bool | None = None, most_jobs:
     units = int(generator.integers(1, 4))
     alike = generator.random() < 0.2
     jobs: list[dict[str, Any]] = []
-    for place in range(int(generator.integers(1, most_jobs + 1))):
+    for index in range(int(generator.integers(1, most_jobs + 1))):
         job = jobs[0] if alike and jobs else _job(generator, one, tick, units)
         later = one((0.0, 0.0, 1.0, 2.0, 3.0, 0.1, 0.3, float(generator.random()), 1e-9)) * tick
-        jobs.append(job | {"id": f"j{place}", "arrival_s": one((clock + later, later + tick * (clock // tick)))})
+        jobs.append(job | {"id": f"j{index}", "arrival_s": one((clock + later, later + tick * (clock // tick)))})
     if generator.random() < 0.03:
         jobs[-1] = jobs[-1] | {"epochs": 1.0, "epoch_time_s": {str(units + 1): tick}}
     return Instance(name="nasty", units=units, tick_s=tick if ticked else None, jobs=jobs)

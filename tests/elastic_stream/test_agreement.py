@@ -32,8 +32,8 @@ def holds_to_the_rules(instance, name):
         periods = made.periods.get(job.id, ())
         assert all(period.start_s >= job.arrival_s for period in periods)
         done = 0.0
-        for place, period in enumerate(periods):
-            pause_s = job.restart_s if place else 0.0
+        for index, period in enumerate(periods):
+            pause_s = job.restart_s if index else 0.0
             done += max(0.0, period.end_s - period.start_s - pause_s) / job.speed.epoch_time_s(period.units)
         assert done == pytest.approx(job.stops_at * job.epochs, rel=1e-9, abs=1e-9)
         last = periods[-1].end_s if periods else job.arrival_s
@@ -90,7 +90,7 @@ class GreedyPass:
 
 def crowded(instance):
     """The same jobs, of which three at a time arrive every second."""
-    jobs = [job.model_copy(update={"arrival_s": float(place // 3)}) for place, job in enumerate(instance.jobs)]
+    jobs = [job.model_copy(update={"arrival_s": float(index // 3)}) for index, job in enumerate(instance.jobs)]
     return instance.model_copy(update={"jobs": jobs})
 
 
@@ -103,7 +103,7 @@ def test_the_queue_is_the_greedy_pass(order, size):
         assert objective(instance, fast) == pytest.approx(objective(instance, slow), rel=1e-9)
 
     streams = drawn(elastic_stream_instances, 40, feasible=True, max_jobs=12, max_units=6, ticked=False)
-    on_each((crowded(instance) if place % 2 else instance for place, instance in enumerate(streams)), same)
+    on_each((crowded(instance) if index % 2 else instance for index, instance in enumerate(streams)), same)
 
 
 @pytest.mark.parametrize("name", POLICIES)

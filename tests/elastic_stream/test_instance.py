@@ -129,7 +129,7 @@ def test_counts_are_those_the_cluster_has():
             {"id": "d", "arrival_s": 0, "epochs": 1, "epoch_time_s": {"8": 1.0}},
         ],
     )
-    assert [tuple(instance.counts(place)) for place in range(4)] == [(1, 2), (1, 2, 3), (1, 2), ()]
+    assert [tuple(instance.counts(index)) for index in range(4)] == [(1, 2), (1, 2, 3), (1, 2), ()]
 
 
 @pytest.mark.parametrize(

@@ -236,10 +236,10 @@ def test_ends_are_never_early():
     instance = stream(*[(1.7e9 + 0.3, 1.0, {1: time}) for time in times], units=1)
     made = simulate(instance, Queue("fifo", Fixed()))
     flows = flow_times(instance, made)
-    for place, time in enumerate(times):
-        start_s, end_s, _ = made.periods[f"j{place}"][0]
+    for index, time in enumerate(times):
+        start_s, end_s, _ = made.periods[f"j{index}"][0]
         assert Fraction(end_s) - Fraction(start_s) >= Fraction(time)
-        assert Fraction(flows[place]) * (1 + Fraction(1, 2**50)) >= sum(map(Fraction, times[: place + 1]))
+        assert Fraction(flows[index]) * (1 + Fraction(1, 2**50)) >= sum(map(Fraction, times[: index + 1]))
 
 
 def test_late_ticks_are_counted():
@@ -340,7 +340,7 @@ def test_memory_is_linear_in_the_jobs_present():
     """Two jobs present at most, one without end that changes at every event: fifteen times as many arrivals, no more memory."""
 
     def peak(arrivals):
-        jobs = [(10.0 * place, 1.0, {1: 4.0}) for place in range(arrivals)]
+        jobs = [(10.0 * index, 1.0, {1: 4.0}) for index in range(arrivals)]
         instance = stream((0.0, 1.0, {1: 1e9, 2: 6e8}), *jobs, units=2)
         gc.collect()
         tracemalloc.start()

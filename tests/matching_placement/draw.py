@@ -13,9 +13,9 @@ def draw(seed, *, types, each, jobs, exchange=True, most=None, able=0.9):
     return Instance(
         name=f"drawn-{seed}",
         workers=[
-            {"id": f"w{kind}-{place}", "type": f"t{kind}", "bandwidth_bytes_per_s": bandwidth[kind]}
+            {"id": f"w{kind}-{index}", "type": f"t{kind}", "bandwidth_bytes_per_s": bandwidth[kind]}
             for kind in range(types)
-            for place in range(each)
+            for index in range(each)
         ],
         jobs=[
             {

@@ -21,13 +21,13 @@ def nasty(generator: np.random.Generator) -> Instance:
     magnitude = magnitudes(generator, _QUANTITIES)
     bandwidth = {kind: magnitude("bandwidth") for kind in types}
     workers = [
-        {"id": f"w{place}", "type": str(kind), "bandwidth_bytes_per_s": bandwidth[str(kind)]}
-        for place, kind in enumerate(held)
+        {"id": f"w{index}", "type": str(kind), "bandwidth_bytes_per_s": bandwidth[str(kind)]}
+        for index, kind in enumerate(held)
     ]
     jobs = [_job(generator, types, magnitude) for _ in range(number)]
     if generator.random() < 0.15:
         jobs = [jobs[0]] * number
-    return Instance(name="nasty", workers=workers, jobs=[{"id": f"j{place}", **job} for place, job in enumerate(jobs)])
+    return Instance(name="nasty", workers=workers, jobs=[{"id": f"j{index}", **job} for index, job in enumerate(jobs)])
 
 
 def _job(generator, types, magnitude):

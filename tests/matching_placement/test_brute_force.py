@@ -54,7 +54,7 @@ def test_strategies_keep_their_promises(instance):
 def test_brute_force_refuses_what_is_too_large():
     """Forty workers of one type and three jobs are few by types; of forty types they are too many."""
     for alike in (True, False):
-        types = ["g" if alike else f"g{place}" for place in range(40)]
+        types = ["g" if alike else f"g{index}" for index in range(40)]
         workers = [{"id": f"w{p}", "type": kind, "bandwidth_bytes_per_s": 1.0} for p, kind in enumerate(types)]
         fields = {"iterations": 1, "batch_samples": 1, "gradient_bytes": 0, "samples_per_s": dict.fromkeys(types, 1.0)}
         instance = Instance(name="x", workers=workers, jobs=[{"id": name, **fields} for name in "abc"])
@@ -70,15 +70,15 @@ def test_brute_force_refuses_what_is_too_large():
 def test_configurations_are_all_count_vectors_that_are_allowed(instance):
     """In lexicographic order, as many as are counted; each with the checker's time."""
     held = arrays(instance)
-    for place, job in enumerate(instance.jobs):
+    for index, job in enumerate(instance.jobs):
         ranges = [
             range(len(workers) + 1 if kind in job.samples_per_s else 1) for kind, workers in instance.types.items()
         ]
         most = math.inf if job.max_workers is None else job.max_workers
         expected = [row for row in itertools.product(*ranges) if job.min_workers <= sum(row) <= most]
-        counts = configurations(held, place)
+        counts = configurations(held, index)
         assert list(map(tuple, counts.tolist())) == expected
-        assert count_configurations(held, place) == len(expected)
+        assert count_configurations(held, index) == len(expected)
 
 
 def test_strategies_draw_the_awkward_cases():

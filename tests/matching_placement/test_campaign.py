@@ -41,10 +41,10 @@ def draw(seed):
     return Instance(
         name=f"drawn-{seed}",
         workers=[
-            {"id": f"w{place}", "type": kind, "bandwidth_bytes_per_s": bandwidth[kind]}
-            for place, kind in enumerate(held)
+            {"id": f"w{index}", "type": kind, "bandwidth_bytes_per_s": bandwidth[kind]}
+            for index, kind in enumerate(held)
         ],
-        jobs=[{"id": f"j{place}", **each} for place, each in enumerate(jobs)],
+        jobs=[{"id": f"j{index}", **each} for index, each in enumerate(jobs)],
     )
 
 

@@ -141,7 +141,7 @@ def test_theorem_a_whole_samples_lose_at_most_one(instance):
         split = [math.floor(part) for part in batch_split(job, workers)]
         rest = int(job.batch_samples) - sum(split)
         assert 0 <= rest <= len(split)
-        whole = [part + (place < rest) for place, part in enumerate(split)]
+        whole = [part + (index < rest) for index, part in enumerate(split)]
         slowest = max(part / rate for part, rate in zip(whole, rates, strict=True))
         best = job.batch_samples / sum(rates)
         assert best * (1 - 1e-12) <= slowest <= (best + max(1 / rate for rate in rates)) * (1 + 1e-12)

@@ -148,7 +148,7 @@ def test_relabelling_and_powers_of_two_change_nothing_else(seed):
     data = instance.as_data()
     del data["format"]
     rng = np.random.default_rng(seed)
-    shuffled = {key: [data[key][place] for place in rng.permutation(len(data[key]))] for key in ("workers", "jobs")}
+    shuffled = {key: [data[key][index] for index in rng.permutation(len(data[key]))] for key in ("workers", "jobs")}
     assert dlsched.solve(matching_placement.Instance(**(data | shuffled))).objective == pytest.approx(
         before.objective, rel=1e-12
     )
@@ -183,11 +183,11 @@ def test_vast_and_tiny_numbers(spread):
         ("jobs", {"samples_per_s": {}}, r"samples_per_s: found an object, allowed: an object with at least 1"),
     ],
 )
-def test_numbers_without_room_in_double_precision_are_refused(place, change, words):
+def test_numbers_without_room_in_double_precision_are_refused(index, change, words):
     """Squares and quotients of times and rates must be finite; the message names the field."""
     data = draw(6, types=1, each=1, jobs=1).as_data()
     del data["format"]
-    data[place] = [data[place][0] | change, *data[place][1:]]
+    data[index] = [data[index][0] | change, *data[index][1:]]
     with pytest.raises(dlsched.InstanceError, match=words):
         matching_placement.Instance(**data)
 
@@ -197,7 +197,7 @@ def test_many_workers_of_one_type():
     data = draw(1, types=1, each=1, jobs=1).as_data()
     del data["format"]
     worker = data["workers"][0]
-    data["workers"] = [worker | {"id": f"w{place}"} for place in range(4_000)]
+    data["workers"] = [worker | {"id": f"w{index}"} for index in range(4_000)]
     data["jobs"][0]["samples_per_s"] = {worker["type"]: 0.1}
     result = dlsched.solve(matching_placement.Instance(**data), method="columns")
     assert result.status is TerminationStatus.OPTIMAL

@@ -53,7 +53,7 @@ def test_every_preset_is_valid_and_feasible(preset, jobs, gpus):
         data = json.loads(json.dumps(instance.as_data()))
         del data["format"]
         assert Instance(**data).sha256 == instance.sha256
-        assert [job.id for job in instance.jobs] == [f"j{place}" for place in range(jobs)]
+        assert [job.id for job in instance.jobs] == [f"j{index}" for index in range(jobs)]
         assert len(instance.workers) == (3 * jobs if gpus is None else gpus)
         assert infeasible(instance) is None
 

@@ -28,13 +28,13 @@ def plain(types, jobs):
         ],
         jobs=[
             {
-                "id": f"j{place}",
+                "id": f"j{index}",
                 "iterations": 1,
                 "batch_samples": work,
                 "gradient_bytes": 0,
                 "samples_per_s": {kind: rate for kind, (_, rate) in types.items()},
             }
-            for place, work in enumerate(jobs)
+            for index, work in enumerate(jobs)
         ],
     )
 

@@ -158,12 +158,12 @@ def test_what_cannot_be_served_is_none():
 
 def build(rates, least, most, *, types=None, gradient=0.0, bandwidths=None):
     """Jobs of one sample on workers of the given rates, a list for each job."""
-    types = types or [f"t{place}" for place in range(len(rates[0]))]
+    types = types or [f"t{index}" for index in range(len(rates[0]))]
     bandwidths = bandwidths or dict.fromkeys(types, 1.0)
     workers = [Worker(id=f"w{n}", type=t, bandwidth_bytes_per_s=bandwidths[t]) for n, t in enumerate(types)]
     jobs = [
         Job(
-            id=f"j{place}",
+            id=f"j{index}",
             iterations=1,
             batch_samples=1,
             gradient_bytes=gradient,
@@ -171,7 +171,7 @@ def build(rates, least, most, *, types=None, gradient=0.0, bandwidths=None):
             min_workers=least,
             max_workers=most,
         )
-        for place, row in enumerate(rates)
+        for index, row in enumerate(rates)
     ]
     return Instance(name="by-hand", workers=workers, jobs=jobs)
 

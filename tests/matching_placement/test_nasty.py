@@ -50,9 +50,9 @@ def test_a_cost_of_next_to_nothing_is_proven():
     instance = Instance(
         name="next to nothing",
         workers=[
-            {"id": f"{kind}{place}", "type": kind, "bandwidth_bytes_per_s": bandwidth}
+            {"id": f"{kind}{index}", "type": kind, "bandwidth_bytes_per_s": bandwidth}
             for kind, (count, bandwidth) in types.items()
-            for place in range(count)
+            for index in range(count)
         ],
         jobs=[
             {

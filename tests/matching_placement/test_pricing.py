@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dlsched.columns.slack import TooMany
+from dlsched.core.budget import TooMany
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.configurations import pricing
 from dlsched.matching_placement.configurations.pricing import Pricing

@@ -26,12 +26,12 @@ def drawn(seed, jobs=None, workers=None):
     return Instance(
         name=f"drawn-{seed}",
         workers=[
-            Worker(id=f"w{place}", type=f"t{kind}", bandwidth_bytes_per_s=float(bandwidth[kind]))
-            for place, kind in enumerate(types)
+            Worker(id=f"w{index}", type=f"t{kind}", bandwidth_bytes_per_s=float(bandwidth[kind]))
+            for index, kind in enumerate(types)
         ],
         jobs=[
             Job(
-                id=f"j{place}",
+                id=f"j{index}",
                 iterations=1,
                 batch_samples=float(samples),
                 gradient_bytes=float(heavy * samples / speed.mean() * generator.uniform(0, 1)),
@@ -39,7 +39,7 @@ def drawn(seed, jobs=None, workers=None):
                     f"t{kind}": float(speed[kind] * np.exp(generator.normal(0, 0.3))) for kind in range(kinds)
                 },
             )
-            for place, samples in enumerate(1e5 * np.exp(generator.normal(0, 1, jobs)))
+            for index, samples in enumerate(1e5 * np.exp(generator.normal(0, 1, jobs)))
         ],
     )
 

@@ -19,7 +19,7 @@ WHITE = np.array([0.95047, 1.0, 1.08883])
 
 def seen(colour, vision):
     """CIELAB of an sRGB colour (#rrggbb) as that vision sees it."""
-    rgb = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+    rgb = np.array([int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     xyz = TO_XYZ @ np.clip(np.asarray(VISIONS[vision]) @ linear, 0, 1) / WHITE
     f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
@@ -29,7 +29,7 @@ def seen(colour, vision):
 def least_distance(colours, vision):
     """Least distance of two of the colours; about 2 can just be told apart side by side."""
     points = [seen(colour, vision) for colour in colours]
-    return min(float(np.linalg.norm(a - b)) for place, a in enumerate(points) for b in points[:place])
+    return min(float(np.linalg.norm(a - b)) for index, a in enumerate(points) for b in points[:index])
 
 
 def strays(figure):

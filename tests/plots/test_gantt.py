@@ -57,7 +57,7 @@ def test_seats_by_hand():
 
 def test_seats_of_scattered_gpus():
     """Of three free GPUs of which no two are adjacent a job of two takes the first two; rounding of times is no overlap."""
-    gangs = {str(place): Gang(0, 9 - place % 2, {0: 1}) for place in range(6)} | {"z": Gang(8 - 1e-9, 9, {0: 2})}
+    gangs = {str(index): Gang(0, 9 - index % 2, {0: 1}) for index in range(6)} | {"z": Gang(8 - 1e-9, 9, {0: 2})}
     assert seats(gangs, [6])["z"] == [(1, 1), (3, 1)]
 
 
@@ -82,8 +82,8 @@ def test_bars_in_the_figure(tmp_path, drawn):
 
 def test_many_servers_are_counted_not_named(tmp_path, drawn):
     """Sixty servers have no room for names: the axis says how many they are; of 40 jobs six have colours."""
-    gangs = {f"j{place}": Gang(0.0, 10.0 + place, {place: 1}) for place in range(40)}
-    servers = {f"server-{place}": 4 for place in range(60)}
+    gangs = {f"j{index}": Gang(0.0, 10.0 + index, {index: 1}) for index in range(40)}
+    servers = {f"server-{index}": 4 for index in range(60)}
     rows = [GangRow(f"m{m}", {**gangs, "j0": Gang(m, 10 + m, {m: 1})}, [9.0 + m]) for m in range(6)]
     draw_gangs(rows, tmp_path / "figure.png", servers=servers, releases_s=dict.fromkeys(gangs, 0.0))
     chart = charts(drawn[0])
@@ -99,7 +99,7 @@ def test_many_servers_are_counted_not_named(tmp_path, drawn):
 def test_all_text_is_within_and_readable(width_in, tmp_path, drawn):
     """At both widths no text leaves the figure, and none is smaller than 5.5 points, whatever the names are."""
     odd = {"a$b$\x1b[0m": Gang(0.0, 9.0, {0: 2}), "\n\ud800" * 30: Gang(1e-9, 1e-3, {1: 1})}
-    rows = [GangRow(name, odd, [1e-3, 9.0 + place]) for place, name in enumerate(["$m", "x" * 200, "a\nb$\\frac$"])]
+    rows = [GangRow(name, odd, [1e-3, 9.0 + index]) for index, name in enumerate(["$m", "x" * 200, "a\nb$\\frac$"])]
     servers = {"_$s$": 2, "t" * 50: 2}
     draw_gangs(
         rows, tmp_path / "f.png", servers=servers, releases_s=dict.fromkeys(odd, 0.0), width_in=width_in, title="$"

@@ -58,7 +58,7 @@ def test_cells_in_the_figure(tmp_path, drawn):
 
 def test_what_is_left_out_is_said(tmp_path, drawn):
     """Four of five methods, 200 of 230 jobs and means over slots, and no dot where none can be seen; axes say so."""
-    jobs = {f"j{place}": 1 + place for place in range(230)}
+    jobs = {f"j{index}": 1 + index for index in range(230)}
     rows = [
         SlotRow(f"m{m}", {job: {slot: (2, 2)} for job, slot in jobs.items() if slot > 20 + m}, 10.0 - m)
         for m in range(5)
@@ -77,8 +77,8 @@ def test_all_text_is_within_and_readable(width_in, tmp_path, drawn):
     """At both widths no text leaves the figure, and none is smaller than 5.5 points, whatever the names are."""
     jobs = {"$a_b$": 1, "\x1b[31m\n" * 9: 2, "\ud800\u4e2d": 4}
     rows = [
-        SlotRow(name, {job: {slot: (place + 1, 2)} for job, slot in jobs.items()}, 10.0 - place)
-        for place, name in enumerate(["$m$", "y" * 100, "a b\nc"])
+        SlotRow(name, {job: {slot: (index + 1, 2)} for job, slot in jobs.items()}, 10.0 - index)
+        for index, name in enumerate(["$m$", "y" * 100, "a b\nc"])
     ]
     draw_slots(rows, tmp_path / "figure.png", slots=12, arrivals=jobs, width_in=width_in, title="\x07$x$" * 40)
     assert strays(drawn[0]) == ([], [])

@@ -178,7 +178,7 @@ def test_arrivals_and_pauses_in_the_figure(tmp_path, drawn):
 
 def test_arrivals_at_one_time_hide_none(tmp_path, drawn):
     """Three jobs that arrive together have triangles above one another, a later one begins at the bottom."""
-    periods = {name: [(float(place), 100.0, 1)] for place, name in enumerate("abcd")}
+    periods = {name: [(float(index), 100.0, 1)] for index, name in enumerate("abcd")}
     arrivals_s = {"a": 0.0, "b": 0.0, "c": 0.0, "d": 60.0}
     draw_streams([row("m", periods)], tmp_path / "figure.png", units=4, arrivals_s=arrivals_s)
     _, _, (strip,) = panels(drawn[0])

@@ -50,8 +50,8 @@ def agree(networks, seed):
 def test_chain_and_mean_value_analysis_agree():
     """Two methods that share no code give one throughput: shards, half duplex, no updates, no transfers."""
     kinds = agree(200, seed=6)
-    for place, values in enumerate(((True, False), ("full", "half"), (True, False), (True, False), (True, False))):
-        assert {kind[place] for kind in kinds} == set(values)
+    for index, values in enumerate(((True, False), ("full", "half"), (True, False), (True, False), (True, False))):
+        assert {kind[index] for kind in kinds} == set(values)
 
 
 @pytest.mark.long

@@ -195,7 +195,7 @@ def test_overlap_of_exponential_times():
     """One worker with two on the way is a closed chain of queues: X = G(1) / G(2), G(n) summed over all ways to be there."""
     demands = (0.25, 0.08, 0.08, 0.01)
     g1 = sum(demands)
-    g2 = sum(a * b for place, a in enumerate(demands) for b in demands[place:])
+    g2 = sum(a * b for index, a in enumerate(demands) for b in demands[index:])
     holds(run(job(), 1, in_flight=2, **EXPONENTIAL, cycles=2000, confidence=0.999), g1 / g2, within=0.01)
 
 

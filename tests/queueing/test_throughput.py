@@ -116,8 +116,8 @@ def test_many_at_a_time_are_one_at_a_time(several, most):
     """The same floats to the last bit, whatever other networks stand beside."""
     values = throughputs(several, most)
     assert values.shape == (most, len(several))
-    for place, network in enumerate(several):
-        assert values[:, place].tolist() == first(network, most)
+    for index, network in enumerate(several):
+        assert values[:, index].tolist() == first(network, most)
 
 
 @SETTINGS
@@ -129,7 +129,7 @@ def test_networks_can_be_left_out_on_the_way(several, steps, data):
     for _ in range(steps):
         recursion.step()
     recursion.keep(kept)
-    assert recursion.step().tolist() == [first(several[place], steps + 1)[-1] for place in kept]
+    assert recursion.step().tolist() == [first(several[index], steps + 1)[-1] for index in kept]
     assert recursion.customers == steps + 1
 
 

@@ -29,9 +29,9 @@ def nasty(generator: np.random.Generator) -> Instance:
         return float(level * (1 + generator.integers(0, 4) * 1e-9))  # nearly the same
 
     times = 1 if generator.random() < 0.8 else int(generator.choice([2, 3, 1000, 10**6, 10**12]))
-    drawn = [_job(generator, number, gpus, times) | {"id": f"j{place}"} for place in range(jobs)]
+    drawn = [_job(generator, number, gpus, times) | {"id": f"j{index}"} for index in range(jobs)]
     if generator.random() < 0.2:
-        drawn = [drawn[0] | {"id": f"j{place}"} for place in range(jobs)]
+        drawn = [drawn[0] | {"id": f"j{index}"} for index in range(jobs)]
     if times > 1:  # laws would have too many counts for brute force
         gpus = gpus * times + int(generator.integers(0, 2))
     return Instance(name="nasty", gpus=gpus, jobs=drawn)

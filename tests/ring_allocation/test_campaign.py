@@ -104,7 +104,7 @@ def routes(instance):
     for solver in SOLVERS:
         milp = build_milp(instance, drop_dominated=True)
         yield solver, decoded(solver, solve_milp(milp.model, solver=solver, isolated=False), milp.decode)
-    pairs = sum(min(len(instance.counts(place)), instance.gpus) for place in range(len(instance.jobs)))
+    pairs = sum(min(len(instance.counts(index)), instance.gpus) for index in range(len(instance.jobs)))
     if instance.minimum_gpus <= instance.gpus and pairs <= MINLP_PAIRS:
         minlp = build_minlp(instance)
         if minlp.model is None:  # one count is open to every job
@@ -128,8 +128,8 @@ def allocations(instance):
     """An upper bound of how many allocations fit."""
     product = 1
     spare = instance.gpus - instance.minimum_gpus
-    for place in range(len(instance.jobs)):
-        counts = instance.counts(place)
+    for index in range(len(instance.jobs)):
+        counts = instance.counts(index)
         product *= max(1, sum(1 for count in counts if count - counts[0] <= spare))
         if product > TINY:
             break

@@ -19,9 +19,9 @@ SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=N
 
 def exact_costs(instance):
     """{count: cost} of every job, all counts, from the instance's fields and the formulas of formulations.md."""
-    for place, job in enumerate(instance.jobs):
+    for index, job in enumerate(instance.jobs):
         costs = {}
-        for w in instance.counts(place):
+        for w in instance.counts(index):
             if job.epoch_time_s is not None:
                 time = Fraction(job.epoch_time_s[w])
             else:

@@ -28,11 +28,11 @@ def law(theta, **job):
 def test_costs_are_the_checkers(instance, fitting):
     """Every pair costs exactly what the checker says, in the same floats; every job keeps its smallest count."""
     table = cost_table(instance, fitting=fitting)
-    for place, job in enumerate(instance.jobs):
-        pairs = range(int(table.starts[place]), int(table.starts[place + 1]))
-        assert table.counts[pairs.start] == instance.counts(place)[0]
+    for index, job in enumerate(instance.jobs):
+        pairs = range(int(table.starts[index]), int(table.starts[index + 1]))
+        assert table.counts[pairs.start] == instance.counts(index)[0]
         for pair in pairs:
-            assert int(table.counts[pair]) in instance.counts(place)
+            assert int(table.counts[pair]) in instance.counts(index)
             assert table.costs[pair] == job_cost(job, int(table.counts[pair]))
 
 
@@ -56,10 +56,10 @@ def test_only_counts_that_cannot_fit_are_left_out(instance):
     """Without laws, the fitting table holds exactly the counts with room for the others' smallest."""
     table = cost_table(instance)
     spare = instance.gpus - instance.minimum_gpus
-    for place, job in enumerate(instance.jobs):
+    for index, job in enumerate(instance.jobs):
         if job.epoch_time_s is not None:
-            allowed = instance.counts(place)
-            kept = table.counts[int(table.starts[place]) : int(table.starts[place + 1])].tolist()
+            allowed = instance.counts(index)
+            kept = table.counts[int(table.starts[index]) : int(table.starts[index + 1])].tolist()
             assert kept == [count for count in allowed if count <= allowed[0] + spare]
 
 
@@ -102,8 +102,8 @@ def everything(instance):
     """Table of every allowed count that fits, law or not, by the checker's costs."""
     spare = instance.gpus - instance.minimum_gpus
     return CostTable.from_rows(
-        {w: job_cost(job, w) for w in instance.counts(place) if w <= instance.counts(place)[0] + spare}
-        for place, job in enumerate(instance.jobs)
+        {w: job_cost(job, w) for w in instance.counts(index) if w <= instance.counts(index)[0] + spare}
+        for index, job in enumerate(instance.jobs)
     )
 
 
@@ -156,6 +156,6 @@ def test_huge_counts_are_exact_or_refused():
     big = {"id": "a", "epochs": 1.0, "epoch_time_s": {"1": 2.0, str(2**53): 1.0}}
     assert counts(big, 2**53) == [1, 2**53]
     large = {"1": 2.0, str(2**53 - 1000): 1.0}
-    many = [big | {"id": f"j{place}", "epoch_time_s": large} for place in range(600)]
+    many = [big | {"id": f"j{index}", "epoch_time_s": large} for index in range(600)]
     with pytest.raises(UsageError, match="2\\*\\*62"):
         cost_table(Instance(name="x", gpus=2**53, jobs=many))

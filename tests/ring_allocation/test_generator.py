@@ -29,7 +29,7 @@ def test_every_preset_is_valid_and_solvable(preset, jobs, max_gpus):
         instance = generate(preset=preset, jobs=jobs, seed=seed, max_gpus=max_gpus)
         assert instance_from(json.loads(json.dumps(instance.as_data())), "x").sha256 == instance.sha256
         assert len(instance.jobs) == jobs
-        assert all(instance.counts(place)[-1] <= max_gpus for place in range(jobs))
+        assert all(instance.counts(index)[-1] <= max_gpus for index in range(jobs))
         assert str(solve(instance).status) in ("optimal", "infeasible")
 
 

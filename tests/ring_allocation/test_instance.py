@@ -116,11 +116,11 @@ def test_fewer_gpus_than_needed_is_a_valid_file():
         (lambda: read(jobs=[FILE["jobs"][0]] * 2), "jobs[1].id", "found 'a', the id of jobs[0] too"),
     ],
 )
-def test_malformed_instances_name_the_field(build, place, found):
+def test_malformed_instances_name_the_field(build, index, found):
     """The message holds the file, the path of the field, what was found and what is allowed."""
     with pytest.raises(InstanceError) as caught:
         build()
-    assert str(caught.value).startswith(f"file.json: {place}")
+    assert str(caught.value).startswith(f"file.json: {index}")
     assert found in str(caught.value)
     assert "allowed: " in str(caught.value)
 

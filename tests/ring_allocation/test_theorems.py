@@ -86,7 +86,7 @@ def test_t6_the_order_of_jobs_does_not_matter(instance, random):
     """Relabelling: shuffled jobs under other names have the same optimum and the same bound."""
     jobs = list(instance.as_data()["jobs"])
     random.shuffle(jobs)
-    shuffled = changed(instance, jobs=[job | {"id": f"other {place}"} for place, job in enumerate(jobs)])
+    shuffled = changed(instance, jobs=[job | {"id": f"other {index}"} for index, job in enumerate(jobs)])
     first, second = solve(instance), solve(shuffled)
     assert first.status == second.status
     if first.objective is not None:

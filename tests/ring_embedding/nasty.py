@@ -19,7 +19,7 @@ def nasty(generator: np.random.Generator) -> Instance:
     """Up to three jobs on up to four servers in up to three slots; a forest, or listed paths."""
     rng = random.Random(int(generator.integers(2**63)))
     forest = rng.random() < 0.6
-    servers = [f"s{place}" for place in range(rng.choice([1, 2, 3, 3, 4] if forest else [3, 3, 4]))]
+    servers = [f"s{index}" for index in range(rng.choice([1, 2, 3, 3, 4] if forest else [3, 3, 4]))]
     others, pairs = any_forest(rng, servers) if forest else any_graph(rng, servers)
     slots, alike = rng.choice([1, 1, 2, 2, 3]), rng.random() < 0.3
     gpu, bandwidth, rate, worth = (10.0 ** rng.randint(SMALLEST, LARGEST) for _ in range(4))
@@ -41,7 +41,7 @@ def nasty(generator: np.random.Generator) -> Instance:
             {"ends": pair, "bandwidth_bytes_per_s": bandwidth * rng.choice(PARTS) * rng.choice(EDGES)} for pair in pairs
         ],
         paths=None if forest else any_paths(rng, servers, pairs),
-        jobs=[{"id": f"j{place}", **job} for place, job in enumerate(jobs)],
+        jobs=[{"id": f"j{index}", **job} for index, job in enumerate(jobs)],
     )
 
 

@@ -65,12 +65,12 @@ def server(rng, name):
 def racks(seed, *, servers=4, count=3, slots=3, utility=any_utility, most=3):
     """Servers in racks of one or two under a core; or the servers themselves in a line."""
     rng = np.random.default_rng(seed)
-    names = [f"s{place}" for place in range(servers)]
+    names = [f"s{index}" for index in range(servers)]
     nodes, links = [server(rng, name) for name in names], []
     if rng.random() < 0.7:
-        tops = [f"r{place}" for place in range((servers + 1) // 2)]
+        tops = [f"r{index}" for index in range((servers + 1) // 2)]
         nodes += [Node(id=name) for name in ["core", *tops]]
-        ends = [("core", top) for top in tops] + [(tops[place // 2], name) for place, name in enumerate(names)]
+        ends = [("core", top) for top in tops] + [(tops[index // 2], name) for index, name in enumerate(names)]
     else:
         ends = list(pairwise(names))
     links = [Link(ends=pair, bandwidth_bytes_per_s=float(rng.integers(1, 6))) for pair in ends if rng.random() < 0.9]
@@ -80,9 +80,9 @@ def racks(seed, *, servers=4, count=3, slots=3, utility=any_utility, most=3):
 def switches(seed, *, servers=4, count=3, slots=3, utility=any_utility, most=3):
     """A ring of switches with a server each; paths take the shorter way, and some are not listed."""
     rng = np.random.default_rng(seed)
-    nodes = [server(rng, f"s{place}") for place in range(servers)] + [Node(id=f"w{place}") for place in range(servers)]
-    ends = [(f"s{place}", f"w{place}") for place in range(servers)]
-    ends += [(f"w{place}", f"w{(place + 1) % servers}") for place in range(servers)]
+    nodes = [server(rng, f"s{index}") for index in range(servers)] + [Node(id=f"w{index}") for index in range(servers)]
+    ends = [(f"s{index}", f"w{index}") for index in range(servers)]
+    ends += [(f"w{index}", f"w{(index + 1) % servers}") for index in range(servers)]
     paths = []
     for here, there in combinations(range(servers), 2):
         if rng.random() < 0.85:
@@ -105,8 +105,8 @@ def rings_of(network, job, most):
     """Every ring of a job of 1 .. ``most`` workers: workers, order, links; of orders that cross the same links one."""
     found = {}
     servers = range(len(network.capacity))
-    for counts in product(*(range(int(network.fits[job, place]) + 1) for place in servers)):
-        held = [place for place in servers if counts[place]]
+    for counts in product(*(range(int(network.fits[job, index]) + 1) for index in servers)):
+        held = [index for index in servers if counts[index]]
         if not 1 <= sum(counts) <= most:
             continue
         for rest in permutations(held[1:]):
@@ -125,8 +125,8 @@ def slots_of(network, sizes):
         longer = []
         for placed in rings_of(network, job, most):
             held, load = np.zeros_like(capacity), np.zeros_like(bandwidth)
-            for place, many in placed[0].items():
-                held[place] = many * network.demand[job]
+            for index, many in placed[0].items():
+                held[index] = many * network.demand[job]
             for link, times in Counter(placed[2]).items():
                 load[link] = times * network.load[job]
             for rings, used, loads in partial:

@@ -165,8 +165,8 @@ def test_no_baseline_lets_all_wait_while_a_worker_is_of_use(name, seed):
     if not embedding.slots.get(3):
         network = Network(instance)
         held = worker_slots(instance, embedding)
-        for place, each in enumerate(instance.jobs):
-            total = int(network.total[place])
+        for index, each in enumerate(instance.jobs):
+            total = int(network.total[index])
             assert max(worth(each, count) for count in range(held[each.id], total + 1)) == worth(each, held[each.id])
 
 

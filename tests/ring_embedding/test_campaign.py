@@ -36,7 +36,7 @@ def draw(seed):
     """Two or three jobs on two to four servers in one to three slots; a forest, or listed paths when the seed is 2 mod 3."""
     rng = random.Random(seed)
     forest = seed % 3 < 2
-    servers = [f"s{place}" for place in range(rng.choice([2, 3, 3, 4] if forest else [3, 3, 4]))]
+    servers = [f"s{index}" for index in range(rng.choice([2, 3, 3, 4] if forest else [3, 3, 4]))]
     others, pairs = any_forest(rng, servers) if forest else any_graph(rng, servers)
     resources = PARTS[: rng.choice([1, 1, 2])]
     slots = rng.choice([1, 2, 2, 3, 4])
@@ -51,7 +51,7 @@ def draw(seed):
         + [{"id": name} for name in others],
         links=[{"ends": pair, "bandwidth_bytes_per_s": _edge(rng, rng.choice([1, 1, 2, 3]))} for pair in pairs],
         paths=None if forest else any_paths(rng, servers, pairs),
-        jobs=[{"id": f"j{place}", **job} for place, job in enumerate(jobs)],
+        jobs=[{"id": f"j{index}", **job} for index, job in enumerate(jobs)],
     )
 
 

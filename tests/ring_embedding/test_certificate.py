@@ -278,10 +278,10 @@ def test_the_cheapest_ring_of_a_tree_is_that_of_all_rings(instance, rng):
     network = Network(instance)
     paid = [Fraction(rng.randint(0, 9), 4) for _ in instance.servers]
     prices = {link: Fraction(rng.randint(0, 9), 4) for link in range(len(instance.links)) if rng.random() < 0.7}
-    for place, record in enumerate(instance.jobs):
-        room = [int(each) for each in network.fits[place]]
+    for index, record in enumerate(instance.jobs):
+        room = [int(each) for each in network.fits[index]]
         cheapest = {}
-        for workers, _, links in rings_of(network, place, record.max_workers):
+        for workers, _, links in rings_of(network, index, record.max_workers):
             price = sum(count * paid[server] for server, count in workers.items())
             price += sum(prices.get(link, Fraction(0)) for link in {link // 2 for link in links})
             size = sum(workers.values())

@@ -100,9 +100,9 @@ def test_what_it_would_run_is_within_the_slots():
         network = Network(instance)
         found = Columns(network, relax(instance))
         found.search()
-        for place, record in enumerate(instance.jobs):
-            held = sum(amount for (i, _), amount in found.by_epoch.items() if i == place)
-            assert held <= network.most[place] * (instance.slots - record.arrival_slot + 1) + SOLVED
+        for index, record in enumerate(instance.jobs):
+            held = sum(amount for (i, _), amount in found.by_epoch.items() if i == index)
+            assert held <= network.most[index] * (instance.slots - record.arrival_slot + 1) + SOLVED
 
 
 @pytest.mark.parametrize("limits", [Limits(time_s=0), Limits(time_s=1e-9)])

@@ -24,9 +24,9 @@ NETWORKS = [(made, seed) for made in (racks, switches) for seed in range(6)]
 def first_gains(network):
     """Gains of the first worker-slots, of all jobs."""
     gains = {}
-    for place, job in enumerate(network.instance.jobs):
-        most = min(int(network.most[place]), int(network.total[place]))
-        gains[place] = np.array([worth(job, count) - worth(job, 0) for count in range(most + 1)])
+    for index, job in enumerate(network.instance.jobs):
+        most = min(int(network.most[index]), int(network.total[index]))
+        gains[index] = np.array([worth(job, count) - worth(job, 0) for count in range(most + 1)])
     return gains
 
 
@@ -81,8 +81,8 @@ def flow_program(network, gains):
 
     def matrix(rows):
         full = np.zeros((len(rows), len(objective)))
-        for place, entries in enumerate(rows.values()):
-            full[place, list(entries)] = list(entries.values())
+        for index, entries in enumerate(rows.values()):
+            full[index, list(entries)] = list(entries.values())
         return full
 
     limits = np.array(
@@ -185,14 +185,14 @@ def one_server(gpus, *demands, most=1):
     """Jobs whose first worker is worth 1, on one server."""
     jobs = [
         Job(
-            id=f"j{place}",
+            id=f"j{index}",
             max_workers=most,
             demand={"gpu": demand},
             bandwidth_bytes_per_s=0,
             rate=1,
             utility=Capped(slope=1, cap=1),
         )
-        for place, demand in enumerate(demands)
+        for index, demand in enumerate(demands)
     ]
     return Network(Instance(name="one", slots=1, nodes=[Node(id="s", capacity={"gpu": gpus})], links=[], jobs=jobs))
 

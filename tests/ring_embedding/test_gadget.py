@@ -22,7 +22,7 @@ def optimum(instance):
     network = Network(instance)
     reached = {(0,) * len(instance.jobs)}
     for slot in range(1, instance.slots + 1):
-        sizes = {place: int(network.most[place]) for place, job in enumerate(instance.jobs) if job.arrival_slot <= slot}
+        sizes = {index: int(network.most[index]) for index, job in enumerate(instance.jobs) if job.arrival_slot <= slot}
         counts = set()
         for rings in slots_of(network, sizes):
             counts.add(tuple(sum(rings[p][0].values()) if p in rings else 0 for p in range(len(instance.jobs))))
@@ -79,14 +79,14 @@ def test_every_slot_gets_the_largest_increase(made, seed):
     held = {job.id: 0 for job in instance.jobs}
     for slot in range(1, instance.slots + 1):
         sizes = {
-            place: min(int(network.most[place]), int(network.total[place]) - held[job.id])
-            for place, job in enumerate(instance.jobs)
+            index: min(int(network.most[index]), int(network.total[index]) - held[job.id])
+            for index, job in enumerate(instance.jobs)
             if job.arrival_slot <= slot
         }
         before = sum(worth(job, held[job.id]) for job in instance.jobs)
         best = before
         for rings in slots_of(network, sizes):
-            counts = {instance.jobs[place].id: sum(ring[0].values()) for place, ring in rings.items()}
+            counts = {instance.jobs[index].id: sum(ring[0].values()) for index, ring in rings.items()}
             best = max(best, sum(worth(job, held[job.id] + counts.get(job.id, 0)) for job in instance.jobs))
         for name, ring in embedding.slots.get(slot, {}).items():
             held[name] += sum(ring.workers.values())

@@ -83,8 +83,8 @@ def test_every_preset_is_valid(preset, jobs, servers, slots):
         data = json.loads(json.dumps(instance.as_data()))
         del data["format"]
         assert Instance(**data).sha256 == instance.sha256
-        assert [job.id for job in instance.jobs] == [f"j{place}" for place in range(jobs)]
-        assert [server.id for server in instance.servers] == [f"s{place}" for place in range(servers)]
+        assert [job.id for job in instance.jobs] == [f"j{index}" for index in range(jobs)]
+        assert [server.id for server in instance.servers] == [f"s{index}" for index in range(servers)]
         assert instance.slots == slots
         arrivals = [job.arrival_slot for job in instance.jobs]
         assert arrivals == sorted(arrivals) and within(arrivals, 1, slots)

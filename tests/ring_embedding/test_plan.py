@@ -129,13 +129,13 @@ def test_resizing_keeps_the_books(made_of):
         instance = made_of(4000 + seed, servers=5, count=4, slots=2)
         plan = Plan(Network(instance))
         for _ in range(60):
-            place, number = rng.randrange(4), rng.randint(1, 2)
-            if instance.jobs[place].arrival_slot > number or number not in plan.slots:
+            index, number = rng.randrange(4), rng.randint(1, 2)
+            if instance.jobs[index].arrival_slot > number or number not in plan.slots:
                 continue
-            count = rng.randint(0, min(instance.jobs[place].max_workers, int(plan.network.total[place]) // 2))
-            before, held = plan.slots[number].count(place), plan.held[place]
-            done = plan.resize(place, number, count)
-            assert plan.slots[number].count(place) == (count if done else before)
-            assert plan.held[place] == (held - before + count if done else held)
+            count = rng.randint(0, min(instance.jobs[index].max_workers, int(plan.network.total[index]) // 2))
+            before, held = plan.slots[number].count(index), plan.held[index]
+            done = plan.resize(index, number, count)
+            assert plan.slots[number].count(index) == (count if done else before)
+            assert plan.held[index] == (held - before + count if done else held)
             assert done or count > 0
         sound(plan)

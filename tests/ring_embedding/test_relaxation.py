@@ -139,12 +139,12 @@ def test_totals_are_between(instance):
 def test_the_relaxation_keeps_its_rows(instance):
     """Worker-slots by epoch add up to the totals, within what slots, workers and budgets allow."""
     relaxed = relax(instance)
-    for place, record in enumerate(instance.jobs):
-        held = sum(amount for (i, _), amount in relaxed.by_epoch.items() if i == place)
-        assert relaxed.totals[place] <= held + 1e-5
+    for index, record in enumerate(instance.jobs):
+        held = sum(amount for (i, _), amount in relaxed.by_epoch.items() if i == index)
+        assert relaxed.totals[index] <= held + 1e-5
         assert held <= record.max_workers * (instance.slots - record.arrival_slot + 1) * (1 + 1e-6)
         for name, budget in record.budget.items():
-            assert relaxed.totals[place] * record.demand.get(name, 0.0) <= budget + 1e-5 * max(1.0, budget)
+            assert relaxed.totals[index] * record.demand.get(name, 0.0) <= budget + 1e-5 * max(1.0, budget)
 
 
 def more(instance, change):

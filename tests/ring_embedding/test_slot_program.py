@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched import ring_embedding
-from dlsched.algorithms.forest_parts import TooMany
-from dlsched.core.budget import Budget
+from dlsched.core.budget import Budget, TooMany
 from dlsched.core.limits import Limits
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.rings.network import Network
@@ -38,8 +37,8 @@ def in_process(monkeypatch):
 def gains_of(network, rng, kind):
     """Gains by number of workers that do not fall: concave, steps, or any."""
     found = {}
-    for place in range(len(network.instance.jobs)):
-        most = int(min(network.most[place], 4))
+    for index in range(len(network.instance.jobs)):
+        most = int(min(network.most[index], 4))
         steps = rng.random(most) * rng.choice([1.0, 10.0])
         if kind == "concave":
             steps = -np.sort(-steps)
@@ -47,21 +46,21 @@ def gains_of(network, rng, kind):
             steps = np.where(np.arange(most) == rng.integers(most), steps, 0.0) if most else steps
         elif kind == "convex":
             steps = np.sort(steps) ** 3
-        found[place] = np.concatenate(([0.0], np.cumsum(steps)))
+        found[index] = np.concatenate(([0.0], np.cumsum(steps)))
     return found
 
 
 def fits(network, slot):
     """What is free was counted rightly, and nothing is overused; rings are rings."""
     free, spare = network.capacity.copy(), network.bandwidth.copy()
-    for place, (workers, order, links) in slot.rings.items():
+    for index, (workers, order, links) in slot.rings.items():
         assert sorted(workers) == sorted(order)
         assert min(workers.values()) >= 1
         assert links == network.crossed(order)
         for server, count in workers.items():
-            free[server] -= count * network.demand[place]
+            free[server] -= count * network.demand[index]
         for link in links:
-            spare[link] -= network.load[place]
+            spare[link] -= network.load[index]
     assert (free >= 0).all() and (spare >= 0).all()
     assert free == pytest.approx(slot.free, rel=1e-12, abs=1e-12)
     assert spare == pytest.approx(slot.spare, rel=1e-12, abs=1e-12)
@@ -129,9 +128,9 @@ def test_a_start_is_the_least_that_filling_returns():
     for number, (instance, kind) in enumerate(CASES[:16]):
         network, rng = Network(instance), np.random.default_rng(200 + number)
         gains = gains_of(network, rng, kind)
-        choices = slots_of(network, {place: len(gain) - 1 for place, gain in gains.items()})
+        choices = slots_of(network, {index: len(gain) - 1 for index, gain in gains.items()})
         rings = choices[rng.integers(len(choices))]
-        worth = sum(gains[place][sum(workers.values())] for place, (workers, _, _) in rings.items())
+        worth = sum(gains[index][sum(workers.values())] for index, (workers, _, _) in rings.items())
         assert fill_slot(network, gains, MappingProgram(network), start=rings).gain >= worth * (1 - CLOSE)
 
 
@@ -141,7 +140,7 @@ def test_steps_by_hand():
     network = Network(instance)
     gains = {0: np.array([0, 0, 0, 5.0]), 1: np.array([0, 0, 3.0, 3.0]), 2: np.array([0, 1.0, 2.0, 3.0])}
     found = best_slot(network, gains, np.random.default_rng(0))
-    assert (found.gain, found.bound, {place: found.slot.count(place) for place in found.slot.rings}) == (
+    assert (found.gain, found.bound, {index: found.slot.count(index) for index in found.slot.rings}) == (
         5.0,
         pytest.approx(5.0, rel=SOLVED),
         {0: 3},
@@ -172,18 +171,18 @@ def test_nothing_to_gain(gains, paths):
 def within(network, gains, relaxation, delta):
     """The same rings by enumeration, as (job, workers), with how far each is from the limit."""
     found = {}
-    for place, gain in gains.items():
+    for index, gain in gains.items():
         surplus = {}
-        for workers, _, _ in rings_of(network, place, len(gain) - 1):
+        for workers, _, _ in rings_of(network, index, len(gain) - 1):
             (order,) = network.orders(workers)
             price = sum(
-                count * float(network.demand[place] @ relaxation.server[server]) for server, count in workers.items()
+                count * float(network.demand[index] @ relaxation.server[server]) for server, count in workers.items()
             )
-            price += network.load[place] * sum(float(relaxation.link[link]) for link in network.crossed(order))
-            if all(network.bandwidth[link] >= network.load[place] for link in network.crossed(order)):
+            price += network.load[index] * sum(float(relaxation.link[link]) for link in network.crossed(order))
+            if all(network.bandwidth[link] >= network.load[index] for link in network.crossed(order)):
                 surplus[tuple(sorted(workers.items()))] = float(gain[sum(workers.values())]) - price
         best = max([0.0, *surplus.values()])
-        found |= {(place, workers): delta - (best - value) for workers, value in surplus.items()}
+        found |= {(index, workers): delta - (best - value) for workers, value in surplus.items()}
     return found
 
 
@@ -200,11 +199,11 @@ def test_all_rings_within_a_slack(part):
         relaxation = Relaxation(0.0, 0.0, (), server, link)
         delta = part * max(float(gain[-1]) for gain in gains.values()) + CLOSE
         rings = rings_within(network, gains, relaxation, delta)
-        found = [(place, tuple(sorted(workers.items()))) for place, (workers, _, _) in rings]
+        found = [(index, tuple(sorted(workers.items()))) for index, (workers, _, _) in rings]
         assert len(set(found)) == len(found)
-        for place, (workers, order, links) in rings:
+        for index, (workers, order, links) in rings:
             assert links == network.crossed(order) and sorted(order) == sorted(workers)
-            assert sum(workers.values()) < len(gains[place])
+            assert sum(workers.values()) < len(gains[index])
         for ring, room in within(network, gains, relaxation, delta).items():
             if abs(room) > CLOSE / 2:
                 assert (ring in found) == (room > 0), (seed, ring, room)
@@ -323,8 +322,8 @@ def test_a_forest_and_its_paths_are_one_problem():
         paths = [{"ends": (nodes[0], nodes[-1]), "nodes": nodes} for nodes in routes if nodes]
         listed = Network(forest.model_copy(update={"paths": paths}))
         gains = gains_of(network, np.random.default_rng(seed), "any")
-        most = {place: len(gain) for place, gain in gains.items()}
-        shared = {place: gain[: min(most[place], int(listed.most[place]) + 1)] for place, gain in gains.items()}
+        most = {index: len(gain) for index, gain in gains.items()}
+        shared = {index: gain[: min(most[index], int(listed.most[index]) + 1)] for index, gain in gains.items()}
         walks, tree = (best_slot(each, shared, np.random.default_rng(0)) for each in (listed, network))
         assert walks.gain == pytest.approx(tree.gain, rel=SOLVED)
 

@@ -21,7 +21,7 @@ from dlsched.solvers.milp import solve_milp
 def choice(costs, sense=pulp.LpMinimize):
     """Exactly one of the variables is 1."""
     problem = pulp.LpProblem("choice", sense)
-    variables = [pulp.LpVariable(f"x{place}", 0, 1, pulp.LpInteger) for place in range(len(costs))]
+    variables = [pulp.LpVariable(f"x{index}", 0, 1, pulp.LpInteger) for index in range(len(costs))]
     problem.setObjective(pulp.LpAffineExpression(list(zip(variables, costs, strict=True))))
     row = pulp.LpAffineExpression([(variable, 1) for variable in variables])
     problem.addConstraint(pulp.LpConstraint(row, pulp.LpConstraintEQ, "one", 1))

@@ -44,3 +44,26 @@ def test_no_time():
     with pytest.raises(Stopped) as stopped:
         linear_program(-np.ones(400), a_ub=matrix, b_ub=np.ones(400), time_s=0.0)
     assert stopped.value.status is TerminationStatus.TIME_LIMIT
+
+
+def test_rows_are_kept_by_their_own_measure():
+    """Three times: z at most w; y below lines that saturate at .5, the flattest of slope 1e-14. So w >= z >= 1, y = .5 almost.
+
+    With costs and rows brought to a common magnitude, w = 0 beside z = 1 was within HiGHS' tolerance.
+    """
+    slopes = [0.49966464986953363, 3.352375953042941e-4, 1.124974107202803e-7, 3.77387e-11, 1.26565e-14, 0.0]
+    rights = [0.0, 0.49932941227422933, 0.4999996624700165, 0.49999999984903254, 0.4999999999999367, 0.5]
+    rows, right = [[1.0] * 3 + [0.0] * 6], [6.0]
+    for job in range(3):
+        rows.append([0.0] * 9)
+        rows[-1][job], rows[-1][3 + job] = -1.0, 1.0
+        right.append(0.0)
+    for job in range(3):
+        for slope, most in zip(slopes, rights, strict=True):
+            rows.append([0.0] * 9)
+            rows[-1][3 + job], rows[-1][6 + job] = -slope, 1.0
+            right.append(most)
+    bounds = [(0.0, 6.0)] * 6 + [(-np.inf, 0.5)] * 3
+    answer = linear_program([0.0] * 6 + [-1.0] * 3, a_ub=rows, b_ub=right, bounds=bounds)
+    assert (np.array(rows) @ answer.x - right).max() <= 1e-6
+    assert answer.objective == pytest.approx(-1.5, abs=1e-6)

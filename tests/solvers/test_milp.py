@@ -23,17 +23,17 @@ def model(sense, costs, rows, *, constant=0.0, low=0, high=1, integer=True):
     """Variables x0, x1, ... with costs, and rows (coefficients, sense, right-hand side)."""
     problem = pulp.LpProblem("test", sense)
     kind = pulp.LpInteger if integer else pulp.LpContinuous
-    variables = [pulp.LpVariable(f"x{place}", low, high, kind) for place in range(len(costs))]
+    variables = [pulp.LpVariable(f"x{index}", low, high, kind) for index in range(len(costs))]
     problem.setObjective(pulp.LpAffineExpression(list(zip(variables, costs, strict=True)), constant))
-    for place, (coefficients, row_sense, right) in enumerate(rows):
+    for index, (coefficients, row_sense, right) in enumerate(rows):
         expression = pulp.LpAffineExpression(list(zip(variables, coefficients, strict=True)))
-        problem.addConstraint(pulp.LpConstraint(expression, row_sense, f"row{place}", right))
+        problem.addConstraint(pulp.LpConstraint(expression, row_sense, f"row{index}", right))
     return problem
 
 
 def packing(items=24, seed=1, constant=0.0):
     """Maximise nearly proportional values within half of the weight: many nodes for a branch and bound."""
-    weights = [random.Random(seed * 100 + place).randint(1000, 9999) for place in range(items)]
+    weights = [random.Random(seed * 100 + index).randint(1000, 9999) for index in range(items)]
     values = [weight + 100 for weight in weights]
     return model(
         pulp.LpMaximize, values, [([2 * w for w in weights], pulp.LpConstraintLE, sum(weights))], constant=constant
@@ -42,7 +42,7 @@ def packing(items=24, seed=1, constant=0.0):
 
 def covering(items=24, seed=1, constant=0.0):
     """The mirror image: minimise, cover at least half."""
-    weights = [random.Random(seed * 100 + place).randint(1000, 9999) for place in range(items)]
+    weights = [random.Random(seed * 100 + index).randint(1000, 9999) for index in range(items)]
     values = [weight + 100 for weight in weights]
     return model(
         pulp.LpMinimize, values, [([2 * w for w in weights], pulp.LpConstraintGE, sum(weights))], constant=constant
@@ -279,6 +279,6 @@ def test_scaling_changes_no_digit():
     assert 2**16 <= abs(brought.costs).max() < 2**17
     factor = [high / low for low, high in zip(brought.row_upper, model.row_upper, strict=True)]
     assert factor == [2.0**-20, 1.0, 1.0, 2.0**12]
-    for place, times in enumerate(factor):
-        assert [a * times for a in brought.row(place)[1]] == model.row(place)[1]
+    for index, times in enumerate(factor):
+        assert [a * times for a in brought.row(index)[1]] == model.row(index)[1]
     assert (brought.constant, model.constant) == (0.0, 5.0)

@@ -35,13 +35,13 @@ def drawn(seed):
     costs[7] = 0.0
     return LinearModel(
         sense=Sense.MINIMIZE if seed % 2 else Sense.MAXIMIZE,
-        names=[f"x_{place}" for place in range(8)],
+        names=[f"x_{index}" for index in range(8)],
         costs=costs,
         constant=0.0,
         lower=lower,
         upper=upper,
         integer=np.array([True, True, False, False, False, False, False, True]),
-        row_names=[f"row_{place}" for place in range(6)],
+        row_names=[f"row_{index}" for index in range(6)],
         row_starts=np.cumsum([0, *map(len, rows)]),
         columns=np.concatenate(rows),
         coefficients=awkward(generator, sum(map(len, rows))),
@@ -53,9 +53,9 @@ def drawn(seed):
 def facts(model, sign=1.0):
     """Everything that a file holds of a model: costs, rows and variables by name."""
     rows = {}
-    for place, name in enumerate(model.row_names):
-        columns, values = model.row(place)
-        ends = (float(model.row_lower[place]), float(model.row_upper[place]))
+    for index, name in enumerate(model.row_names):
+        columns, values = model.row(index)
+        ends = (float(model.row_lower[index]), float(model.row_upper[index]))
         rows[name] = ({model.names[column]: value for column, value in zip(columns, values, strict=True)}, ends)
     costs = {name: sign * cost for name, cost in zip(model.names, model.costs.tolist(), strict=True) if cost != 0}
     variables = zip(model.lower.tolist(), model.upper.tolist(), model.integer.tolist(), strict=True)

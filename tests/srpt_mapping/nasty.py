@@ -47,7 +47,7 @@ def nasty(generator: np.random.Generator) -> Instance:
         made: dict[str, object] = {
             "release_s": clock + apart * float(pick([0.0, 0.0, 1.0, 2.0, generator.uniform(0, 5)])),
             "iterations": iterations,
-            "stages": [stage(each, place + 1 == len(replicas)) for place, each in enumerate(replicas)],
+            "stages": [stage(each, index + 1 == len(replicas)) for index, each in enumerate(replicas)],
         }
         if generator.random() < 0.3:
             made["predicted_iterations"] = iterations * float(pick([0.5, 2.0, 1e-6, 1e6]))
@@ -62,6 +62,6 @@ def nasty(generator: np.random.Generator) -> Instance:
         name="nasty",
         intra_bandwidth_bytes_per_s=inside,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
-        jobs=[{"id": f"j{place}", **each} for place, each in enumerate(jobs)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
+        jobs=[{"id": f"j{index}", **each} for index, each in enumerate(jobs)],
     )

@@ -20,8 +20,8 @@ def queue(*lengths):
         nic_bandwidth_bytes_per_s=1.0,
         servers=[{"id": "s0", "gpus": 1}],
         jobs=[
-            {"id": f"j{place}", "release_s": 0.0, "iterations": float(length), "stages": [STAGE]}
-            for place, length in enumerate(lengths)
+            {"id": f"j{index}", "release_s": 0.0, "iterations": float(length), "stages": [STAGE]}
+            for index, length in enumerate(lengths)
         ],
     )
 

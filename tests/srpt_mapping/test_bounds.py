@@ -30,15 +30,15 @@ def made(sizes, *jobs, inside=16.0, nic=8.0):
         name="made",
         intra_bandwidth_bytes_per_s=inside,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[
             {
-                "id": "abcdefgh"[place],
+                "id": "abcdefgh"[index],
                 "release_s": release,
                 "iterations": iterations,
                 "stages": [dict(zip(fields, stage, strict=True)) for stage in stages],
             }
-            for place, (release, iterations, *stages) in enumerate(jobs)
+            for index, (release, iterations, *stages) in enumerate(jobs)
         ],
     )
 
@@ -88,10 +88,10 @@ def test_bounds_are_in_order_and_verify(instance):
 @given(srpt_mapping_instances(feasible=True), st.data())
 def test_what_claims_more_is_refused(instance, data):
     """A size or length one bit above what the job needs; less, or nothing, is taken, and proves no more."""
-    place = data.draw(st.integers(0, len(instance.jobs) - 1))
-    name = instance.jobs[place].id
+    index = data.draw(st.integers(0, len(instance.jobs) - 1))
+    name = instance.jobs[index].id
     combined = bound(instance)
-    needed = {"size": exact_size_s(instance, place), "length": exact_length_s(instance, place)}
+    needed = {"size": exact_size_s(instance, index), "length": exact_length_s(instance, index)}
     above = {}
     for kind, exact in needed.items():
         least = float(exact)
@@ -172,9 +172,9 @@ def best(instance, job):
     for split in product(*(splits(stage.replicas, sizes) for stage in job.stages)):
         if all(sum(used) <= size for used, size in zip(zip(*split, strict=True), sizes, strict=True)):
             placement = tuple(
-                Share(number, instance.servers[place].id, count)
+                Share(number, instance.servers[index].id, count)
                 for number, counts in enumerate(split)
-                for place, count in enumerate(counts)
+                for index, count in enumerate(counts)
                 if count
             )
             alphas.append(iteration_time(instance, job, placement))
@@ -196,8 +196,8 @@ def low(instance, job):
 @given(srpt_mapping_instances(max_jobs=2, max_servers=4, max_gpus=3, feasible=True))
 def test_least_seconds_are_between_alpha_low_and_the_best_placement(instance):
     """Never above the best placement; never below alpha^low where a server's inside is its fastest way."""
-    for place, job in enumerate(instance.jobs):
-        least = exact_iteration_s(instance, place)
+    for index, job in enumerate(instance.jobs):
+        least = exact_iteration_s(instance, index)
         assert least <= Fraction(best(instance, job)) * (1 + Fraction(1, 10**12))
         if instance.intra_bandwidth_bytes_per_s >= max(instance.shares):
             assert least >= low(instance, job) * (1 - Fraction(1, 10**12))

@@ -25,15 +25,15 @@ def made(sizes, *jobs, ring=0.0, inside=8.0, nic=2.0):
         name="made",
         intra_bandwidth_bytes_per_s=inside,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[
             {
-                "id": "abcdefgh"[place] if place < 8 else f"j{place}",
+                "id": "abcdefgh"[index] if index < 8 else f"j{index}",
                 "release_s": release,
                 "iterations": iterations,
                 "stages": [{"replicas": gpus, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": ring}],
             }
-            for place, (release, iterations, gpus) in enumerate(jobs)
+            for index, (release, iterations, gpus) in enumerate(jobs)
         ],
     )
 
@@ -92,7 +92,7 @@ def test_on_a_grid_of_times_every_schedule_is_tried(seed):
     last = 2 + sum(length for _, length, _ in jobs)
     ways = [
         [
-            (float(start), [(0, f"s{place}", used) for place, used in enumerate(usage) if used])
+            (float(start), [(0, f"s{index}", used) for index, used in enumerate(usage) if used])
             for start in range(release, last - length + 1)
             for usage in itertools.product(*(range(size + 1) for size in sizes))
             if sum(usage) == gpus

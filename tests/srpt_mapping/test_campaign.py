@@ -52,8 +52,8 @@ def draw(seed):
         name=f"drawn-{seed}",
         intra_bandwidth_bytes_per_s=inside,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
-        jobs=[{"id": f"j{place}", **each} for place, each in enumerate(jobs)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
+        jobs=[{"id": f"j{index}", **each} for index, each in enumerate(jobs)],
     )
 
 
@@ -75,7 +75,7 @@ def job(rng, total, whole):
     while gpus and len(replicas) < 3:
         replicas.append(rng.randint(1, gpus))
         gpus -= replicas[-1]
-    stages = [stage(rng, each, whole, last=place + 1 == len(replicas)) for place, each in enumerate(replicas)]
+    stages = [stage(rng, each, whole, last=index + 1 == len(replicas)) for index, each in enumerate(replicas)]
     iterations = float(rng.randint(1, 6)) if whole else rng.uniform(1, 9)
     drawn = {"release_s": float(rng.randint(0, 8)) if whole else rng.uniform(0, 12), "iterations": iterations}
     if rng.random() < 0.3:

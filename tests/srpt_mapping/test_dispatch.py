@@ -34,7 +34,7 @@ def made(sizes, *jobs, inside=8.0, nic=4.0):
         name="made",
         intra_bandwidth_bytes_per_s=inside,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=entries,
     )
 
@@ -143,8 +143,8 @@ def placed(instance):
                 instance,
                 job,
                 tuple(
-                    Share(number, servers.names[place], count)
-                    for place, row in rule(job.graph, servers)
+                    Share(number, servers.names[index], count)
+                    for index, row in rule(job.graph, servers)
                     for number, count in enumerate(row)
                     if count
                 ),
@@ -317,9 +317,9 @@ def with_iterations(instance, changes):
     """The instance with predictions written down, and true iterations of some jobs changed."""
     data = instance.as_data()
     del data["format"]
-    for place, job in enumerate(instance.jobs):
-        data["jobs"][place]["predicted_iterations"] = job.predicted
-        data["jobs"][place]["iterations"] = changes.get(job.id, job.iterations)
+    for index, job in enumerate(instance.jobs):
+        data["jobs"][index]["predicted_iterations"] = job.predicted
+        data["jobs"][index]["iterations"] = changes.get(job.id, job.iterations)
     return Instance(**data)
 
 
@@ -366,7 +366,7 @@ def test_what_does_not_fit_has_no_schedule():
 
 def test_many_jobs_one_after_another():
     """Five hundred of one GPU on two: fifo is the list schedule of a heap of two machines."""
-    lengths = [1 + (7 * place) % 11 for place in range(500)]
+    lengths = [1 + (7 * index) % 11 for index in range(500)]
     stage = {"replicas": 1, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": 0}
     jobs = [
         {"id": f"j{n}", "release_s": n, "iterations": length, "stages": [stage]} for n, length in enumerate(lengths)

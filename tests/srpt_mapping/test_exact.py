@@ -45,10 +45,10 @@ def drawn(seed, jobs, servers=3, most=2):
             {
                 "replicas": count,
                 "compute_s": rng.uniform(0.5, 2),
-                "output_bytes": rng.uniform(0, 6) * (place == 0 and first < gpus),
+                "output_bytes": rng.uniform(0, 6) * (index == 0 and first < gpus),
                 "parameter_bytes": rng.uniform(0, 6),
             }
-            for place, count in enumerate([first, gpus - first] if first < gpus else [gpus])
+            for index, count in enumerate([first, gpus - first] if first < gpus else [gpus])
         ]
         job = {"id": f"j{number}", "release_s": rng.choice([0.0, rng.uniform(0, 15)]), "stages": stages}
         entries.append(job | {"iterations": rng.uniform(1, 8)})
@@ -56,7 +56,7 @@ def drawn(seed, jobs, servers=3, most=2):
         name=f"drawn-{seed}",
         intra_bandwidth_bytes_per_s=16,
         nic_bandwidth_bytes_per_s=4,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=entries,
     )
 
@@ -67,15 +67,15 @@ def made(sizes, *jobs, ring=0.0):
         name="made",
         intra_bandwidth_bytes_per_s=8,
         nic_bandwidth_bytes_per_s=2,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[
             {
-                "id": f"j{place}",
+                "id": f"j{index}",
                 "release_s": release,
                 "iterations": 1,
                 "stages": [{"replicas": gpus, "compute_s": seconds, "output_bytes": 0, "parameter_bytes": ring}],
             }
-            for place, (release, seconds, gpus) in enumerate(jobs)
+            for index, (release, seconds, gpus) in enumerate(jobs)
         ],
     )
 
@@ -361,7 +361,7 @@ def test_many_servers_or_stages_are_refused_not_overflown(wide):
         name="deep",
         intra_bandwidth_bytes_per_s=8.0,
         nic_bandwidth_bytes_per_s=1.0,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[{"id": name, "release_s": 0.0, "iterations": 1.0, "stages": stages} for name in "ab"],
     )
     result = srpt_mapping.solve(instance, limits=Limits(nodes=12))  # eleven policies, and an order of annealing

@@ -95,11 +95,11 @@ def values_of(instance, problem, schedule):
     ended = {(i, j) for i in names for j in names if i != j and ends[i] <= begins[j] * (1 + 1e-12)}
     for i, j in ended:
         values[f"y_{i}_{j}"] = 1.0
-    for server, place in instance.server_index.items():
-        holders = [None] * instance.servers[place].gpus
+    for server, index in instance.server_index.items():
+        holders = [None] * instance.servers[index].gpus
         for name, layout in ((names[i], chosen[i]) for i in order):
             free = [n for n, holder in enumerate(holders) if holder is None or (holder, name) in ended]
-            for n in free[: layout.usage[place]]:
+            for n in free[: layout.usage[index]]:
                 values[f"first_{server}_{name}" if holders[n] is None else f"f_{server}_{holders[n]}_{name}"] += 1
                 holders[n] = name
     return values

@@ -62,7 +62,7 @@ def test_every_preset_is_valid_and_feasible(preset, jobs, gpus):
         data = json.loads(json.dumps(instance.as_data()))
         del data["format"]
         assert Instance(**data).sha256 == instance.sha256
-        assert [job.id for job in instance.jobs] == [f"j{place}" for place in range(jobs)]
+        assert [job.id for job in instance.jobs] == [f"j{index}" for index in range(jobs)]
         assert instance.total_gpus == (gpus or 16)
         releases = [job.release_s for job in instance.jobs]
         assert releases == sorted(releases)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dlsched.cluster.grouping import grouped, improved
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.spreading import TooMany, best_rows
+from dlsched.cluster.spreading import best_rows
+from dlsched.core.budget import TooMany
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
@@ -32,7 +33,7 @@ def cluster(sizes, inside=16.0, nic=8.0, stages=None):
         name="cluster",
         intra_bandwidth_bytes_per_s=inside,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[
             {
                 "id": "a",
@@ -46,7 +47,7 @@ def cluster(sizes, inside=16.0, nic=8.0, stages=None):
 
 def named(servers, placed):
     """A placement by the servers' names."""
-    return {servers.names[place]: row for place, row in placed}
+    return {servers.names[index]: row for index, row in placed}
 
 
 def test_weights_by_hand():
@@ -124,7 +125,7 @@ def test_the_seconds_that_servers_know():
 def test_rules_keep_gangs_whole_and_servers_few(instance, rng):
     """On servers partly taken: every replica once, no more than is free, and Heavy-Edge the fewest servers."""
     servers = Servers(instance)
-    servers.take([(place, (rng.randint(0, size),)) for place, size in enumerate(servers.free)])
+    servers.take([(index, (rng.randint(0, size),)) for index, size in enumerate(servers.free)])
     for job in instance.jobs:
         if job.gpus > servers.total:
             continue
@@ -132,10 +133,10 @@ def test_rules_keep_gangs_whole_and_servers_few(instance, rng):
         fewest = next(number for number, together in enumerate(held, 1) if together >= job.gpus)
         for rule in (heavy_edge, compact):
             placed = rule(job.graph, servers)
-            assert len({place for place, _ in placed}) == len(placed) >= fewest
+            assert len({index for index, _ in placed}) == len(placed) >= fewest
             assert rule is compact or len(placed) == fewest
             assert tuple(map(sum, zip(*(row for _, row in placed), strict=True))) == job.graph.replicas
-            assert all(0 < sum(row) <= servers.free[place] and min(row) >= 0 for place, row in placed)
+            assert all(0 < sum(row) <= servers.free[index] and min(row) >= 0 for index, row in placed)
 
 
 def test_whole_stages_by_hand():
@@ -162,7 +163,7 @@ def test_on_empty_servers_compact_is_never_slower(instance):
         heavy, tight = heavy_edge(job.graph, servers), compact(job.graph, servers)
         assert servers.iteration_s(job.graph, tight) <= servers.iteration_s(job.graph, heavy) * (1 + 1e-12)
         rooms = tuple(sum(row) for _, row in heavy)
-        shares = tuple(servers.shares[place] for place, _ in heavy)
+        shares = tuple(servers.shares[index] for index, _ in heavy)
         better = improved(job.graph, rooms, shares, inside)
         first = grouped(job.graph, rooms)
         assert tuple(map(sum, better)) == tuple(map(sum, first)) == rooms
@@ -193,9 +194,9 @@ def every_placement(instance, job, free):
         usage = tuple(map(sum, zip(*split, strict=True)))
         if all(used <= room for used, room in zip(usage, free, strict=True)):
             placement = tuple(
-                Share(number, instance.servers[place].id, count)
+                Share(number, instance.servers[index].id, count)
                 for number, counts in enumerate(split)
-                for place, count in enumerate(counts)
+                for index, count in enumerate(counts)
                 if count
             )
             yield iteration_time(instance, job, placement), usage
@@ -237,7 +238,7 @@ def test_best_placement_is_the_best_of_all(seed):
     by_name = dict(zip((server.id for server in instance.servers), free, strict=True))
     servers.free = [by_name[name] for name in servers.names]
     servers.total = sum(free)
-    start = [(instance.server_index[servers.names[place]], row) for place, row in heavy_edge(job.graph, servers)]
+    start = [(instance.server_index[servers.names[index]], row) for index, row in heavy_edge(job.graph, servers)]
     found = best_placement(job.graph, free, instance.shares, inside, start=start if seed % 2 else None)
     assert found.status is TerminationStatus.OPTIMAL
     error = 1e-8 * job.graph.uniform_s(min(inside, *instance.shares))
@@ -245,10 +246,10 @@ def test_best_placement_is_the_best_of_all(seed):
     assert found.bound_s <= best * (1 + 1e-12)
     assert found.bound_s == pytest.approx(best, abs=error)
     assert tuple(map(sum, zip(*(row for _, row in found.placed), strict=True))) == job.graph.replicas
-    assert all(sum(row) <= free[place] for place, row in found.placed)
+    assert all(sum(row) <= free[index] for index, row in found.placed)
     placement = tuple(
-        Share(number, instance.servers[place].id, count)
-        for place, row in found.placed
+        Share(number, instance.servers[index].id, count)
+        for index, row in found.placed
         for number, count in enumerate(row)
         if count
     )
@@ -266,8 +267,8 @@ def test_best_rows_are_the_best_of_all_for_fixed_usage(seed):
     for alpha, usage in every_placement(instance, job, free):
         best[usage] = min(alpha, best.get(usage, alpha))
     for usage, alpha in best.items():
-        used = [place for place, count in enumerate(usage) if count]
-        rooms, shares = tuple(usage[place] for place in used), tuple(instance.shares[place] for place in used)
+        used = [index for index, count in enumerate(usage) if count]
+        rooms, shares = tuple(usage[index] for index in used), tuple(instance.shares[index] for index in used)
         seconds, rows = best_rows(job.graph, rooms, shares, instance.intra_bandwidth_bytes_per_s)
         assert seconds == pytest.approx(alpha, rel=1e-12)
         assert tuple(map(sum, rows)) == rooms

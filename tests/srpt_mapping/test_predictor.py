@@ -54,10 +54,10 @@ def found(predicted):
     return {job.id: job.predicted_iterations for job in predicted.jobs}
 
 
-def replaced(given, place, iterations):
+def replaced(given, index, iterations):
     """The instance with other iterations of one job."""
-    changed = Job(**{name: getattr(given.jobs[place], name) for name in Job.model_fields} | {"iterations": iterations})
-    return given.model_copy(update={"jobs": [*given.jobs[:place], changed, *given.jobs[place + 1 :]]})
+    changed = Job(**{name: getattr(given.jobs[index], name) for name in Job.model_fields} | {"iterations": iterations})
+    return given.model_copy(update={"jobs": [*given.jobs[:index], changed, *given.jobs[index + 1 :]]})
 
 
 HAND = instance(
@@ -131,10 +131,10 @@ def test_nothing_is_peeked_at(by):
     before = predict(given, by=by, trees=3)
     draw = np.random.default_rng(1)
     differs = False
-    for place in draw.integers(0, len(given.jobs), 12):
-        mine = given.jobs[place]
+    for index in draw.integers(0, len(given.jobs), 12):
+        mine = given.jobs[index]
         iterations = max(1.0, mine.iterations * float(draw.choice([0.01, 0.5, 2.0, 100.0])))
-        after = predict(replaced(given, place, iterations), by=by, trees=3)
+        after = predict(replaced(given, index, iterations), by=by, trees=3)
         known_s = mine.release_s + min(mine.iterations, iterations) * mine.graph.uniform_s(8.0)
         for old, new in zip(before.jobs, after.jobs, strict=True):
             if old.release_s < known_s:

@@ -25,16 +25,16 @@ def made(sizes, *jobs, inside=8.0, nic=4.0):
         name="made",
         intra_bandwidth_bytes_per_s=inside,
         nic_bandwidth_bytes_per_s=nic,
-        servers=[{"id": f"s{place}", "gpus": size} for place, size in enumerate(sizes)],
+        servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[
             {
-                "id": f"j{place}",
+                "id": f"j{index}",
                 "release_s": release,
                 "iterations": iterations,
                 "predicted_iterations": predicted,
                 "stages": [{"replicas": gpus, "compute_s": 1.0, "output_bytes": 0, "parameter_bytes": ring}],
             }
-            for place, (release, iterations, gpus, ring, predicted) in enumerate(jobs)
+            for index, (release, iterations, gpus, ring, predicted) in enumerate(jobs)
         ],
     )
 
@@ -80,23 +80,23 @@ def scattered(graph, servers):
     free = list(servers.free)
     for stage, count in enumerate(graph.replicas):
         for _ in range(count):
-            place = max(range(len(free)), key=free.__getitem__)
-            free[place] -= 1
-            rows.setdefault(place, [0] * len(graph.replicas))[stage] += 1
-    return [(place, tuple(row)) for place, row in rows.items()]
+            index = max(range(len(free)), key=free.__getitem__)
+            free[index] -= 1
+            rows.setdefault(index, [0] * len(graph.replicas))[stage] += 1
+    return [(index, tuple(row)) for index, row in rows.items()]
 
 
 def first_fit(graph, servers):
     """Another: the last stages first, on the first servers that have room."""
     left, rows = list(graph.replicas), []
-    for place, room in enumerate(servers.free):
+    for index, room in enumerate(servers.free):
         row = [0] * len(left)
         for stage in reversed(range(len(left))):
             row[stage] = min(left[stage], room)
             room -= row[stage]
             left[stage] -= row[stage]
         if any(row):
-            rows.append((place, tuple(row)))
+            rows.append((index, tuple(row)))
     return rows
 
 

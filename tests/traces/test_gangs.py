@@ -47,7 +47,7 @@ def gavel_file(tmp_path: Path, *rows: tuple[object, ...]) -> str:
 def tiresias_file(tmp_path: Path, *rows: str) -> str:
     """Rows without number and interval: ``gpus,submit time,iterations,model,duration``."""
     path = tmp_path / "tiresias_60_jobs.csv"
-    path.write_text(TIRESIAS_HEADER + "".join(f"{place},{row},30\n" for place, row in enumerate(rows)))
+    path.write_text(TIRESIAS_HEADER + "".join(f"{index},{row},30\n" for index, row in enumerate(rows)))
     return str(path)
 
 

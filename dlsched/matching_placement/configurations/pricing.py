@@ -18,8 +18,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from dlsched.algorithms.count_vectors import run_lengths
-from dlsched.columns.slack import CELLS, Listed, TooMany
-from dlsched.core.budget import Tick, no_tick
+from dlsched.columns.slack import CELLS, Listed
+from dlsched.core.budget import Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 TANGENTS = 64

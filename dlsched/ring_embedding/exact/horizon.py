@@ -7,7 +7,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
-from dlsched.ring_embedding.exact.by_model import limits_of, run_circuit, run_milp
+from dlsched.ring_embedding.exact.programs import limits_of, run_circuit, run_milp
 from dlsched.ring_embedding.heuristics.ascent import ascend
 from dlsched.ring_embedding.heuristics.plan import Plan, Split
 from dlsched.ring_embedding.heuristics.warm import keeping, quick
@@ -60,7 +60,7 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
     if search.proven:
         return TerminationStatus.OPTIMAL
     if len(instance.jobs) * len(instance.servers) * instance.slots <= SMALL:
-        return _by_model(instance, search)
+        return _by_programs(instance, search)
     search.say("no proof: its programs have nothing left to try")
     return TerminationStatus.FEASIBLE
 
@@ -131,7 +131,7 @@ def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
         return TerminationStatus.OPTIMAL
     search.tick()
     if len(instance.jobs) * len(instance.servers) <= SMALL_SLOT:
-        return _by_model(instance, search)
+        return _by_programs(instance, search)
     search.say("no proof: too many rings lie within the gap, or a solver reached its nodes")
     return TerminationStatus.FEASIBLE
 
@@ -148,7 +148,7 @@ def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -
     _ascend(other, search)
 
 
-def _by_model(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+def _by_programs(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so."""
     try:
         status = run_circuit(instance, search, nodes=CONFLICTS)

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms.closed_walks import ClosedWalks
-from dlsched.algorithms.forest_parts import ForestParts, TooMany
+from dlsched.algorithms.forest_parts import ForestParts
 from dlsched.algorithms.utility_table import Floats
-from dlsched.core.budget import Stopped
+from dlsched.core.budget import Stopped, TooMany
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.rings.network import Network, Placed, Workers
 

@@ -28,7 +28,7 @@ class Epoch(NamedTuple):
     slots: int
 
 
-class Row(NamedTuple):
+class CapacityRow(NamedTuple):
     """A row of every server: its name, what a worker of each job takes, and what a server of each class has, exactly."""
 
     name: str
@@ -58,28 +58,28 @@ def classes(instance: Instance) -> tuple[list[list[int]], list[int]]:
     return members, [of[server] for server in range(len(of))]
 
 
-def rows(instance: Instance) -> list[Row]:
+def rows(instance: Instance) -> list[CapacityRow]:
     """Rows of every server, those left out that another one with the same prices makes needless."""
-    found: list[Row] = []
+    found: list[CapacityRow] = []
     firsts = [instance.servers[held[0]] for held in classes(instance)[0]]
     for label, name in zip(separable_labels(instance.resources, "r"), instance.resources, strict=True):
         demand = tuple(Fraction(job.demand.get(name, 0.0)) for job in instance.jobs)
         capacity = tuple(loose(server.holds(name)) for server in firsts)
-        plain = Row(label, demand, capacity)
+        plain = CapacityRow(label, demand, capacity)
         divided = []
         for divisor in sorted({amount for amount in demand if amount})[:_DIVISORS]:
             part = tuple(Fraction(math.floor(amount / divisor)) for amount in demand)
             whole = tuple(Fraction(math.floor(amount / divisor)) for amount in capacity)
-            row = Row(f"{label}_by_{float(divisor)!r}", part, whole)
+            row = CapacityRow(f"{label}_by_{float(divisor)!r}", part, whole)
             if all(share * divisor == amount for share, amount in zip(part, demand, strict=True)):
-                plain = Row(label, part, whole)  # all demands are multiples of the divisor: never weaker
+                plain = CapacityRow(label, part, whole)  # all demands are multiples of the divisor: never weaker
             elif any(share * divisor < amount for share, amount in zip(whole, capacity, strict=True)):
                 divided.append(row)
         found += [plain, *divided]
     return found
 
 
-def fits(instance: Instance, job: int, demands: list[Row], number: int) -> int:
+def fits(instance: Instance, job: int, demands: list[CapacityRow], number: int) -> int:
     """The most workers of a job that an empty server of a class holds, at most N_i."""
     most = instance.jobs[job].max_workers
     for row in demands:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dlsched.algorithms.forest_parts import TooMany
 from dlsched.algorithms.utility_table import Floats
+from dlsched.core.budget import TooMany
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus

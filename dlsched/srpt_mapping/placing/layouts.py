@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dlsched.algorithms.start_tree import ModeJob
-from dlsched.cluster.spreading import Rows, TooMany, best_rows, splits_of, splits_up_to
-from dlsched.core.budget import Tick, no_tick
+from dlsched.cluster.spreading import Rows, best_rows, splits_of, splits_up_to
+from dlsched.core.budget import Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.servers import named
