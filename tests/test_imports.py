@@ -20,7 +20,7 @@ LEVELS: tuple[set[str], ...] = (
     {"allocation", "columns"},
     set(FAMILIES),
     {"", "families", "own_methods"},
-    {"traces", "testing", "study"},
+    {"traces", "testing"},
     {"cli"},
     {"__main__"},
 )

@@ -13,24 +13,23 @@ certificate                     what it proves
 ==============================  ======================================================================================
 
 Proof of the first two: for a feasible x the terms with y (or lambda) add up to no more than 0, so subtracting them lowers c x;
-what is left is minimised column by column. Numbers are the exact values of the floats given; a sum is rounded down to a
+what is left is minimised column by column. A family that maximises has prices >= 0 on its rows, and at most as bound; its own
+``certificate`` says what they prove. Numbers are the exact values of the floats given; a sum is rounded down to a
 float once, at the end. ``value`` is what the certificate proves on its own.
 """
 
 from dlsched.certificates.completion import claimed, srpt_value
 from dlsched.certificates.exact import exact_sum, rounded_down, rounded_up
 from dlsched.certificates.kinds import DualsCertificate, LengthsCertificate, PriceCertificate, SrptCertificate
-from dlsched.certificates.linear import ExactColumn, ExactRow, duals_value, exact_multipliers, price_value
+from dlsched.certificates.linear import ExactRow, exact_multipliers, price_value
 
 __all__ = [
     "DualsCertificate",
-    "ExactColumn",
     "ExactRow",
     "LengthsCertificate",
     "PriceCertificate",
     "SrptCertificate",
     "claimed",
-    "duals_value",
     "exact_multipliers",
     "exact_sum",
     "price_value",

@@ -17,16 +17,6 @@ class ExactRow:
     right: Number
 
 
-@dataclass(frozen=True, slots=True)
-class ExactColumn:
-    """A bounded variable: cost, lower and upper bound, and its coefficient in each row it stands in, exactly."""
-
-    cost: Number
-    lower: Number
-    upper: Number
-    coefficients: Mapping[str, Number]
-
-
 def price_value(price: float, capacity: int, minima: Iterable[Number]) -> Fraction:
     """Bound that a price proves, exactly; ``minima`` are min_w (cost_j(w) + price w) of every job.
 
@@ -40,28 +30,14 @@ def price_value(price: float, capacity: int, minima: Iterable[Number]) -> Fracti
     return exact_sum(minima) - Fraction(price) * capacity
 
 
-def duals_value(
-    multipliers: Mapping[str, float], rows: Mapping[str, ExactRow], columns: Iterable[ExactColumn]
-) -> Fraction:
-    """Bound that row multipliers prove, exactly; rows that are not named have multiplier 0.
+def exact_multipliers(multipliers: Mapping[str, float], rows: Mapping[str, ExactRow]) -> dict[str, Fraction]:
+    """Return multipliers as rational numbers; rows that are not named have multiplier 0.
 
     Raises
     ------
     ValueError
         A row that does not exist, or a multiplier that is not finite or has the wrong sign.
     """
-    exact = exact_multipliers(multipliers, rows)
-    parts = [exact[name] * rows[name].right for name in exact]
-    for column in columns:
-        reduced = Fraction(column.cost) - sum(
-            (exact[row] * value for row, value in column.coefficients.items() if row in exact), Fraction(0)
-        )
-        parts.append(reduced * (column.lower if reduced > 0 else column.upper))
-    return exact_sum(parts)
-
-
-def exact_multipliers(multipliers: Mapping[str, float], rows: Mapping[str, ExactRow]) -> dict[str, Fraction]:
-    """Return multipliers as rational numbers; ValueError as ``duals_value``."""
     exact: dict[str, Fraction] = {}
     for name, multiplier in multipliers.items():
         if name not in rows:

@@ -45,6 +45,8 @@ def _gadget(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedd
 
 
 def _baseline(name: str, function: Callable[..., Embedding]) -> Method[Instance, Embedding]:
+    """A function of an instance, a ``budget`` and ``keep``, which takes what it has when it is stopped (``slot_by_slot``)."""
+
     def follow(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
         return function(instance, budget=search.budget, keep=keep)
 

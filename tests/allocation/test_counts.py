@@ -13,6 +13,7 @@ from dlsched.allocation.counts import (
     require_choices,
 )
 from dlsched.core.errors import InputError, UsageError
+from dlsched.core.reading import read_integer
 
 from .toy import TOY
 
@@ -52,6 +53,16 @@ def test_no_objective_without_counts():
     require_choices(TOY, {"a": 4, "b": 3}, "cores")
     with pytest.raises(UsageError, match=r"no objective: choice\[b\]"):
         require_choices(TOY, {"a": 4}, "cores")
+
+
+def test_reading_numbers_of_any_size():
+    """Where that is asked for: the checker judges them."""
+    huge = {"cores": {"a": 10**400, "b": -(10**400)}}
+    assert read_counts(huge, "cores", read_integer) == huge["cores"]
+    with pytest.raises(InputError, match=r"^solution.cores.a: found .*, allowed: an integer up to 2\*\*53$"):
+        read_counts(huge, "cores")
+    with pytest.raises(InputError, match=r"^solution.cores.a: found 1.5, allowed: an integer$"):
+        read_counts({"cores": {"a": 1.5}}, "cores", read_integer)
 
 
 def test_reading():

@@ -88,7 +88,7 @@ def test_fewer_nodes_than_jobs_is_a_valid_file():
 
 
 @pytest.mark.parametrize(
-    ("build", "place", "found"),
+    ("build", "where", "found"),
     [
         (lambda: read(nodes=0), "nodes", "found 0, allowed: a number >= 1"),
         (lambda: read(nodes=6.0), "nodes", "found 6.0, allowed: an integer"),
@@ -126,11 +126,11 @@ def test_fewer_nodes_than_jobs_is_a_valid_file():
         (lambda: read(jobs=[JOB, JOB | {"compute_s": 1.0}]), "jobs[1].id", "found 'a', the id of jobs[0] too"),
     ],
 )
-def test_malformed_instances_name_the_field(build, index, found):
+def test_malformed_instances_name_the_field(build, where, found):
     """The message holds the path of the field, what was found and what is allowed."""
     with pytest.raises(InstanceError) as caught:
         build()
-    assert str(caught.value).startswith(f"{index}: ")
+    assert str(caught.value).startswith(f"{where}: ")
     assert found in str(caught.value)
     assert "allowed: " in str(caught.value)
 

@@ -175,7 +175,7 @@ def test_vast_and_tiny_numbers(spread):
 
 
 @pytest.mark.parametrize(
-    ("place", "change", "words"),
+    ("index", "change", "words"),
     [
         ("workers", {"bandwidth_bytes_per_s": 1e-310}, r"workers\[0\].bandwidth_bytes_per_s: found 1e-310"),
         ("jobs", {"samples_per_s": {"t0": 1e200}}, r"jobs\[0\].samples_per_s.t0: found 1e\+200"),

@@ -63,7 +63,7 @@ def test_fewer_gpus_than_needed_is_a_valid_file():
 
 
 @pytest.mark.parametrize(
-    ("build", "place", "found"),
+    ("build", "where", "found"),
     [
         (lambda: read(gpus=0), "gpus", "found 0, allowed: a number >= 1"),
         (lambda: read(gpus=6.0), "gpus", "found 6.0, allowed: an integer"),
@@ -116,11 +116,11 @@ def test_fewer_gpus_than_needed_is_a_valid_file():
         (lambda: read(jobs=[FILE["jobs"][0]] * 2), "jobs[1].id", "found 'a', the id of jobs[0] too"),
     ],
 )
-def test_malformed_instances_name_the_field(build, index, found):
+def test_malformed_instances_name_the_field(build, where, found):
     """The message holds the file, the path of the field, what was found and what is allowed."""
     with pytest.raises(InstanceError) as caught:
         build()
-    assert str(caught.value).startswith(f"file.json: {index}")
+    assert str(caught.value).startswith(f"file.json: {where}")
     assert found in str(caught.value)
     assert "allowed: " in str(caught.value)
 
