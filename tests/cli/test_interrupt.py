@@ -25,6 +25,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 INSTANCES = Path(__file__).parents[2] / "instances"
 JOBS = INSTANCES / "ring_allocation" / "two-jobs.json"
 RACKS = INSTANCES / "ring_embedding" / "two-racks.json"  # takes every solver seconds
+TREE = INSTANCES / "ring_embedding" / "fat-tree-12x16x10-seed1.json"  # takes CBC minutes
 
 PATIENCE_S = 60.0  # for what takes a second; only a hang reaches it
 PROMPT_S = 10.0  # Ctrl-C answers in a fraction of it, on a busy machine too
@@ -199,7 +200,7 @@ def test_ctrl_c_while_modules_are_imported_is_the_end(start: Any) -> None:
 )
 def test_signals_end_the_program_and_its_solvers(number: signal.Signals, code: int, start: Any) -> None:
     """Without a word; the child and CBC below it go too, even where the program was killed and could not answer."""
-    process = start("solve", RACKS, "--method", "arc", "--solver", "cbc")
+    process = start("solve", TREE, "--method", "arc", "--solver", "cbc")
     solvers = wait_until(lambda: running_cbc(process.pid))
     process.send_signal(number)
     assert (*process.communicate(), process.returncode) == ("", "", code)
