@@ -26,7 +26,7 @@ from typing import Any
 from table import machine, markdown
 
 from dlsched import matching_placement
-from dlsched.columns.slack import TooMany
+from dlsched.core.budget import TooMany
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import gap
 from dlsched.core.limits import Limits

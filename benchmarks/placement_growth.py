@@ -23,7 +23,7 @@ import numpy as np
 from table import machine, markdown
 
 from dlsched import matching_placement
-from dlsched.columns.slack import TooMany
+from dlsched.core.budget import TooMany
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import Instance

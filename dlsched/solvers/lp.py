@@ -184,6 +184,7 @@ def solve(
             if _kept(upper, upper_right, found.x) and _kept(equal, equal_right, found.x, equal=True):
                 return found
             held = held or found
+            break  # smaller tolerances of this scaling are small in its own measure only
     if held is not None:
         return held  # no way keeps the rows better; what its multipliers prove is verified where it is used
     raise SolverError(f"{version()} found no optimum of a linear program: {answer.message}")
