@@ -87,7 +87,7 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 
 def instance_from(data: Json, path: str) -> InstanceFile:
-    """Validate the content of an instance file; ``path`` is for messages."""
+    """Validate the content of an instance file; ``path`` is for messages. InstanceError: it is no valid instance."""
     formats = {f"dlsched/{family}/1": family for family in FAMILIES}
     name = "standard input" if path == "-" else path
     if not isinstance(data, dict):

@@ -131,7 +131,7 @@ def fit_speed_law(gpus: ArrayLike, epoch_time_s: ArrayLike, *, samples: ArrayLik
 
 
 def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...], *, positive: bool) -> Vector:
-    """Return ``values`` as floats of this shape; refuse others, and any that is not finite, negative or (maybe) 0."""
+    """Return ``values`` as floats; ValueError for another shape, and for any that is not finite, negative or (maybe) 0."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape}, must have {shape}")

@@ -43,7 +43,13 @@ def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 
 def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """The time-indexed program by HiGHS, CBC or SCIP, within the horizon that the best policy's stream allows."""
+    """The time-indexed program by HiGHS, CBC or SCIP, within the horizon that the best policy's stream allows.
+
+    Raises
+    ------
+    UsageError
+        The program does not hold for the instance; ``milp.refusal`` says why.
+    """
     reason = milp.refusal(instance)
     if reason is not None:
         raise UsageError(f"method milp: {reason}")

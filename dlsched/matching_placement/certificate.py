@@ -151,7 +151,13 @@ def _undominated(size: Counts, slow: Floats, rate: Floats, paid: Floats) -> Coun
 
 
 def relaxed_value(instance: Instance, job: Job, prices: Mapping[str, float], slope: float) -> Fraction:
-    """What one job adds to the bound of ``relaxation``'s multipliers, in seconds, exactly but for a root rounded down."""
+    """What one job adds to the bound of ``relaxation``'s multipliers, in seconds, exactly but for a root rounded down.
+
+    Raises
+    ------
+    ValueError
+        The job has no configuration at all.
+    """
     kinds = [kind for kind in instance.types if kind in job.samples_per_s]
     usable = sum(len(instance.types[kind]) for kind in kinds)
     least, most = job.min_workers, usable if job.max_workers is None else min(usable, job.max_workers)

@@ -75,7 +75,7 @@ def run_exact(instance: Instance, search: Search[Placement]) -> TerminationStatu
 
 
 def run_dp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Dynamic programming over the workers left of each type; a node is a job."""
+    """Dynamic programming over the workers left of each type; a node is a job. UsageError: that would be too many states."""
     data = arrays(instance)
     needed, sums = state_bytes(data), additions(data, most=MOST_ADDITIONS)
     if needed > MOST_BYTES or sums > MOST_ADDITIONS:

@@ -232,6 +232,6 @@ class Recursion:
 
 
 def require_customers(customers: int) -> None:
-    """Refuse a number of customers below 1."""
+    """Refuse a number of customers below 1 (UsageError)."""
     if customers < 1:
         raise UsageError(f"customers: found {customers}, allowed: an integer >= 1")

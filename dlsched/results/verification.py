@@ -117,7 +117,7 @@ def require_same_instance(family: AnyFamily, instance: InstanceFile, result: Res
 
 
 def read_solution(family: AnyFamily, instance: InstanceFile, claim: Claim, where: str) -> Solution:
-    """Read the claim's solution; errors name the file."""
+    """Read the claim's solution; an InputError names the file, ``where``."""
     try:
         solution: Solution = family.read_solution(claim.solution, instance)
     except InputError as error:

@@ -146,7 +146,7 @@ def solve(
     vertex: bool,
     time_s: float | None,
 ) -> LpAnswer | None:
-    """Solve in this process, None when the time is up; the arguments as ``linear_program`` makes them."""
+    """Solve in this process, None when the time is up; arguments and SolverError as ``linear_program`` has them."""
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 

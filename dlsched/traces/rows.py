@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and the cells of each row, having checked that the columns are there."""
+    """Yield the line number and the cells of each row, having checked that the columns are there; ValueError names the line."""
     found = False
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
@@ -28,7 +28,7 @@ def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
 
 
 def tab_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and the cells of each row of a file without a header, whose cells are parted by tabs."""
+    """Yield the line number and the cells, parted by tabs, of each row of a file without a header; ValueError names the line."""
     line = 0
     with path.open(encoding="utf-8-sig") as file:
         try:
@@ -48,14 +48,14 @@ def tab_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
 
 
 def integer(row: Mapping[str, str], column: str, where: str, *, digits: int = 9) -> int:
-    """Read a cell as an integer >= 1 of at most ``digits`` digits."""
+    """Read a cell as an integer >= 1 of at most ``digits`` digits; ValueError for anything else."""
     if re.fullmatch(rf"[1-9][0-9]{{0,{digits - 1}}}", row[column].strip()) is None:
         raise ValueError(f"{where}: {column} must be a positive integer, found {row[column]!r}")
     return int(row[column])
 
 
 def positive(row: Mapping[str, str], column: str, where: str) -> float:
-    """Read a cell as a finite number > 0."""
+    """Read a cell as a finite number > 0; ValueError for anything else."""
     value = _float(row[column])
     if not 0 < value < math.inf:
         raise ValueError(f"{where}: {column} must be a positive number, found {row[column]!r}")
@@ -63,7 +63,7 @@ def positive(row: Mapping[str, str], column: str, where: str) -> float:
 
 
 def number(row: Mapping[str, str], column: str, where: str) -> float:
-    """Read a cell as a finite number."""
+    """Read a cell as a finite number; ValueError for anything else."""
     value = _float(row[column])
     if not math.isfinite(value):
         raise ValueError(f"{where}: {column} must be a number, found {row[column]!r}")

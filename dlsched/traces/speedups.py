@@ -55,6 +55,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
     and the two ends, are kept.
 
     Source: github.com/abdullahfsm/PCS (OSDI 2024), MIT; columns ``model,iters_expr,gpus,us_per_iter``.
+    ValueError: it is not of this form; the message says where.
     """
     path = Path(path)
     points: dict[str, dict[int, float]] = defaultdict(dict)
@@ -128,6 +129,7 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
     published, monotone or not.
 
     Source: github.com/stanford-futuredata/gavel (OSDI 2020), MIT.
+    ValueError: it is not of this form; the message says where.
     """
     path = Path(path)
     tables = _mapping(_json(path), f"{path}")
@@ -195,6 +197,7 @@ def read_adaptdl_speeds(folder: Path | str) -> tuple[list[PublishedSpeed], list[
 
     Source: github.com/petuum/adaptdl, branch osdi21-artifact (Pollux, OSDI 2021), Apache-2.0;
     columns ``num_nodes,num_replicas,local_bsz,step_time,sync_time``.
+    ValueError: it is not of this form; the message says where.
     """
     folder = Path(folder)
     files = sorted(folder.glob("*.csv"))

@@ -46,7 +46,7 @@ Found = dict[int, dict[int, tuple[Workers, tuple[int, ...]]]]
 
 
 def require_few(variables: int) -> None:
-    """Refuse a model with too many variables."""
+    """Refuse a model with too many variables (UsageError)."""
     if variables > LARGEST:
         raise UsageError(f"the model has {variables} variables or more, allowed: up to {LARGEST}")
 
