@@ -29,7 +29,7 @@ DIGITS = 6  # of a factor: less apart is equal, as an objective that meets a bou
 def performance_profile(ratios: Sequence[float | None]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the steps of one method's profile: factors tau, and the fraction of instances within each.
 
-    `ratios` has one entry an instance, None where the method has no answer. The first tau is always 1. ValueError: there are none.
+    `ratios` has one entry an instance, None where the method has no answer. The first tau is always 1. ValueError: there is none.
 
     >>> performance_profile([1.0, 1.5, None, 1.5])
     ((1.0, 1.5), (0.25, 0.75))
