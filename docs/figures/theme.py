@@ -29,7 +29,7 @@ THEMES = {
 
 
 def save(draw: Callable[[Theme], Figure], theme: Theme, path: Path) -> None:
-    """Draw a figure and write it; the same figure is the same file."""
+    """Draw a figure and write all of it; the same figure is the same file."""
     settings = {
         "axes.edgecolor": theme.faint,
         "axes.labelcolor": theme.ink,
@@ -51,7 +51,7 @@ def save(draw: Callable[[Theme], Figure], theme: Theme, path: Path) -> None:
     }
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "agg"}), matplotlib.rc_context(settings):
         figure = draw(theme)
-        figure.savefig(path, format="svg", transparent=True, metadata={"Date": None})
+        figure.savefig(path, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
 
 
 def bare(axes: Axes) -> None:
