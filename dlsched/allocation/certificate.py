@@ -70,7 +70,8 @@ class Proof(Generic[CountedT]):
     def price_bound(self, instance: CountedT, price: float, *, tick: Tick = no_tick) -> Fraction:
         """Lagrangian bound of a price; errors as ``verify``."""
         if not 0 <= price <= self.largest:
-            raise ValueError(f"price {price} must be from 0 to {self.largest:g}")
+            allowed = "finite and >= 0" if self.largest == _LARGEST else f"from 0 to {self.largest:g}"
+            raise ValueError(f"price {price} must be {allowed}")
         minima = self.minima(instance, Fraction(price), tick)
         return _in_range(price_value(price, instance.capacity, minima))
 

@@ -184,7 +184,7 @@ def test_costs_near_the_smallest_float():
         (PriceCertificate(1e308, 0.0), "below all floats"),
         (DualsCertificate("milp", {"capacity": -1e308}, 0.0), "below all floats"),
         (DualsCertificate("milp", {"choice_a": 1e308, "choice_b": -1e308}, 0.0), "below all floats"),
-        (PriceCertificate(float("inf"), 0.0), "price inf must be from 0 to 1.79769e.308"),
+        (PriceCertificate(float("inf"), 0.0), "price inf must be finite and >= 0"),
         (DualsCertificate("milp", {"choice_a": float("nan")}, 0.0), "not finite"),
     ],
 )
