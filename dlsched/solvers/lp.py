@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.core.budget import Stopped
+from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import SolverError
+from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def solve(
     from scipy.sparse import vstack
 
     matrix = vstack([upper, equal], format="csr")
-    first, time = upper.shape[0], {} if time_s is None else {"time_limit": time_s}
+    first, budget = upper.shape[0], Budget(Limits(time_s=time_s))
     tight = {} if tolerance is None else dict.fromkeys(_TOLERANCES, tolerance)
     held: LpAnswer | None = None
     for powers in (_powers(matrix), tuple(np.zeros(count, dtype=np.int64) for count in matrix.shape)):
@@ -170,7 +171,8 @@ def solve(
             "method": "highs-ds" if vertex else "highs",
         }
         for way in _WAYS:
-            answer = linprog(**arguments, options=time | tight | way)
+            left = budget.left.time_s
+            answer = linprog(**arguments, options=({} if left is None else {"time_limit": left}) | tight | way)
             if answer.status == 1 and time_s is not None:
                 return held
             if answer.status != 0:
