@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Ended
-from shipped import assert_proven_again, each_of, files, known
+from shipped import assert_pairs_proven_again, each_of, files
 
 import dlsched
 from dlsched.async_sgd.costs import cost_table
 from dlsched.testing import brute_force_async
-
-PAIRS = 10_000  # of the largest that CBC and SCIP are asked for
 
 
 def test_all_optima_are_known() -> None:
@@ -45,7 +43,4 @@ def test_known_optimum_by_brute_force(path: Path) -> None:
 @pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
 def test_known_optimum_by_another_code_base(path: Path, solver: str) -> None:
     """HiGHS proves stated optima, CBC and SCIP those of at most 10,000 pairs."""
-    instance = known(path)
-    if solver != "highs" and cost_table(instance).pairs > PAIRS:
-        pytest.skip("too large for this solver")
-    assert_proven_again(instance, "milp", solver)
+    assert_pairs_proven_again(path, solver, cost_table)
