@@ -2,16 +2,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 DEMO = demo
-DEMO_FILES = $(addprefix instances/ring_allocation/, two-jobs.json eight-nine-sixteen.json resnet110-12x64.json \
-	adaptdl-6x96.json gavel-56x128.json \
-	vision-32x160.json language-34x128.json mixed-20x128-seed4.json adversarial-20x160-seed10.json)
 WORKERS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
 
-.PHONY: help demo test coverage test-all test-lowest verify lint docs bench clean
+.PHONY: help demo test coverage test-all test-lowest verify lint docs bench bench-speed clean
 
 help:
-	@echo "make demo      compare heuristics with proven optima on shipped instances (own environment in $(VENV))"
+	@echo "make demo      heuristics against proven optima in all six families, a minute (own environment in $(VENV))"
 	@echo "make test      the whole test suite, in its own environment"
 	@echo "make coverage  the same, and the lines it reaches: at least 95 %"
 	@echo "make test-all  the same with Python 3.11, 3.12 and 3.13"
@@ -20,12 +17,13 @@ help:
 	@echo "make lint      ruff and mypy --strict"
 	@echo "make docs      the documentation, warnings as errors"
 	@echo "make bench     the benchmark pages in benchmarks/results"
+	@echo "make bench-speed  those of speed alone, on a machine that does nothing else"
 
 $(VENV)/.plots: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 		{ echo "$(PYTHON) is no Python 3.11 to 3.13; say which: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	$(BIN)/python -m pip install --quiet --editable '.[plots,report]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.plots
@@ -34,8 +32,9 @@ $(VENV)/.dev: $(VENV)/.plots
 
 demo: $(VENV)/.plots
 	@mkdir -p $(DEMO)
-	$(BIN)/dlsched compare $(DEMO_FILES) --plot $(DEMO)/gaps.png
-	@echo "Gaps and performance profile are drawn in $(DEMO)/gaps.png"
+	@$(BIN)/dlsched study run benchmarks/studies/demo.toml -s $(DEMO)/demo.study.sqlite
+	@$(BIN)/dlsched study show $(DEMO)/demo.study.sqlite --brief
+	@$(BIN)/dlsched study report $(DEMO)/demo.study.sqlite -o $(DEMO)/report.html
 
 test: $(VENV)/.dev
 	$(PYTEST) -m "not long"
@@ -64,25 +63,20 @@ docs: $(VENV)/.dev
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
-bench: $(VENV)/.dev
+bench-speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/knapsack.py
+	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/reading.py
-	$(BIN)/python benchmarks/trend.py
-	$(BIN)/python benchmarks/patterns.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/placement.py
-	$(BIN)/python benchmarks/placement_heuristics.py
 	$(BIN)/python benchmarks/placement_growth.py
 	$(BIN)/python benchmarks/srpt.py
-	$(BIN)/python benchmarks/heavy_edge.py
-	$(BIN)/python benchmarks/gangs.py
-	$(BIN)/python benchmarks/prediction.py
-	$(BIN)/python benchmarks/rings.py
 	$(BIN)/python benchmarks/slots.py
 	$(BIN)/python benchmarks/nodes.py
 	$(BIN)/python benchmarks/simulation.py
-	$(BIN)/python benchmarks/grid.py
-	$(BIN)/python benchmarks/shipped.py
+
+bench: bench-speed
+	$(BIN)/python benchmarks/pages.py
 
 clean:
 	rm -rf .venv .venv-3.11 .venv-3.12 .venv-3.13 demo docs/_api docs/_build docs/_figures docs/_results .coverage* .hypothesis .mypy_cache .ruff_cache

@@ -1,23 +1,18 @@
-"""How fast is the exact method? Our multiple-choice knapsack against HiGHS on the same pairs, in one run; and its growth.
+"""How fast the exact method of ring_allocation is, against HiGHS on the same pairs, and how it grows.
 
-Protocol: one thread, the preset ``mixed`` (counts 1 .. 64, 6.5536 GPUs a job). The clock starts at the in-memory cost
-table and stops at the proven optimum, dominance included; HiGHS gets the undominated pairs as sparse arrays, and its
-clock counts building these arrays and solving to a gap of 0. Ours is the median of five repetitions, HiGHS runs once.
-
-    python benchmarks/knapsack.py            # writes benchmarks/results/knapsack.md
-    python benchmarks/knapsack.py --quick    # 1,000 jobs, no file
+The preset ``mixed`` (counts 1 .. 64, 6.5536 GPUs a job). The clock starts at the in-memory cost table and stops at the
+proven optimum, dominance included; HiGHS gets the undominated pairs as sparse arrays, and its clock counts building these
+arrays and solving to a gap of 0. Five turns, of HiGHS as many as start within its first 10 s. The optima must agree to
+1e-9. Memory is what the knapsack allocates at most, beside the table. Growth: five seeds, median of three turns each.
 """
 
-import argparse
 import math
-import resource
 import statistics
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from table import machine, markdown
+from measure import Page, peak_bytes, present
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array, vstack
 
 from dlsched import ring_allocation
 from dlsched.allocation.cost_table import CostTable
@@ -45,130 +40,88 @@ def mixed_table(jobs: int, seed: int) -> tuple[CostTable, int]:
     return CostTable(starts, counts, costs), int(GPUS_PER_JOB * jobs)
 
 
-def timed(call: Callable[[], object], repetitions: int = 5) -> tuple[float, object]:
-    """Median seconds and the last answer."""
-    taken = []
-    for _ in range(repetitions):
-        begin = time.perf_counter()
-        answer = call()
-        taken.append(time.perf_counter() - begin)
-    return statistics.median(taken), answer
-
-
-def highs(table: CostTable, capacity: int) -> tuple[float, float]:
-    """Seconds to build and solve the multiple-choice knapsack MILP with SciPy's HiGHS, and its optimum."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array, vstack
-
-    begin = time.perf_counter()
+def highs(table: CostTable, capacity: int) -> float:
+    """Optimum of the multiple-choice knapsack as a program, by SciPy's HiGHS."""
     rows = np.repeat(np.arange(table.jobs), table.lengths)
     choice = csr_array((np.ones(table.pairs), (rows, np.arange(table.pairs))), shape=(table.jobs, table.pairs))
     matrix = vstack([choice, csr_array(table.counts[None, :].astype(float))])
-    low = np.append(np.ones(table.jobs), -np.inf)
-    high = np.append(np.ones(table.jobs), capacity)
-    answer = milp(
-        table.costs,
-        integrality=np.ones(table.pairs),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(matrix, low, high),
-        options={"mip_rel_gap": 0.0},
-    )
-    taken = time.perf_counter() - begin
+    low, high = np.append(np.ones(table.jobs), -np.inf), np.append(np.ones(table.jobs), capacity)
+    constraints = LinearConstraint(matrix, low, high)
+    options = {"mip_rel_gap": 0.0}
+    integrality = np.ones(table.pairs)
+    answer = milp(table.costs, integrality=integrality, bounds=Bounds(0, 1), constraints=constraints, options=options)
     if answer.status != 0:
         raise RuntimeError(f"HiGHS: {answer.message}")
-    return taken, float(answer.fun)
+    return float(answer.fun)
 
 
-def against_highs(jobs: int) -> list[str]:
+def against_highs(page: Page, jobs: int) -> str:
     """One comparison, as a row."""
     table, capacity = mixed_table(jobs, seed=0)
-    ours, choice = timed(lambda: solve_knapsack(table, capacity))
-    optimum = table.total_cost(choice.pairs)  # type: ignore[union-attr]
-    sorting, _ = timed(lambda: np.sort(table.costs))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     reduced = table.subset(undominated(table))
-    theirs, their_optimum = highs(reduced, capacity)
-    if not math.isclose(optimum, their_optimum, rel_tol=1e-9):
-        raise RuntimeError(f"optima differ: {optimum} and {their_optimum}")
-    return [
-        f"{jobs:,} x {capacity:,}",
-        f"{table.pairs:,}",
-        f"{reduced.pairs:,}",
-        f"{ours:.4f}",
-        f"{theirs:.2f}",
-        f"{theirs / ours:.0f}",
-        f"{ours / sorting:.1f}",
-        f"{memory:.2f}",
-    ]
+    found = page.measure(
+        f"{jobs} jobs",
+        {
+            "knapsack": lambda _: table.total_cost(solve_knapsack(table, capacity).pairs),
+            "HiGHS": lambda _: highs(reduced, capacity),
+            "sort": lambda _: float(np.sort(table.costs)[0]),
+        },
+        5,
+        enough_s=10,
+        same=lambda ours, theirs: math.isclose(ours, theirs, rel_tol=1e-9),
+        units=["sort"],
+    )
+    ours, theirs, sorting = found.values()
+    peak = peak_bytes(lambda: solve_knapsack(table, capacity))
+    return (
+        f"{jobs:,} x {capacity:,} | {table.pairs:,} | {reduced.pairs:,} | {ours.median:.4f} | {theirs.median:.2f} | "
+        f"{theirs.over(ours):.0f} | {ours.over(sorting):.1f} | {peak / 1e6:.1f}"
+    )
 
 
-def growth(sizes: list[int], seeds: int = 5) -> list[list[str]]:
+def growth(page: Page, sizes: list[int], seeds: int) -> list[str]:
     """Median over seeds of seconds / (n log n), n pairs, as rows."""
     rows, first = [], 0.0
     for jobs in sizes:
         taken = []
         for seed in range(seeds):
             table, capacity = mixed_table(jobs, seed)
-            seconds, _ = timed(lambda table=table, capacity=capacity: solve_knapsack(table, capacity), 3)
-            taken.append(seconds)
-            pairs = table.pairs
-        scaled = statistics.median(taken) / (pairs * math.log(pairs))
+            solve = {"knapsack": lambda _, table=table, capacity=capacity: solve_knapsack(table, capacity)}
+            taken.append(page.measure(f"{jobs} jobs, seed {seed}", solve, 3)["knapsack"].median)
+        seconds, pairs = statistics.median(taken), table.pairs
+        scaled = seconds / (pairs * math.log(pairs))
         first = first or scaled
-        rows.append(
-            [
-                f"{jobs:,}",
-                f"{pairs:,}",
-                f"{statistics.median(taken):.4f}",
-                f"{1e9 * scaled:.3f}",
-                f"{scaled / first:.2f}",
-            ]
-        )
+        rows.append(f"{jobs:,} | {pairs:,} | {seconds:.4f} | {1e9 * scaled:.3f} | {scaled / first:.2f}")
     return rows
 
 
-def certificate(jobs: int) -> list[str]:
-    """Seconds to verify the price certificate of the largest instance in exact arithmetic."""
+def certificate(page: Page, jobs: int) -> str:
+    """Seconds to verify a price certificate in exact arithmetic, beside those of the method and its checks."""
     instance = ring_allocation.generate(preset="mixed", jobs=jobs, gpus=int(GPUS_PER_JOB * jobs), seed=0)
-    result = ring_allocation.solve(instance)
-    begin = time.perf_counter()
-    exact = price_bound(instance, result.certificate.price)  # type: ignore[union-attr]
-    taken = time.perf_counter() - begin
-    holds = exact >= result.certificate.value  # type: ignore[union-attr]
-    return [f"{jobs:,}", f"{64 * jobs:,}", f"{taken:.2f}", "yes" if holds else "NO", f"{result.runtime_s:.3f}"]
+    proof = ring_allocation.solve(instance).certificate
+    ways = {"verify": lambda _: price_bound(instance, proof.price), "solve": lambda _: ring_allocation.solve(instance)}
+    found = page.measure("certificate", ways, 3)
+    holds = "yes" if found["verify"].answers[-1] >= proof.value else "NO"
+    return f"{jobs:,} | {64 * jobs:,} | {found['verify'].median:.2f} | {holds} | {found['solve'].median:.3f}"
 
 
-def main() -> None:
-    """Measure and print; write the page unless ``--quick``."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    text = [
-        f"# The exact method of ring_allocation\n\n`python benchmarks/knapsack.py`, {machine()}. Times in seconds.\n"
-    ]
-    columns = [
-        "jobs x GPUs",
-        "pairs",
-        "undominated",
-        "knapsack",
-        "HiGHS",
-        "HiGHS / knapsack",
-        "knapsack / numpy.sort",
-        "peak GiB",
-    ]
-    text.append(
-        "## Against HiGHS\n\n"
-        + markdown(columns, [against_highs(jobs) for jobs in ([1000] if quick else [1000, 10_000])])
+def fill(page: Page) -> None:
+    """Measure everything."""
+    page.add("Times in seconds.", "## Against HiGHS")
+    columns = (
+        "jobs x GPUs | pairs | undominated | knapsack | HiGHS | HiGHS / knapsack | knapsack / numpy.sort | peak, MB"
     )
-    columns = ["jobs", "pairs n", "median of 5 seeds", "ns / (n log n)", "ratio to the first"]
-    sizes = [1000] if quick else [1000, 10_000, 100_000]
-    text.append("## Growth at 6.5536 GPUs a job\n\n" + markdown(columns, growth(sizes)))
-    columns = ["jobs", "pairs", "verify the certificate", "holds", "solve, checks included"]
-    text.append("## Certificate, in exact arithmetic\n\n" + markdown(columns, [certificate(1000 if quick else 10_000)]))
-    page = "\n".join(text)
-    print(page)
-    if not quick:
-        Path(__file__).parent.joinpath("results", "knapsack.md").write_text(page, encoding="utf-8")
+    page.table(columns, [against_highs(page, jobs) for jobs in ([300] if page.quick else [1000, 10_000])])
+    page.add("## Growth at 6.5536 GPUs a job")
+    sizes = [200, 400] if page.quick else [1000, 10_000, 100_000]
+    seeds = 2 if page.quick else 5
+    page.table(
+        f"jobs | pairs n | median of {seeds} seeds | ns / (n log n) | ratio to the first", growth(page, sizes, seeds)
+    )
+    page.add("## Certificate, in exact arithmetic")
+    columns = "jobs | pairs | verify the certificate | holds | solve, checks included"
+    page.table(columns, [certificate(page, 300 if page.quick else 10_000)])
 
 
 if __name__ == "__main__":
-    main()
+    present("The exact method of ring_allocation", __doc__, fill)

@@ -1,24 +1,16 @@
-"""What does validation cost? Reading 50 MB of ring_allocation against ``json.load`` of the same file, in one run.
+"""What reading and validating 50 MB of ring_allocation costs, against ``json.load`` of the same file.
 
-Protocol: two files, every job with the counts 1 .. 64, and every job with its own random set of 64 counts up to 4096.
-Each repetition reads with ``json.load`` and then with ``dlsched.read`` (which parses, refuses repeated keys, validates
-and freezes); the garbage collector is as Python leaves it. Medians of the repetitions; the ratio is that of medians,
-with the least and the largest ratio of single repetitions. The bar: below 3.
-
-    python benchmarks/reading.py            # five repetitions; writes benchmarks/results/reading.md
-    python benchmarks/reading.py --quick    # 5 MB, three repetitions
+Two files: every job with the counts 1 .. 64, and every job with its own random set of 64 counts up to 4096. ``dlsched.read``
+parses, refuses repeated keys, validates and freezes. Both must hold the same jobs and times. Five turns. The bar: below 3.
 """
 
-import argparse
 import json
-import statistics
+import math
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from table import machine, markdown
+from measure import Page, present
 
 import dlsched
 
@@ -45,48 +37,42 @@ def write_instance(path: Path, megabytes: float, *, same_counts: bool) -> int:
     return jobs
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """Time one call; what it returned is freed off the clock."""
-    begin = time.perf_counter()
-    answer = call()
-    taken = time.perf_counter() - begin
-    del answer
-    return taken
+def content(document: object) -> object:
+    """Number of jobs, sum of all counts and sum of all times, of parsed JSON or of an instance."""
+    if isinstance(document, dict):
+        tables = [job["epoch_time_s"] for job in document["jobs"]]
+    else:
+        tables = [job.epoch_time_s for job in document.jobs]  # type: ignore[attr-defined]
+    return (
+        len(tables),
+        sum(int(count) for table in tables for count in table),
+        math.fsum(time for table in tables for time in table.values()),
+    )
 
 
-def parse(path: Path) -> object:
-    """Read by ``json.load`` alone."""
-    with path.open(encoding="utf-8") as stream:
-        return json.load(stream)
-
-
-def measure(what: str, path: Path, jobs: int, repetitions: int) -> list[str]:
-    """Alternate the two ways of reading; one row."""
-    pairs = [(seconds(lambda: parse(path)), seconds(lambda: dlsched.read(path))) for _ in range(repetitions)]
-    plain, validated = (statistics.median(column) for column in zip(*pairs, strict=True))
-    ratios = [ours / theirs for theirs, ours in pairs]
+def row(page: Page, what: str, path: Path, jobs: int) -> str:
+    """One file, as a row."""
+    ways = {
+        "json.load": lambda _: json.loads(path.read_text(encoding="utf-8")),
+        "dlsched.read": lambda _: dlsched.read(path),
+    }
+    plain, validated = page.measure(what, ways, 5, keep=content, same=lambda ours, theirs: ours == theirs).values()
+    ratio = validated.over(plain)
+    holds = "yes" if ratio.value < BAR else "NO"
     size = path.stat().st_size / 1e6
-    row = [what, f"{size:.1f}", f"{jobs:,}", f"{plain:.2f}", f"{validated:.2f}", f"{validated / plain:.2f}"]
-    return [*row, f"{min(ratios):.2f} .. {max(ratios):.2f}", "yes" if validated / plain < BAR else "NO"]
+    return f"{what} | {size:.1f} | {jobs:,} | {plain.median:.2f} | {validated.median:.2f} | {ratio:.2f} | {holds}"
 
 
-def main() -> None:
-    """Measure and print; write the page unless ``--quick``."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+def fill(page: Page) -> None:
+    """Measure both files."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "instance.json")
         for what, same_counts in (("counts 1 .. 64", True), ("each job its own 64 counts", False)):
-            path = Path(folder, "instance.json")
-            jobs = write_instance(path, 5 if quick else 50, same_counts=same_counts)
-            rows.append(measure(what, path, jobs, 3 if quick else 5))
-    columns = ["instance", "MB", "jobs", "json.load, s", "dlsched.read, s", "ratio", "single ratios", f"< {BAR:g}"]
-    page = f"# Reading an instance\n\n`python benchmarks/reading.py`, {machine()}.\n\n{markdown(columns, rows)}"
-    print(page, end="")
-    if not quick:
-        Path(__file__).parent.joinpath("results", "reading.md").write_text(page, encoding="utf-8")
+            jobs = write_instance(path, 1 if page.quick else 50, same_counts=same_counts)
+            rows.append(row(page, what, path, jobs))
+    page.table(f"instance | MB | jobs | json.load, s | dlsched.read, s | ratio | < {BAR:g}", rows)
 
 
 if __name__ == "__main__":
-    main()
+    present("Reading an instance", __doc__, fill)

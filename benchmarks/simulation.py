@@ -1,28 +1,24 @@
-"""The simulation of asynchronous SGD: events a second, and the error of the product form.
+"""How many events a second the simulation of asynchronous SGD does, and how wrong the product form is.
 
-Protocol: one thread, one process, processor time. Events: a service that ends is one. ``simulate`` with 1, 32 and 128
-replications takes turns with two loops in plain Python, one replication each, and the best of three counts. The *loop* is
-what one writes first: a heap of events; at a shared station, an arrival or a departure takes from everyone what was
-served, and schedules the next to end anew. The *tags* are the better one: a heap a shared station, ordered by its
-virtual time. All draw the same kinds of times, and their throughput must be that of the mean value analysis within 10%:
-nearly nothing is thrown away as warm-up here.
+Events: a service that ends is one. Seconds are of the processor. ``simulate`` with 1, 32 and 128 replications takes turns with
+two loops in plain Python, one replication each; three turns, each with a seed of its own. The *loop* is what one writes
+first: a heap of events; at a shared station, an arrival or a departure takes from everyone what was served, and schedules
+the next to end anew. The *tags* are the better one: a heap a shared station, ordered by its virtual time. All draw the same
+kinds of times, and their throughput must be that of the mean value analysis within 10 % (with 1 replication the run is too
+short to compare): nearly nothing is thrown away as warm-up here.
 
-Errors: (analysis - simulation) / simulation in per cent, with the half width of the simulation's interval of 95%.
-
-    python benchmarks/simulation.py            # writes benchmarks/results/simulation.md
-    python benchmarks/simulation.py --quick    # fewer events, no file
+Errors: (analysis - simulation) / simulation in per cent, with the half width of the simulation's interval of 95 %.
 """
 
-import argparse
 import heapq
 import random
+import statistics
 import time
 from collections import deque
-from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
-from table import machine, markdown
+from measure import Page, present
 
 from dlsched.async_sgd.instance import Job
 from dlsched.queueing.cycle import Stage, cycle_of
@@ -42,20 +38,18 @@ SETTINGS = {
     "all fixed, spread": FIXED,
     "overlap": {"in_flight": 2},
 }
+Found = tuple[float, int]  # throughput and events
 
 
 def job(compute_s: float, transfer_s: float, update_s: float) -> Job:
     """A job with these times of one worker that is alone."""
-    return Job(
-        id="a",
-        epochs=1,
-        dataset_examples=50_000,
-        batch_examples=128,
-        parameter_bytes=transfer_s * 1e9,
-        bandwidth_bytes_per_s=1e9,
-        compute_s=compute_s,
-        update_s=update_s,
-    )
+    rates = {
+        "parameter_bytes": transfer_s * 1e9,
+        "bandwidth_bytes_per_s": 1e9,
+        "compute_s": compute_s,
+        "update_s": update_s,
+    }
+    return Job(id="a", epochs=1, dataset_examples=50_000, batch_examples=128, **rates)
 
 
 JOBS = {
@@ -65,23 +59,29 @@ JOBS = {
 }
 
 
-def loop(stages: tuple[Stage, ...], workers: int, cycles: int, drawn: random.Random) -> tuple[float, int]:
-    """Throughput and events of a heap of events; a shared station goes through all its customers at every change."""
+def loop(stages: tuple[Stage, ...], workers: int, cycles: int, seed: int) -> Found:
+    """A heap of events; a shared station goes through all its customers at every change."""
+    drawn = random.Random(seed)
     events: list[tuple[float, int, int, int]] = []  # time, station, version, customer
     left: dict[int, dict[int, float]] = {stage.station: {} for stage in stages if stage.discipline == "sharing"}
     since, version = dict.fromkeys(left, 0.0), dict.fromkeys(left, 0)
     waiting: dict[int, deque[int]] = {stage.station: deque() for stage in stages if stage.discipline == "queue"}
-    at = [0] * workers
+    at = [[stage.work for stage in stages].index("compute")] * workers
     now = 0.0
 
-    def serve(station: int) -> None:
+    def begin(customer: int) -> None:
+        stage = stages[at[customer]]
+        heapq.heappush(events, (now + drawn.expovariate(1 / stage.mean_s), stage.station, 0, customer))
+
+    def share(station: int, *, joins: tuple[int, float] | None = None, leaves: int | None = None) -> None:
         here = left[station]
         for customer in here:
             here[customer] -= (now - since[station]) / len(here)
         since[station] = now
-
-    def schedule(station: int) -> None:
-        here = left[station]
+        if joins is not None:
+            here[joins[0]] = joins[1]
+        if leaves is not None:
+            del here[leaves]
         version[station] += 1
         if here:
             soonest = min(here, key=here.__getitem__)
@@ -89,19 +89,16 @@ def loop(stages: tuple[Stage, ...], workers: int, cycles: int, drawn: random.Ran
 
     def arrive(customer: int) -> None:
         stage = stages[at[customer]]
-        if stage.discipline == "sharing":
-            serve(stage.station)
-            left[stage.station][customer] = stage.mean_s
-            schedule(stage.station)
-        elif stage.discipline == "queue":
-            waiting[stage.station].append(customer)
-            if len(waiting[stage.station]) == 1:
-                heapq.heappush(events, (now + drawn.expovariate(1 / stage.mean_s), stage.station, 0, customer))
-        else:
-            heapq.heappush(events, (now + drawn.expovariate(1 / stage.mean_s), stage.station, 0, customer))
+        if stage.station in left:
+            share(stage.station, joins=(customer, stage.mean_s))
+            return
+        line = waiting.get(stage.station)
+        if line is not None:
+            line.append(customer)
+        if line is None or len(line) == 1:
+            begin(customer)
 
     for customer in range(workers):
-        at[customer] = [stage.work for stage in stages].index("compute")
         arrive(customer)
     ended = 0
     while ended < cycles * len(stages):
@@ -109,22 +106,20 @@ def loop(stages: tuple[Stage, ...], workers: int, cycles: int, drawn: random.Ran
         if station in left:
             if number != version[station]:
                 continue
-            serve(station)
-            del left[station][customer]
-            schedule(station)
+            share(station, leaves=customer)
         elif station in waiting:
             waiting[station].popleft()
             if waiting[station]:
-                seconds = drawn.expovariate(1 / stages[at[customer]].mean_s)
-                heapq.heappush(events, (now + seconds, station, 0, waiting[station][0]))
+                begin(waiting[station][0])
         ended += 1
         at[customer] = (at[customer] + 1) % len(stages)
         arrive(customer)
     return cycles / now, ended
 
 
-def tags(stages: tuple[Stage, ...], workers: int, cycles: int, drawn: random.Random) -> tuple[float, int]:
-    """Throughput and events of this one layout: pull, compute, push, update, in virtual time, written out."""
+def tags(stages: tuple[Stage, ...], workers: int, cycles: int, seed: int) -> Found:
+    """The one layout of these jobs: pull, compute, push, update, in virtual time, written out."""
+    drawn = random.Random(seed)
     pull_s, compute_s, push_s, update_s = (stage.mean_s for stage in stages)
     computing = [drawn.expovariate(1 / compute_s) for _ in range(workers)]
     heapq.heapify(computing)
@@ -162,102 +157,80 @@ def tags(stages: tuple[Stage, ...], workers: int, cycles: int, drawn: random.Ran
     return cycles / now, ended
 
 
-def rate(call: Callable[[], tuple[float, int]], expected: float) -> float:
-    """Events a second of processor time; RuntimeError if the throughput is another one."""
-    begin = time.process_time()
-    found, events = call()
-    taken = time.process_time() - begin
-    if abs(found / expected - 1) > 0.1:
-        raise RuntimeError(f"throughput {found}, the analysis says {expected}")
-    return events / taken
+def lockstep(some: Job, workers: int, events: int, replications: int, seed: int) -> Found:
+    """``simulate``, nearly without a warm-up: the speed is asked for here."""
+    cycles = max(events // 4 // max(replications, 32), 32 * workers)  # a step of 1 takes as long as of 32
+    how = {"replications": replications, "cycles": cycles, "warm_up": workers}
+    found = simulate(some, workers, generator=np.random.default_rng(seed), **how)
+    return found.mean_per_s, found.events
 
 
-def speed(workers: int, events: int) -> tuple[list[str], float]:
-    """A row of events a second, and the best of ``simulate``."""
+def add_speed(page: Page, workers: tuple[int, ...], events: int) -> None:
+    """Events a second, and whether the bar is met."""
     some = JOBS["bottleneck: network"]
-    stages = cycle_of(some)
-    expected = mean_values(network_of(some), workers).throughput
-    best: dict[str, float] = {}
-
-    def keep(name: str, call: Callable[[], tuple[float, int]]) -> None:
-        best[name] = max(best.get(name, 0.0), rate(call, expected))
-
-    def lockstep(replications: int, seed: int) -> tuple[float, int]:
-        cycles = max(events // 4 // max(replications, 32), 32 * workers)  # a step of 1 takes as long as of 32
-        generator = np.random.default_rng(seed)
-        warm_up = workers  # the speed is asked for here
-        found = simulate(some, workers, generator=generator, replications=replications, cycles=cycles, warm_up=warm_up)
-        return found.mean_per_s, found.events
-
-    for turn in range(3):
-        for replications in REPLICATIONS:
-            if replications == 1:
-                began = time.process_time()
-                _, ended = lockstep(1, turn)
-                one = ended / (time.process_time() - began)  # too short a run to compare its throughput
-                best["1"] = max(best.get("1", 0.0), one)
-            else:
-                keep(str(replications), lambda r=replications, t=turn: lockstep(r, t))
-        cycles = max(events // 16, 40 * workers)
-        keep("loop", lambda c=cycles, t=turn: loop(stages, workers, c, random.Random(t)))
-        keep("tags", lambda c=cycles, t=turn: tags(stages, workers, c, random.Random(t)))
-    fastest = best[str(REPLICATIONS[-1])]
-    names = [*map(str, REPLICATIONS), "loop", "tags"]
-    row = [str(workers), *(f"{best[name]:,.0f}" for name in names)]
-    return [*row, f"{fastest / best['loop']:.1f}", f"{fastest / best['tags']:.1f}"], fastest
+    stages, rows, slowest = cycle_of(some), [], float("inf")
+    for count in workers:
+        cycles = max(events // 16, 40 * count)
+        ways = {f"{each} at a time": partial(lockstep, some, count, events, each) for each in REPLICATIONS}
+        ways |= {"loop": partial(loop, stages, count, cycles), "tags": partial(tags, stages, count, cycles)}
+        expected = mean_values(network_of(some), count).throughput
+        rates = {}
+        for name, timing in page.measure(f"{count} workers", ways, 3, clock=time.process_time).items():
+            found = zip(timing.answers, timing.seconds, strict=True)
+            rates[name] = statistics.median(ended / seconds for (_, ended), seconds in found)
+            off = max(abs(throughput / expected - 1) for throughput, _ in timing.answers)
+            if off > 0.1 and name != "1 at a time":
+                raise RuntimeError(f"{name}: throughput off by {off:.0%} from the analysis")
+        fastest = rates[f"{REPLICATIONS[-1]} at a time"]
+        slowest = min(slowest, fastest)
+        cells = " | ".join(f"{each:,.0f}" for each in rates.values())
+        rows.append(f"{count} | {cells} | {fastest / rates['loop']:.1f} | {fastest / rates['tags']:.1f}")
+    page.add(
+        "## Events a second",
+        "Of processor time, one core, medians. *loop* and *tags*: plain Python, one replication; *n at a time*: `simulate` with "
+        f"n replications. The ratios are of {REPLICATIONS[-1]} at a time to the loops.",
+    )
+    page.table(" | ".join(["workers", *rates, "/ loop", "/ tags"]), rows)
+    page.add(
+        f"Slowest with {REPLICATIONS[-1]} at a time {slowest:,.0f}, at least {BAR:,} wanted: {'yes' if slowest >= BAR else 'NO'}."
+    )
 
 
-def errors(some: Job, cycles: int, seed: int) -> tuple[list[list[str]], int]:
-    """Rows of one job, and in how many the interval with all times exponential holds the analysis."""
-    rows, held = [], 0
-    for workers in ERROR_WORKERS:
-        expected = mean_values(network_of(some), workers).throughput
-        row = [str(workers), f"{expected:.3f}"]
-        for name, options in SETTINGS.items():
-            found = simulate(some, workers, generator=np.random.default_rng([seed, workers]), cycles=cycles, **options)
-            error = 100 * (expected / found.mean_per_s - 1)
-            row += [f"{found.mean_per_s:.3f} ± {found.half_width_per_s:.3f}", f"{error:+.1f}".replace("-0.0", "+0.0")]
-            if name == "all exponential":
-                held += abs(found.mean_per_s - expected) <= found.half_width_per_s
-        rows.append(row)
-    return rows, held
-
-
-def main() -> None:
-    """Measure and print; write the page unless ``--quick``."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    speeds = [speed(workers, 100_000 if quick else 1_000_000) for workers in SPEED_WORKERS]
-    slowest = min(value for _, value in speeds)
-    columns = ["workers", *(f"{count} at a time" for count in REPLICATIONS), "loop", "tags", "/ loop", "/ tags"]
-    page = [
-        f"# Simulation of asynchronous SGD\n\n`python benchmarks/simulation.py`, {machine()}.\n",
-        "## Events a second\n\nOf processor time, one core, best of three. *loop* and *tags*: plain Python, one replication; "
-        f"*n at a time*: `simulate` with n replications. The ratios are of {REPLICATIONS[-1]} at a time to the loops.\n",
-        markdown(columns, [row for row, _ in speeds]),
-        f"Slowest with {REPLICATIONS[-1]} at a time {slowest:,.0f}, at least {BAR:,} wanted: "
-        f"{'yes' if slowest >= BAR else 'NO'}.\n",
-        "## Error of the product form\n\nMini-batches a second by mean value analysis and by simulation (128 replications, "
-        "interval of 95%), and the error of the analysis in per cent. Where nothing else is said, computing and updates are "
-        "exponential and transfers fixed. *Overlap*: each worker has two mini-batches on the way, which the analysis does not "
-        "model. With all times fixed the throughput depends on the start and need not settle: the figures are those of 2,000 "
-        "cycles after the warm-up, and a half width of 0 only says that all replications did the same.\n",
-    ]
-    columns = ["workers", "analysis", *(word for name in SETTINGS for word in (name, "error"))]
-    inside = 0
-    for seed, (name, some) in enumerate(JOBS.items()):
-        rows, held = errors(some, 200 if quick else 2000, seed)
-        inside += held
+def add_errors(page: Page, workers: tuple[int, ...], cycles: int) -> None:
+    """The analysis beside the simulation, job after job; nothing here is timed."""
+    page.add(
+        "## Error of the product form",
+        "Mini-batches a second by mean value analysis and by simulation (128 replications, interval of 95%), and the error of "
+        "the analysis in per cent. Where nothing else is said, computing and updates are exponential and transfers fixed. "
+        "*Overlap*: each worker has two mini-batches on the way, which the analysis does not model. With all times fixed the "
+        f"throughput depends on the start and need not settle: the figures are those of {cycles:,} cycles after the warm-up, "
+        "and a half width of 0 only says that all replications did the same.",
+    )
+    held = 0
+    for seed, (title, some) in enumerate(JOBS.items()):
+        rows = []
+        for count in workers:
+            expected = mean_values(network_of(some), count).throughput
+            cells = [str(count), f"{expected:.3f}"]
+            for name, options in SETTINGS.items():
+                generator = np.random.default_rng([seed, count])
+                found = simulate(some, count, generator=generator, cycles=cycles, **options)
+                error = f"{100 * (expected / found.mean_per_s - 1):+.1f}".replace("-0.0", "+0.0")
+                cells += [f"{found.mean_per_s:.3f} ± {found.half_width_per_s:.3f}", error]
+                held += name == "all exponential" and abs(found.mean_per_s - expected) <= found.half_width_per_s
+            rows.append(" | ".join(cells))
         transfer_s = some.parameter_bytes / some.bandwidth_bytes_per_s
         times = f"compute {some.compute_s} s, pull and push {transfer_s:.2f} s each, update {some.update_s} s"
-        page += [f"### {name[0].upper()}{name[1:]}: {times}\n", markdown(columns, rows)]
-    page.append(f"All exponential: the interval holds the analysis in {inside} of {len(JOBS) * len(ERROR_WORKERS)}.\n")
-    text = "\n".join(page)
-    print(text)
-    if not quick:
-        Path(__file__).parent.joinpath("results", "simulation.md").write_text(text, encoding="utf-8")
+        page.add(f"### {title[0].upper()}{title[1:]}: {times}")
+        page.table(" | ".join(["workers", "analysis", *(f"{name} | error" for name in SETTINGS)]), rows)
+    page.add(f"All exponential: the interval holds the analysis in {held} of {len(JOBS) * len(workers)}.")
+
+
+def fill(page: Page) -> None:
+    """Measure everything."""
+    add_speed(page, (1, 16) if page.quick else SPEED_WORKERS, 10_000 if page.quick else 1_000_000)
+    add_errors(page, (2,) if page.quick else ERROR_WORKERS, 20 if page.quick else 2000)
 
 
 if __name__ == "__main__":
-    main()
+    present("Simulation of asynchronous SGD", __doc__, fill)

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 from dlsched.version import VERSION
 
 if TYPE_CHECKING:
-    from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
+    from dlsched import (
+        async_sgd,
+        elastic_stream,
+        matching_placement,
+        ring_allocation,
+        ring_embedding,
+        srpt_mapping,
+        study,
+    )
     from dlsched.core.errors import (
         DisagreementError,
         DlschedError,
@@ -63,6 +71,7 @@ __all__ = [
     "ring_embedding",
     "solve",
     "srpt_mapping",
+    "study",
     "verify",
     "write",
 ]

@@ -54,15 +54,19 @@ def handle_signals() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C: raise KeyboardInterrupt in a method, which keeps what it holds; elsewhere nothing is held, and this is the end.
+    """Ctrl-C: raise KeyboardInterrupt in a method or a study, which keep what they hold; elsewhere this is the end.
 
     Not while a module is being imported: extensions make other errors of it.
     """
     global _raised
     family = getattr(sys.modules.get("dlsched.core.family"), "Family", None)
-    solving = getattr(getattr(family, "solve", None), "__code__", None)
+    study = sys.modules.get("dlsched.study.leading")
+    keeping = [
+        getattr(function, "__code__", None)
+        for function in (getattr(family, "solve", None), getattr(study, "run", None))
+    ]
     importing = False
-    while frame is not None and frame.f_code is not solving:
+    while frame is not None and frame.f_code not in keeping:
         importing = importing or frame.f_code.co_filename == "<frozen importlib._bootstrap>"
         frame = frame.f_back
     if frame is None:

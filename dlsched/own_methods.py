@@ -1,9 +1,9 @@
 """Methods of the user's own, by where they stand: ``file.py:function``, ``package.module:Policy``.
 
 A function of an instance returns a solution of its family, or the data of one as result files hold it, or None where it
-finds none; if it has a parameter ``tick``, it is handed a function to call in long loops, which ends it at a limit. A class
-without arguments, or a function of an instance, may also return a policy: an object with ``decide``, which is simulated.
-The checker judges every answer.
+finds none; if it has a parameter ``tick``, it is handed a function to call in long loops, which ends it at a limit, and if it
+has a parameter ``seed``, the seed of the run. A class, or a function of an instance, may also return a policy: an object
+with ``decide``, which is simulated. Further parameters may be given by name. The checker judges every answer.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
@@ -19,11 +19,17 @@ from types import ModuleType
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import InputError, PolicyError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method, Run
+from dlsched.core.files import Json
+from dlsched.core.gap import meets
 from dlsched.core.instance import InstanceFile
-from dlsched.core.messages import printable
+from dlsched.core.messages import Refused, printable
 from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+
+
+class UnreadableAnswer(PolicyError):  # noqa: N818  an answer, told apart from one that breaks a rule
+    """What a function returned is neither a solution nor the data of one."""
 
 
 def method_named(family: AnyFamily, text: str) -> AnyMethod:
@@ -37,32 +43,99 @@ def method_named(family: AnyFamily, text: str) -> AnyMethod:
     return find_method_of_user(family, text) if ":" in text else family.method(text)
 
 
-def find_method_of_user(family: AnyFamily, text: str) -> AnyMethod:
+def find_method_of_user(
+    family: AnyFamily, text: str, parameters: Mapping[str, Json] | None = None, folder: str | None = None
+) -> AnyMethod:
     """Import what ``text`` names, as a heuristic.
+
+    Parameters
+    ----------
+    family
+        Of the instances that it will run on.
+    text
+        ``file.py:name`` or ``package.module:name``.
+    parameters
+        Given to the function or class by name.
+    folder
+        In which files and modules are looked for first; None: the current one.
 
     Raises
     ------
     UsageError
-        It is not there, cannot be called, or its module raises an error; the message says in which line.
+        It is not there, cannot be called, does not take a parameter, or its module raises an error; the message says in
+        which line.
     """
+    thing, file = import_of_user(text, folder)
+    try:
+        require_parameters(thing, parameters or {})
+    except Refused as error:
+        raise UsageError(f"{text}: {error.where[0]}: {error}") from None
+    run = _runner(family, text, thing, parameters or {}, file)
+    return Method("_".join(text.split()), "heuristic", run, seeded="seed" in handed(thing))
+
+
+def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., object], str]:
+    """Import what ``text`` names, and return it with the file in which its module stands; see ``find_method_of_user``."""
     home, _, name = text.rpartition(":")
     with _errors_of(text, home):
-        module = _module(home)
+        module = _module(home, os.getcwd() if folder is None else folder)
     thing = getattr(module, name, None)
     if not callable(thing):
         raise UsageError(f"method: found {text!r}, allowed: a function or class that stands in {printable(home)}")
-    return Method("_".join(text.split()), "heuristic", _runner(family, text, thing, module.__file__ or home))
+    return thing, module.__file__ or home
 
 
-def _module(home: str) -> ModuleType:
+def call_of_user(text: str, file: str, thing: Callable[..., object], arguments: Mapping[str, Json]) -> object:
+    """Call what ``import_of_user`` returned with arguments by name; UsageError: what it raises, and in which line."""
+    with _errors_of(text, file):
+        return thing(**arguments)
+
+
+def require_parameters(thing: Callable[..., object], parameters: Mapping[str, Json]) -> None:
+    """Refuse parameters that a function or class does not take; the instance and what a run hands over are no such.
+
+    Raises
+    ------
+    Refused
+        Below the name of the first.
+    """
+    known = _parameters(thing)
+    if any(each.kind is each.VAR_KEYWORD for each in known.values()):
+        return
+    allowed = [name for name, each in known.items() if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    allowed = [name for name in allowed[0 if inspect.isclass(thing) else 1 :] if name not in HANDED]
+    for name in parameters:
+        if name not in allowed:
+            raise Refused("an unknown parameter", f"only {', '.join(allowed)}" if allowed else "none", name)
+
+
+HANDED = ("tick", "seed")
+"""Parameters that a run hands to a function that has them."""
+
+
+def handed(thing: Callable[..., object]) -> list[str]:
+    """Return those of ``HANDED`` that a function or class has."""
+    known = _parameters(thing)
+    return [name for name in HANDED if name in known]
+
+
+def _parameters(thing: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
+    """Parameters by name; none are known of what is compiled without saying them."""
+    try:
+        return inspect.signature(thing).parameters
+    except ValueError:
+        return {}
+
+
+def _module(home: str, folder: str) -> ModuleType:
     if not home.endswith(".py"):
-        with _searching(os.getcwd()):
+        with _searching(folder):
             return import_module(home)
-    spec = spec_from_file_location(f"own methods of {home}", home)
+    spec = spec_from_file_location(f"own methods of {home}", os.path.join(folder, home))
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
-    with _searching(os.path.dirname(os.path.abspath(home))):
+    with _searching(os.path.dirname(os.path.abspath(os.path.join(folder, home)))):
         spec.loader.exec_module(module)
     return module
 
@@ -77,10 +150,12 @@ def _searching(folder: str) -> Iterator[None]:
         sys.path.remove(folder)
 
 
-def _runner(family: AnyFamily, text: str, thing: Callable[..., object], file: str) -> Run[InstanceFile, Solution]:
+def _runner(
+    family: AnyFamily, text: str, thing: Callable[..., object], parameters: Mapping[str, Json], file: str
+) -> Run[InstanceFile, Solution]:
     def run(instance: InstanceFile, search: Search[Solution]) -> TerminationStatus:
         with _errors_of(text, file):
-            answer = _called(thing, instance, search)
+            answer = _called(thing, instance, search, parameters)
             if hasattr(answer, "decide"):
                 answer = _simulated(family, instance, answer, search, text)
             if answer is None:
@@ -90,17 +165,21 @@ def _runner(family: AnyFamily, text: str, thing: Callable[..., object], file: st
         violations = search.violations(solution)
         if violations:
             raise PolicyError(f"{text}: its answer breaks {violations[0]}")
+        claimed, objective = _claimed(data), family.objective(instance, solution)
+        if claimed is not None and not meets(claimed, objective, search.constant):
+            raise PolicyError(f"{text}: objective: {claimed!r} is claimed, it is {objective!r}")
         search.offer(solution, source=text)
         return TerminationStatus.FEASIBLE
 
     return run
 
 
-def _called(thing: Callable[..., object], instance: InstanceFile, search: Search[Solution]) -> object:
-    if inspect.isclass(thing):
-        return thing()
-    takes_tick = "tick" in inspect.signature(thing).parameters
-    return thing(instance, tick=search.tick) if takes_tick else thing(instance)
+def _called(
+    thing: Callable[..., object], instance: InstanceFile, search: Search[Solution], parameters: Mapping[str, Json]
+) -> object:
+    given = {"tick": search.tick, "seed": search.seed}
+    named = {name: given[name] for name in handed(thing)} | dict(parameters)
+    return thing(**named) if inspect.isclass(thing) else thing(instance, **named)
 
 
 def _simulated(
@@ -117,14 +196,24 @@ def _simulated(
     return solution
 
 
+def _claimed(data: object) -> float | None:
+    """What an answer says that it costs, None where it does not say."""
+    claimed = data.get("objective") if isinstance(data, dict) and "solution" in data else None
+    return claimed if isinstance(claimed, float | int) and not isinstance(claimed, bool) else None
+
+
 def _read(family: AnyFamily, instance: InstanceFile, data: object, text: str) -> Solution:
     """Read an answer as that of a result file; so nothing but a solution passes."""
     if isinstance(data, dict) and "solution" in data:
         data = data["solution"]
+    if not isinstance(data, dict | list | str | int | float):  # what it is, and not where it stands in memory
+        said = f"found {type(data).__name__}, allowed: a solution, the data of one, or None"
+        raise UnreadableAnswer(f"{text}: its answer: {said}")
     try:
         solution: Solution = family.read_solution(data, instance)
     except InputError as error:
-        raise PolicyError(f"{text}: its answer: {error}") from None
+        kind = PolicyError if isinstance(data, dict) else UnreadableAnswer
+        raise kind(f"{text}: its answer: {error}") from None
     return solution
 
 
@@ -146,7 +235,8 @@ def _where(error: BaseException, file: str) -> str:
     """File and line of the user's code in which the error arose; of others' code where it is not in a call."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{printable(os.path.basename(error.filename))}, line {error.lineno}: "
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
+    others = ("<frozen", import_module.__code__.co_filename)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(others)]
     own = [frame for frame in frames if os.path.realpath(frame.filename) == os.path.realpath(file)]
     if not own and len(frames) > 1 and frames[-1].filename != __file__:
         own = frames

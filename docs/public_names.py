@@ -20,7 +20,8 @@ import dlsched
 from dlsched.certificates.kinds import AnyCertificate
 
 # Modules whose `__all__` is public. What else of dlsched is imported on a page of the documentation stands in `ALSO`.
-MODULES = ("dlsched", *(f"dlsched.{family}" for family in dlsched.FAMILIES), "dlsched.cluster", "dlsched.testing")
+ROOMS = ("cluster", "study", "testing")
+MODULES = ("dlsched", *(f"dlsched.{name}" for name in (*dlsched.FAMILIES, *ROOMS)))
 ALSO = {
     "dlsched.elastic_stream": {"dlsched.elastic_stream.policies": None},
     "dlsched.ring_allocation": {"dlsched.ring_allocation.checker": ["job_cost"]},
@@ -40,6 +41,7 @@ ALSO = {
     },
     "dlsched.algorithms": {"dlsched.algorithms.srpt": ["srpt_completions", "srpt_schedule"]},
     "dlsched.plots": {"dlsched.plots": None},
+    "dlsched.statistics": {"dlsched.statistics": None},
     "dlsched.traces": {"dlsched.traces": None},
 }
 SEE = "see the module"  # so a docstring refers to that of its module, which no page shows otherwise

@@ -21,7 +21,7 @@ from dlsched.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ("quickstart.md", *(f"{family}.md" for family in FAMILIES))
+RUN = ("quickstart.md", "studies.md", *(f"{family}.md" for family in FAMILIES))
 FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = (  # what differs from run to run, or from version to version
     (r"\d+\.\d{3} s\b", "TIME"),
@@ -189,14 +189,19 @@ def test_errors_of_the_product_form_are_those_measured():
 def test_every_command_and_option_is_documented():
     """The table of formats.md names the commands of the program and their options."""
     section = (DOCS / "formats.md").read_text(encoding="utf-8").split("## Commands")[1].split("## Exit codes")[0]
-    rows = re.findall(r"^\| `dlsched (\w+)[^`]*` \| (.*) \|$", section, re.MULTILINE)
+    rows = re.findall(r"^\| `dlsched ([a-z]+(?: [a-z]+)?)[^`]*` \| (.*) \|$", section, re.MULTILINE)
     documented = {name: set(re.findall(r"`(--?[\w-]+)`", words)) for name, words in rows}
-    program = typer.main.get_command(app)
-    options = {
-        name: {option for each in command.params for option in each.opts if option.startswith("-")} - {"--help"}
-        for name, command in program.commands.items()
-    }
-    assert documented == options
+    assert documented == dict(options_of(typer.main.get_command(app)))
+
+
+def options_of(group, before=""):
+    """Pairs of a command, below its group's name, and its options; the short form where there is one."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from options_of(command, f"{before}{name} ")
+        else:
+            named = [min(each.opts, key=len) for each in command.params if each.opts[0].startswith("-")]
+            yield before + name, set(named) - {"--help"}
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)

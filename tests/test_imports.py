@@ -15,12 +15,13 @@ PACKAGE = Path(dlsched.__file__).parent
 LEVELS: tuple[set[str], ...] = (
     {"version", "names"},
     {"core"},
-    {"certificates"},
+    {"certificates", "statistics"},
     {"solvers", "algorithms", "cluster", "queueing", "results", "plots"},
     {"allocation", "columns"},
     set(FAMILIES),
     {"", "families", "own_methods"},
     {"traces", "testing"},
+    {"study"},
     {"cli"},
     {"__main__"},
 )

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import Ended
 
+from dlsched import FAMILIES
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE, PYTHON = (re.findall(rf"```{kind}\n(.*?)```", README, re.DOTALL) for kind in ("console", "python"))
@@ -34,13 +36,15 @@ def test_first_screen_has_exactly_two_commands() -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
-def test_demo_prints_the_gaps_and_draws_them(tmp_path: Path) -> None:
-    """`make demo`, with this environment for its own, prints the table and says where the plot is."""
+def test_demo_prints_a_table_and_writes_a_report(tmp_path: Path) -> None:
+    """`make demo`, with this environment for its own: a line for each family and preset, and the path of the report."""
     stamp = f"{sys.prefix}/.plots"
-    command = ["make", "-o", stamp, "demo", f"VENV={sys.prefix}", f"DEMO={tmp_path}"]
+    command = ["make", "--no-print-directory", "-o", stamp, "demo", f"VENV={sys.prefix}", f"DEMO={tmp_path}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "doubling" in done.stdout and "gap" in done.stdout and f"{tmp_path}/gaps.png" in done.stdout
-    assert (tmp_path / "gaps.png").stat().st_size > 10_000
+    assert all(family in done.stdout for family in FAMILIES) and "contradicts" not in done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith(f"report: {tmp_path}/report.html")
+    assert len(done.stdout.splitlines()) < 20, "a table, no wall of text"
+    assert "ring_allocation" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_commands_run(tree: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Ended]) -> None:

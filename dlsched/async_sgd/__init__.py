@@ -78,6 +78,7 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generate,
     example=example,
+    gpus=lambda instance: instance.nodes,
     figures=figures,
     options={
         "nodes": (int, "N", "Nodes of the cluster; asynchronous SGD."),

@@ -35,8 +35,21 @@ COMMANDS = {
     ),
     "import": ("trace_import", "Read a public file as an instance; say what was dropped, repaired or assumed."),
     "stream": ("stream", "Let the jobs of an instance of async_sgd arrive over time: an instance of elastic_stream."),
+    "reproduce": ("reproduce", "Run a figure of a paper anew: the paper's numbers beside ours, and what differs."),
+    "study": ("study", "Run many methods on many instances, resumable; figures, a report, exports."),
 }
 """Commands by name: their modules, imported when one is called, and what the list of commands says of them."""
+
+GROUPS = {
+    "study": {
+        "plan": ("plan", "Say what a study would run, and estimate how long it takes."),
+        "run": ("run", "Run what has not run yet of a study."),
+        "show": ("show", "Show the figures of a study as tables."),
+        "report": ("report", "Write a study as a page that opens anywhere."),
+        "export": ("export", "Write the rows or the tables of a study to a file."),
+    },
+}
+"""Commands that are groups of others: these, in a folder of modules."""
 
 # Typer carries a Click of its own since 0.16 or so; whichever it is, its usage errors descend from ClickException
 _USAGE: type[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -49,14 +62,14 @@ INTERRUPTED = 130
 class _Command(TyperCommand):
     """A command whose module is imported when its parameters, its help or its function are asked for."""
 
-    def __init__(self, name: str) -> None:
-        self._module, words = COMMANDS[name]
+    def __init__(self, name: str, module: str, words: str) -> None:
+        self._module = module
         super().__init__(name, short_help=words, rich_markup_mode=None)
 
     @functools.cached_property
     def _whole(self) -> Any:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name=self.name)(_guarded(import_module(f"dlsched.cli.{self._module}").run))
+        alone.command(name=self.name)(_guarded(import_module(self._module).run))
         return typer.main.get_command(alone)
 
     # what the base class sets is passed over: it knows neither yet
@@ -68,8 +81,19 @@ class _Command(TyperCommand):
 class _Commands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for name in COMMANDS:
-            self.add_command(_Command(name))
+        for name, (module, words) in COMMANDS.items():
+            if name in GROUPS:
+                self.add_command(_group(name, words))
+            else:
+                self.add_command(_Command(name, f"dlsched.cli.{module}", words))
+
+
+def _group(name: str, words: str) -> TyperGroup:
+    """Make a command that has commands of its own."""
+    group = TyperGroup(name=name, help=words, short_help=words, no_args_is_help=True, rich_markup_mode=None)
+    for inner, (module, said) in GROUPS[name].items():
+        group.add_command(_Command(inner, f"dlsched.cli.{name}.{module}", said))
+    return group
 
 
 app = typer.Typer(

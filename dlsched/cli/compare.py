@@ -3,25 +3,30 @@
 import csv
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlsched.cli import completion
 from dlsched.cli.comparison import Row, compare_one
 from dlsched.cli.options import AsJson, Threads
-from dlsched.cli.output import csv_text, number, percent, print_json, print_table, seconds
+from dlsched.cli.output import number, percent, print_json, print_table, seconds
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import read_json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
+from dlsched.core.spreadsheet import csv_text
 from dlsched.families import family_of, instance_from
 from dlsched.own_methods import method_named
 from dlsched.results.reading import Claim, claim_from
+
+if TYPE_CHECKING:
+    from dlsched.study.rows import Row as StudyRow
 
 NAME = "compare"
 DEFAULT_TIME_S = 10.0
@@ -69,7 +74,7 @@ def run(
     for index, instance in enumerate(instances):
         own = {path: claim for path, claim in claims.items() if index in owners[path]}
         of_instance, interrupted = compare_one(instance, by_family[instance.family], own, limits)
-        rows += of_instance
+        rows += [replace(row, family=instance.family, index=index) for row in of_instance]
         if interrupted:
             break
     strays = [path for path, owned in owners.items() if instances and not owned]
@@ -160,7 +165,7 @@ def _print(rows: list[Row], as_json: bool, as_csv: bool) -> None:
         print_table(columns, [_cells(row) for row in rows], right=columns[3:], grouped=True)
         if figures:
             _print_figures(rows, figures)
-        if len({row.instance for row in rows}) > 1:
+        if len({row.index for row in rows if row.family}) > 1:
             _print_summary(rows)
 
 
@@ -173,24 +178,51 @@ def _print_figures(rows: list[Row], figures: Sequence[str]) -> None:
 
 
 def _print_summary(rows: list[Row]) -> None:
-    """One line a method: on how many instances it answered, and its gaps."""
-    columns = ("method", "answers", "at the optimum", "median gap", "worst gap", "total time")
-    table = []
-    for method in dict.fromkeys(row.method for row in rows):
-        of_method = [row for row in rows if row.method == method]
-        gaps = sorted(row.gap for row in of_method if row.gap is not None)
-        at_most = "<= " if any(row.ratio_is_at_most for row in of_method) else ""
-        table.append(
-            (
-                method,
-                f"{sum(row.objective is not None for row in of_method)} of {len(of_method)}",
-                str(sum(row.at_optimum for row in of_method)),
-                at_most + percent(median(gaps) if gaps else None),
-                at_most + percent(gaps[-1] if gaps else None),
-                seconds(sum(row.runtime_s or 0.0 for row in of_method)),
+    """One line a method of a family: on how many instances it answered, its ratios and gaps, and who wins."""
+    from dlsched.study.figures.summary import summarise
+    from dlsched.study.figures.tables import table
+
+    columns = (
+        *("family", "method", "answers", "at the optimum", "mean ratio", "median gap", "worst gap"),
+        *("against best", "total time"),
+    )
+    summary = []
+    groups = summarise([_of_study(row) for row in rows if row.family])
+    for group in groups:
+        names, lines = table(group)
+        for line, cells in zip(group.lines, lines, strict=True):
+            of_method = [row for row in rows if (row.family, row.label) == (group.family, line.method)]
+            gaps = [row.gap for row in of_method if row.gap is not None]
+            at_most = "<= " if line.at_most else ""
+            said = dict(zip(names, cells, strict=True))
+            summary.append(
+                (
+                    group.family,
+                    line.method,
+                    said["answers"],
+                    str(sum(row.at_optimum for row in of_method)),
+                    said["mean ratio"],
+                    at_most + percent(median(gaps) if gaps else None),
+                    at_most + percent(max(gaps, default=None)),
+                    said["against best"],
+                    seconds(sum(row.runtime_s or 0.0 for row in of_method)),
+                )
             )
-        )
-    print_table(columns, table, right=columns[1:])
+    left = 0 if len(groups) > 1 else 1
+    print_table(columns[left:], [cells[left:] for cells in summary], right=columns[2:], grouped=len(groups) > 1)
+
+
+def _of_study(row: Row) -> "StudyRow":
+    from dlsched.study.rows import Row as StudyRow
+
+    return StudyRow(
+        *("", row.instance, row.family, str(row.index), "", None, None, None, row.label, row.status),
+        *(row.objective, row.bound),
+        reference_kind="" if row.ratio is None else "bound" if row.ratio_is_at_most else "optimum",
+        ratio=row.ratio,
+        gap=row.gap,
+        time_s=row.runtime_s,
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:

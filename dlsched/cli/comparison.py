@@ -25,7 +25,8 @@ _FAILED = 7  # exit code of what is wrong
 class Row:
     """One method (or one answer from elsewhere) on one instance; ``status`` may be a sentence of what went wrong.
 
-    ``wrong`` is what that means for the exit code: a line on standard error; empty when nothing is wrong.
+    ``wrong`` is what that means for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and
+    ``index`` are those of the instance among the files; empty and -1 for an answer that belongs to none.
     """
 
     instance: str
@@ -42,6 +43,8 @@ class Row:
     solution: Solution | None = None
     at_optimum: bool = False
     wrong: str = ""
+    family: str = ""
+    index: int = -1
 
     @property
     def label(self) -> str:

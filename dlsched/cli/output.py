@@ -23,18 +23,6 @@ def print_json(data: object) -> None:
     print(_UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
 
-def csv_text(value: object) -> object:
-    """Escape a cell of text for terminals and spreadsheets, which take one that begins with = + - @ for a formula.
-
-    >>> csv_text("=1+1"), csv_text("-"), csv_text(-2.5)
-    ("'=1+1", '-', -2.5)
-    """
-    if not isinstance(value, str):
-        return value
-    text = printable(value)
-    return f"'{text}" if value[:1] in tuple("=+-@\t\r") and value != "-" else text
-
-
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), grouped: bool = False
 ) -> None:

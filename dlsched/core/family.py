@@ -119,7 +119,7 @@ class Family(Generic[InstanceT, SolutionT]):
     Parameters
     ----------
     name, summary, sense, unit
-        Name as in file formats, one sentence, whether the objective is minimised, the objective's unit.
+        Name as in file formats, one sentence, whether the objective is minimised, its unit.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
@@ -135,8 +135,8 @@ class Family(Generic[InstanceT, SolutionT]):
         Exact value of a certificate; raises ``ValueError`` when it is not one of this instance.
     presets, generate, example
         Random instances from (preset, jobs, gpus, seed), and the example.
-    constant
-        The part of an instance's objective that no solution changes; 0 by default.
+    gpus, constant
+        GPUs (units, workers, nodes) of an instance's cluster; the part of its objective that no solution changes.
     figures
         Further figures of a feasible solution, by name.
     options
@@ -145,10 +145,9 @@ class Family(Generic[InstanceT, SolutionT]):
     draw
         Draws answers, each with a label, into a file of some width in inches; raises ``ValueError`` for what cannot be drawn.
         None where there is no picture.
-    simulate
-        Runs a policy of the user's on an instance, and calls ``step`` now and then; None where there are no policies.
-    stream
-        The jobs of an instance as they arrive over time, an instance of another family; None where there is none.
+    simulate, stream
+        Runs a policy of the user's on an instance, and calls ``step`` now and then; makes of the jobs of an instance those
+        that arrive over time, an instance of another family. None where there is none.
     """
 
     name: str
@@ -168,6 +167,7 @@ class Family(Generic[InstanceT, SolutionT]):
     presets: Mapping[str, str]
     generate: Callable[..., InstanceT]
     example: Callable[[], InstanceT]
+    gpus: Callable[[InstanceT], int | None] = field(default=lambda instance: None)
     constant: Callable[[InstanceT], float] = field(default=lambda instance: 0.0)
     aliases: Mapping[str, str] = field(default_factory=dict)
     figures: Callable[[InstanceT, SolutionT], dict[str, float]] = field(default=lambda instance, solution: {})

@@ -7,9 +7,9 @@ import os
 import secrets
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from dlsched.core.errors import InputError
 from dlsched.core.messages import field_path
@@ -140,15 +140,36 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     if os.fspath(path) == "-":
         sys.stdout.write(text)
         return
+    with whole_file(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Write bytes to a temporary file, which takes its name when the block ends without an error, and else goes.
+
+    ``-`` is standard output; a link is followed; a device or pipe is written to as it is.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    if os.fspath(path) == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
     target = Path(os.path.realpath(path))
     temporary = os.path.join(target.parent, f".{target.name}.{secrets.token_hex(4)}")
     UNFINISHED.add(temporary)
     try:
         if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8")
+            with target.open("wb") as stream:
+                yield stream
             return
-        with open(temporary, "x", encoding="utf-8") as stream:
-            stream.write(text)
+        with open(temporary, "xb") as stream:
+            yield stream
         os.replace(temporary, target)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -65,6 +65,7 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generate,
     example=example,
+    gpus=lambda instance: instance.units,
     figures=figures,
     options={
         "load": (float, "X", "Work that arrives over capacity; streams and gangs."),

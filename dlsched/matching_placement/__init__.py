@@ -63,6 +63,7 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generate,
     example=example,
+    gpus=lambda instance: len(instance.workers),
     figures=figures,
 )
 

@@ -1,22 +1,12 @@
-"""The performance profile of Dolan and More: on how many instances a method is within a factor of the best.
-
-======= ======================================================================
-symbol  here
-======= ======================================================================
-tau     `performance_profile(...)[0]`, a factor of the best known objective
-rho     `performance_profile(...)[1]`, the fraction of instances within tau
-======= ======================================================================
-
-Dolan and More, "Benchmarking optimization software with performance profiles", Mathematical Programming 91 (2002).
-"""
+"""Performance profiles drawn: on how many instances a method is within a factor of the best."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dlsched.plots.palette import DASHES, FAINT, HUES
 from dlsched.plots.words import ticks
+from dlsched.statistics.profiles import performance_profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,21 +14,6 @@ if TYPE_CHECKING:
 Ratios = Mapping[str, Sequence[float | None]]  # by method, one an instance
 LOG_BEYOND = 4.0  # a largest factor from which the axis is logarithmic
 DIGITS = 6  # of a factor: less apart is equal, as an objective that meets a bound equals it
-
-
-def performance_profile(ratios: Sequence[float | None]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the steps of one method's profile: factors tau, and the fraction of instances within each.
-
-    `ratios` has one entry an instance, None where the method has no answer. The first tau is always 1. ValueError: there is none.
-
-    >>> performance_profile([1.0, 1.5, None, 1.5])
-    ((1.0, 1.5), (0.25, 0.75))
-    """
-    if not ratios:
-        raise ValueError("ratios: found none, allowed: one entry an instance, at least one")
-    answered = sorted(max(ratio, 1.0) for ratio in ratios if ratio is not None)
-    taus = tuple(sorted({1.0, *answered}))
-    return taus, tuple(bisect_right(answered, tau) / len(ratios) for tau in taus)
 
 
 def equal_curves(ratios: Ratios) -> list[list[str]]:

@@ -49,6 +49,7 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generate,
     example=example,
+    gpus=lambda instance: instance.gpus,
 )
 
 solve = FAMILY.solve

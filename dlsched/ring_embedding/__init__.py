@@ -81,6 +81,7 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generate,
     example=example,
+    gpus=lambda instance: int(sum(node.capacity.get("gpu", 0) for node in instance.nodes if node.capacity)) or None,
     figures=figures,
     options={
         "servers": (int, "N", "Servers of the network; rings only."),

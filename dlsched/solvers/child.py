@@ -166,6 +166,11 @@ def _end(process: "subprocess.Popen[bytes]", pipe: Connection, guard: Guard, own
     guard.dismiss()
 
 
+def processes() -> set[int]:
+    """Return the processes of this program's children and of their guards."""
+    return {pid for child in list(_children) for pid in (child.process.pid, child.guard.process.pid)}
+
+
 def serve() -> None:
     """Answer calls until the parent goes away; runs in the child."""
     _die_with(parent=int(sys.argv[2]))

@@ -73,6 +73,7 @@ FAMILY = Family(
     presets=generator.PRESETS,
     generate=generate,
     example=example,
+    gpus=lambda instance: instance.total_gpus,
     constant=checker.constant,
     figures=checker.figures,
     options={"load": (float, "X", "Work that arrives over capacity; streams and gangs.")},

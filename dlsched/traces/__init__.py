@@ -2,12 +2,13 @@
 
 from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias
 from dlsched.traces.gavel import import_gavel
-from dlsched.traces.instances import SOURCES, import_instance
+from dlsched.traces.instances import SOURCES, arrivals_of, import_instance
 from dlsched.traces.philly import import_philly
 from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read_pcs_speedups
 
 __all__ = [
     "SOURCES",
+    "arrivals_of",
     "import_gavel",
     "import_gavel_gangs",
     "import_instance",

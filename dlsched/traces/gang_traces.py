@@ -119,7 +119,7 @@ def import_tiresias(path: str, *, gpus: int | None = None, from_: str | None = N
     """Read ``tiresias_60_jobs.csv`` as an instance of srpt_mapping, with its audit."""
     require_servers(gpus)
     window, file = seconds_window(from_, to), Path(path)
-    requests, audit = _read_tiresias(file)
+    requests, audit = read_tiresias(file)
     kept, said = arriving_gangs(file, requests, window)
     gangs = [_of_tiresias(request) for request in kept]
     fitted = sum(gang.iterations != gang.request.iterations for gang in gangs)
@@ -136,7 +136,7 @@ def import_tiresias(path: str, *, gpus: int | None = None, from_: str | None = N
     return instance_of("tiresias", file, "SymbioticLab/Tiresias (Apache-2.0)", gangs, window, gpus, audit)
 
 
-def _read_tiresias(path: Path) -> tuple[list[Request], list[str]]:
+def read_tiresias(path: Path) -> tuple[list[Request], list[str]]:
     """Read the jobs in the order of the file, and say what the rows were."""
     requests = []
     seen: set[tuple[str, ...]] = set()

@@ -4,16 +4,19 @@ Public tables of speeds become ring_allocation; job traces become elastic_stream
 for, srpt_mapping.
 """
 
+import contextlib
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dlsched.cluster.published import PublishedSpeed
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.ring_allocation import Instance
+from dlsched.traces.clocks import GAVEL, PHILLY, TIRESIAS, Clock
 from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias
 from dlsched.traces.gavel import import_gavel
 from dlsched.traces.philly import import_philly
@@ -26,11 +29,15 @@ GANG_OPTIONS = ("gpus", "from_", "to")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kind of public file that ``dlsched import`` reads: what it is, the options it takes, and its importer."""
+    """A kind of public file that ``dlsched import`` reads: what it is, the options it takes, and its importer.
+
+    ``clock``: the times of a trace; None: it has none.
+    """
 
     words: str
     options: tuple[str, ...]
     build: Callable[..., tuple[InstanceFile, list[str]]]
+    clock: Clock | None = None
 
 
 def import_instance(
@@ -94,8 +101,32 @@ def import_instance(
             raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
         if name in ("epochs", "restart_s") and not 0 <= value < math.inf:
             raise UsageError(f"{name}: found {value}, allowed: a number >= 0")
-    try:
+    with _errors_of(path):
         return SOURCES[source].build(path, **given)
+
+
+def arrivals_of(source: str, path: str) -> list[float]:
+    """Read when the jobs of a trace arrive, in seconds on its own clock and in the order of the file.
+
+    Raises
+    ------
+    UsageError
+        The source has no times.
+    InputError
+        The file cannot be read or is malformed.
+    """
+    clock = SOURCES[source].clock
+    if clock is None:
+        raise UsageError(f"source: found {source!r}, which has no times, allowed: a trace")
+    with _errors_of(path):
+        return clock.arrivals(Path(path))
+
+
+@contextlib.contextmanager
+def _errors_of(path: str) -> Iterator[None]:
+    """Say of what cannot be read which file it stands in."""
+    try:
+        yield
     except DlschedError:
         raise
     except OSError as error:
@@ -154,10 +185,13 @@ SOURCES: Mapping[str, Source] = {
     **_speeds("gavel-speeds", "a throughput table of Gavel (JSON): steps per second", read_gavel_speeds),
     **_speeds("adaptdl", "a folder of AdaptDL's CSV files: step times on T4 nodes", read_adaptdl_speeds),
     "philly": Source(
-        "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster", (*TRACE_OPTIONS, "max_gpus"), import_philly
+        "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster",
+        (*TRACE_OPTIONS, "max_gpus"),
+        import_philly,
+        PHILLY,
     ),
-    "gavel": Source("a job trace of Gavel (.trace)", (*TRACE_OPTIONS, "gpu_type"), import_gavel),
-    "philly-gangs": Source("philly_jobs.csv of AdaptDL, as gangs", GANG_OPTIONS, import_philly_gangs),
-    "gavel-gangs": Source("a job trace of Gavel (.trace), as gangs", GANG_OPTIONS, import_gavel_gangs),
-    "tiresias": Source("tiresias_60_jobs.csv of Tiresias, as gangs", GANG_OPTIONS, import_tiresias),
+    "gavel": Source("a job trace of Gavel (.trace)", (*TRACE_OPTIONS, "gpu_type"), import_gavel, GAVEL),
+    "philly-gangs": Source("philly_jobs.csv of AdaptDL, as gangs", GANG_OPTIONS, import_philly_gangs, PHILLY),
+    "gavel-gangs": Source("a job trace of Gavel (.trace), as gangs", GANG_OPTIONS, import_gavel_gangs, GAVEL),
+    "tiresias": Source("tiresias_60_jobs.csv of Tiresias, as gangs", GANG_OPTIONS, import_tiresias, TIRESIAS),
 }

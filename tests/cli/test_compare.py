@@ -354,3 +354,50 @@ def test_a_plot_shows_the_foreign_answer_beside_the_own(
     cli("solve", example, "-o", result)
     assert cli("compare", example, "--methods", "exact", "--solutions", result, "--plot", "gaps.svg").code == 0
     assert sorted(point.kind for point in drawn) == ["exact", "foreign"]
+
+
+def summary_of(out: str) -> list[list[str]]:
+    """Cells of the table under the answers, the columns first."""
+    lines = out.splitlines()
+    start = max(index for index, line in enumerate(lines) if "at the optimum" in line)
+    return [re.split(r"  +", line.strip()) for line in lines[start:] if line.strip() and "─" not in line]
+
+
+def test_the_summary_by_hand(cli: Any, stall: Path, save: Any) -> None:
+    """Doubling's 90 against 10, and against 90 on two GPUs: ratios 9 and 1, gaps 8/9 and 0; two are too few for a test."""
+    third = save(json.loads(stall.read_text()) | {"name": "third", "gpus": 2}, "third.json")
+    columns, doubling, exact = summary_of(cli("compare", stall, third, "--methods", "doubling,exact").out)
+    assert columns[:-1] == [
+        *("method", "answers", "at the optimum", "mean ratio", "median gap", "worst gap", "against best")
+    ]
+    assert doubling[:-1] == ["doubling", "2 of 2", "1", "5.0000", "44.444 %", "88.889 %", "the best"]
+    assert exact[:-1] == ["exact", "2 of 2", "2", "1.0000", "0 %", "0 %", "1-1-0"]
+
+
+def test_the_summary_of_bounds_is_at_most(cli: Any, stall: Path) -> None:
+    """The bound's own row has no answers and is compared with none; the doubling's ratio to it is at most 9."""
+    data = summary_of(cli("compare", stall, stall, "--methods", "doubling").out)
+    assert data[1][:-1] == ["doubling", "2 of 2", "0", "<= 9.0000", "<= 88.889 %", "<= 88.889 %", "-"]
+    assert data[2][:-1] == ["lagrange", "0 of 2", "0", "-", "-", "-", "-"]
+
+
+def test_the_summary_tests_from_six_instances_on(cli: Any, stall: Path, save: Any) -> None:
+    """Six of other speeds: ``equal`` loses to nobody, has an interval, and a p-value of 2 in 64."""
+    files = []
+    for index in range(6):
+        times = {"1": 100.0 + index, "2": 90.0, "3": 10.0 + index}
+        job = {"id": "a", "epochs": 1, "epoch_time_s": times}
+        files.append(save(json.loads(stall.read_text()) | {"name": f"s{index}", "jobs": [job]}, f"s{index}.json"))
+    _, doubling, exact = summary_of(cli("compare", *files, "--methods", "doubling,exact").out)
+    assert re.fullmatch(r"7\.\d{4} \[6\.\d{4}, 8\.\d{4}\]", doubling[3])
+    assert exact[-2] == "6-0-0 (p = 0.031)"
+
+
+def test_the_summary_keeps_families_apart(cli: Any, stall: Path, tmp_path: Path) -> None:
+    """A method of the same name in another family is another method."""
+    other = tmp_path / "other.json"
+    cli("generate", "async_sgd", "--jobs", "2", "--seed", "1", "-o", other)
+    columns, first, second = summary_of(cli("compare", stall, other, "--methods", "equal").out)[:3]
+    assert columns[:2] == ["family", "method"]
+    assert first[:2] == ["ring_allocation", "equal"]
+    assert second[0] in ("ring_allocation", "async_sgd")

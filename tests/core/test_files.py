@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.core.files import canonical_sha256, json_text, read_json, write_text
+from dlsched.core.files import canonical_sha256, json_text, read_json, whole_file, write_text
 from dlsched.core.messages import field_path
 
 
@@ -123,6 +123,21 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         write_text(path, "new")
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["out.json"]
+
+
+def test_bytes_appear_whole_or_not_at_all(tmp_path):
+    """Until the block ends the old file is there, and after an error in it too, with nothing beside it."""
+    path = tmp_path / "out.bin"
+    path.write_bytes(b"old")
+    with whole_file(path) as stream:
+        stream.write(b"\x00\xff")
+        stream.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"\x00\xff"
+    with pytest.raises(KeyError), whole_file(path) as stream:
+        stream.write(b"half")
+        raise KeyError("reading")
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (b"\x00\xff", [path])
 
 
 def test_writing_into_a_missing_folder(tmp_path):

@@ -44,8 +44,10 @@ def test_commands_can_be_run(command):
     """Options are those of the program, methods those of the instance's family, files and scripts are there."""
     program, *words = shlex.split(command)
     if program == "python":
-        (script,) = words
+        script, *studies = words
         assert (ROOT / script).exists() and f"$(BIN)/python {script}\n" in (ROOT / "Makefile").read_text("utf-8")
+        assert bool(studies) == (script == "benchmarks/pages.py")
+        assert all((ROOT / "benchmarks" / "studies" / f"{study}.toml").exists() for study in studies)
         return
     assert program == "dlsched"
     name, *arguments = words

@@ -27,7 +27,10 @@ def documented():
 
 @pytest.mark.parametrize(
     "module",
-    ["dlsched", *(f"dlsched.{name}" for name in (*dlsched.FAMILIES, "cluster", "testing", "traces", "plots"))],
+    [
+        "dlsched",
+        *(f"dlsched.{name}" for name in (*dlsched.FAMILIES, *public_names.ROOMS, "statistics", "traces", "plots")),
+    ],
 )
 def test_every_public_name_has_an_entry(module, documented):
     """Names in ``__all__`` are documented under the path from which users import them; modules have pages or sections."""

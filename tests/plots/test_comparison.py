@@ -1,4 +1,4 @@
-"""The comparison figure: profile values by hand, files for every odd set of points, equal bytes, refusals."""
+"""The comparison figure: files for every odd set of points, equal bytes, refusals."""
 
 import builtins
 import re
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dlsched.plots import Point, draw_comparison, performance_profile
+from dlsched.plots import Point, draw_comparison
 from dlsched.plots.palette import FAINT
 from tests.plots.looks import strays
 
@@ -26,28 +26,6 @@ def grid(methods, instances, ratio_of):
 
 def uneven(m, i):
     return None if (m + i) % 7 == 0 else 1 + m * i / 100
-
-
-def test_profile_by_hand():
-    """Of 1, 2, none, 1.5 and 2 a fifth is within 1, two fifths within 1.5, four fifths within 2, and no more ever."""
-    assert performance_profile([1.0, 2.0, None, 1.5, 2.0]) == ((1.0, 1.5, 2.0), (0.2, 0.4, 0.8))
-
-
-def test_profile_begins_at_one():
-    """A method that is never best begins with fraction 0 at 1, one without answers stays there."""
-    assert performance_profile([3.0]) == ((1.0, 3.0), (0.0, 1.0))
-    assert performance_profile([None, None]) == ((1.0,), (0.0,))
-
-
-def test_profile_takes_rounding_under_one_as_one():
-    """A ratio that rounding put just under 1 counts at 1."""
-    assert performance_profile([1 - 1e-9, 1.0]) == ((1.0,), (1.0,))
-
-
-def test_profile_of_nothing_is_refused():
-    """A fraction of no instances has no value."""
-    with pytest.raises(ValueError, match="at least one"):
-        performance_profile([])
 
 
 @pytest.mark.parametrize(

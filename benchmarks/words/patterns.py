@@ -1,0 +1,90 @@
+"""What the study ``patterns`` found: on which patterns a fixed allocation is halved, in three readings of the claim."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from studies.patterns import FOUND
+
+from dlsched.core.arrays import FloatArray
+from dlsched.study.figures.cases import cases, interval, shown
+from dlsched.study.reading import Study
+from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.reproduce.streams import COUNTS, MIXES
+from dlsched.study.rows import Row
+
+HALVED = 2.0
+COLUMNS = [f"k = {units}" for units in COUNTS]
+
+
+def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
+    """What the page asks for."""
+    ratios = cases([row for row in rows if row.method != "doubling"], lambda row: row.ratio)
+    fifo = {case: np.array([each[name] for name in COLUMNS]) for case, each in ratios.items()}
+    strong = {case: found.min(axis=0) for case, found in fifo.items()}
+    strongest = {case: np.min(list(each.values()), axis=0) for case, each in ratios.items()}
+    grid = [case for case in ratios if "load" in case]
+    groups = list(dict.fromkeys(case.rpartition(", ")[0] for case in grid))
+    loads = list(dict.fromkeys(case.rpartition(", ")[2] for case in grid))
+    weak = {group: np.max([fifo[f"{group}, {load}"].mean(axis=1) for load in loads], axis=0) for group in groups}
+    fixed = np.array([fifo[case].mean(axis=1) for case in grid])
+    spread = {f"(a) {name}": fixed[:, index] for index, name in enumerate(COLUMNS)} | {
+        "(a) the worst of them": fixed.max(axis=1),
+        "(b) the best of them in hindsight": np.array([strong[case].mean() for case in grid]),
+        "(c) the same in the better of two orders": np.array([strongest[case].mean() for case in grid]),
+    }
+
+    def by_load(values: Mapping[str, FloatArray]) -> str:
+        lines = [[group, *(_starred(values[f"{group}, {load}"].mean()) for load in loads)] for group in groups]
+        return markdown_table(["mix, arrivals, units", *loads], lines)
+
+    def verdict(values: Mapping[str, FloatArray], case: str) -> str:
+        if case not in values:
+            return "not run"
+        mean, half = interval(values[case])
+        said = "found" if mean - half > HALVED else "not certain" if mean > HALVED else "not found"
+        return f"halving {said}, {mean:.2f} ± {half:.2f}"
+
+    fresh = [
+        [
+            case,
+            *(f"{value:.2f}" for value in fifo[case].mean(axis=1)),
+            *(shown(strong[case]), f"{strong[case].min():.2f} .. {strong[case].max():.2f}"),
+            *(f"{(strong[case] > HALVED).mean():.0%}", shown(strongest[case])),
+        ]
+        for case in ratios
+        if case not in grid
+    ]
+    most = zip(COLUMNS, fixed.max(axis=0), strict=True)
+    return {
+        "halved": ", ".join(f"{name} (up to {each:.1f} times)" for name, each in most if each > HALVED) or "none",
+        "grid_b": verdict(strong, "best of the grid for (b)"),
+        "grid_c": verdict(strongest, "best of the grid for (c)"),
+        "climb_b": verdict(strong, "end of the climb for (b)"),
+        "climb_c": verdict(strongest, "end of the climb for (c)"),
+        "patterns": len(grid),
+        "spread": markdown_table(
+            ["fixed allocation", "patterns where it is more than halved", "median", "least", "largest"],
+            [
+                [name, f"{(x > HALVED).mean():.1%}", *(f"{value:.2f}" for value in (np.median(x), x.min(), x.max()))]
+                for name, x in spread.items()
+            ],
+        ),
+        "each": markdown_table(
+            ["mix, arrivals, units", *COLUMNS], [[group, *map(_starred, weak[group])] for group in groups]
+        ),
+        "strong": by_load(strong),
+        "strongest": by_load(strongest),
+        "best_b": max(grid, key=lambda case: strong[case].mean()),
+        "best_c": max(grid, key=lambda case: strongest[case].mean()),
+        "fresh": markdown_table(
+            ["pattern", *COLUMNS, "(b)", "(b), least and largest", "streams with (b) above 2", "(c)"], fresh
+        ),
+        "found": "\n".join(
+            f"- {name}: {mix}, {arrivals}, load {load:.2f}; {MIXES[mix]}."
+            for name, (mix, arrivals, load) in FOUND.items()
+        ),
+    }
+
+
+def _starred(value: float) -> str:
+    return f"{value:.2f}" + " *" * bool(value > HALVED)

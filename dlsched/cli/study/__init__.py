@@ -1,0 +1,1 @@
+"""``dlsched study``: a module for each of its commands."""

@@ -1,0 +1,52 @@
+"""``dlsched study plan``: what a study would run, and an estimate of the time."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from dlsched.cli.output import print_table
+from dlsched.cli.study.run import PLAN_HELP
+from dlsched.core.messages import printable
+from dlsched.study.cells.cell import runs_on
+from dlsched.study.plans.plan_file import read_plan
+from dlsched.study.trial import try_out
+
+
+def run(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help=PLAN_HELP)],
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes that would solve; by default one for each processor.")
+    ] = None,
+) -> int:
+    """Say what a study would run, and estimate how long it takes from a few trial cells."""
+    read = read_plan(plan)
+    trial = try_out(read)
+    print(f"{printable(read.name)}: {trial.cells} cells, {trial.instances} instances, {len(read.methods)} methods")
+    rows = [
+        (
+            family,
+            preset or "-",
+            source,
+            str(count),
+            ", ".join(method.label for method in read.methods if runs_on(method, family)),
+        )
+        for (family, preset, source), count in trial.by_kind.items()
+    ]
+    print_table(("family", "preset", "source", "instances", "methods"), rows, right=("instances",))
+    processes = workers or os.cpu_count() or 1
+    if trial.seconds is not None:
+        least = "" if trial.complete else "at least "
+        failed = f", {trial.failed} of them without an answer" if trial.failed else ""
+        print(
+            f"Estimate: {least}{_duration(trial.seconds / processes)} with {processes} workers"
+            f" ({trial.tried} cells were tried{failed})."
+        )
+    return 0
+
+
+def _duration(seconds: float) -> str:
+    for limit, unit, size in ((120.0, "s", 1.0), (7200.0, "min", 60.0), (float("inf"), "h", 3600.0)):
+        if seconds < limit:
+            return f"{seconds / size:.2g} {unit}" if seconds / size < 10 else f"{seconds / size:.0f} {unit}"
+    raise AssertionError("seconds are finite")

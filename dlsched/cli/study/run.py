@@ -1,0 +1,135 @@
+"""``dlsched study run``: what has not run yet of a study."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dlsched.core.messages import printable
+from dlsched.study.leading import Standing, store_of
+from dlsched.study.leading import run as run_study
+from dlsched.study.plans.plan import Plan
+from dlsched.study.reading import Study
+
+PLAN_HELP = "The plan of a study, TOML."
+EVERY_S = 60.0
+"""Seconds between two lines of progress where nobody watches."""
+INCOMPLETE = 5
+"""Exit code: interrupted, with cells left."""
+
+
+def run(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help=PLAN_HELP)],
+    store: Annotated[
+        str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; beside the plan.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes that solve; by default one for each processor.")
+    ] = None,
+    engine: Annotated[str, typer.Option(metavar="E", help="local, or dask.")] = "local",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of the scheduler of a Dask cluster; else one is started here."),
+    ] = None,
+    retry: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Run cells of these statuses again: timeout,killed,error ...")
+    ] = None,
+) -> int:
+    """Run what has not run yet of a study, check every answer, and keep every result in one file.
+
+    Ctrl-C ends it with what has ended; the same command goes on.
+    """
+    path = store_of(plan) if store is None else Path(store)
+    statuses = [status.strip() for status in (retry or "").split(",") if status.strip()]
+    study = run_watched(plan, path, Path(plan).stem, workers, engine=engine, scheduler=scheduler, retry=statuses)
+    if study is None:
+        return INCOMPLETE
+    with study:
+        about = study.about
+        print(
+            f"{printable(about.name)}: {about.ended} cells of {about.instances} instances are in {printable(str(path))}"
+        )
+    return 0
+
+
+def run_watched(
+    plan: Plan | str,
+    store: Path,
+    title: str,
+    workers: int | None,
+    *,
+    engine: str = "local",
+    scheduler: str | None = None,
+    retry: Sequence[str] = (),
+) -> Study | None:
+    """Run a study and show its progress under a title; None after Ctrl-C, which is said."""
+    standing: list[Standing] = []
+    with _progress(title) as shown:
+
+        def progress(now: Standing) -> None:
+            standing[:] = [now]
+            shown(now)
+
+        try:
+            return run_study(
+                plan, store, workers=workers, engine=engine, scheduler=scheduler, retry=retry, progress=progress
+            )
+        except KeyboardInterrupt:
+            left = standing[0].cells - standing[0].ended if standing else 0
+            print(f"dlsched: interrupted; {left} cells are left, the same command goes on", file=sys.stderr)
+            return None
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Callable[[Standing], None]]:
+    """Show progress on standard error: a bar on a terminal, else a line a minute."""
+    if not sys.stderr.isatty():
+        yield _lines()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(printable(title), total=None, rate="")
+        began: list[tuple[float, int]] = []
+
+        def show(now: Standing) -> None:
+            began[:] = began or [(time.monotonic(), now.ended)]
+            since, first = began[0]
+            rate = (now.ended - first) / max(time.monotonic() - since, 0.1)
+            said = f"{rate:.3g} a second" + (f", {now.failed} failed" if now.failed else "")
+            bar.update(task, completed=now.ended, total=now.cells, rate=said)
+
+        yield show
+
+
+def _lines() -> Callable[[Standing], None]:
+    last = time.monotonic()
+
+    def show(now: Standing) -> None:
+        nonlocal last
+        if time.monotonic() - last >= EVERY_S:
+            last = time.monotonic()
+            failed = f", {now.failed} failed" if now.failed else ""
+            print(f"dlsched: {now.ended} of {now.cells} cells{failed}", file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,20 @@
+"""A number with its interval."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure of a population, estimated from instances.
+
+    Parameters
+    ----------
+    value
+        The estimate.
+    low, high
+        Ends of its 95 % interval; None where there are too few instances for one.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None

@@ -1,0 +1,65 @@
+"""Studies: many instances, many methods, every answer checked, one store, and figures that people read.
+
+>>> from dlsched import study
+>>> plan = study.make_plan(
+...     name="two methods",
+...     instances=[{"family": "ring_allocation", "jobs": [4, 8], "seeds": "0:2"}],
+...     methods=[{"name": "exact"}, {"name": "doubling"}],
+... )
+>>> study.count(plan)
+(4, 8)
+
+``study.run(plan, "two-methods.study.sqlite")`` runs it, and ``study.open`` reads what a store holds.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dlsched.study.figures.summary import sentence, summarise
+    from dlsched.study.leading import run
+    from dlsched.study.plans.plan import CellLimits, Plan
+    from dlsched.study.plans.plan_file import make_plan, read_plan
+    from dlsched.study.reading import Study, open
+    from dlsched.study.reporting import report
+    from dlsched.study.reports.export import export
+    from dlsched.study.rows import Row
+    from dlsched.study.trial import count
+
+__all__ = [
+    "CellLimits",
+    "Plan",
+    "Row",
+    "Study",
+    "count",
+    "export",
+    "make_plan",
+    "open",
+    "read_plan",
+    "report",
+    "run",
+    "sentence",
+    "summarise",
+]
+
+_HOMES = {
+    "reports.export": "export",
+    "leading": "run",
+    "plans.plan": "CellLimits Plan",
+    "plans.plan_file": "make_plan read_plan",
+    "reading": "Study open",
+    "reporting": "report",
+    "rows": "Row",
+    "figures.summary": "sentence summarise",
+    "trial": "count",
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for: a process that runs cells needs little of it."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'dlsched.study' has no attribute {name!r}")
+    value = getattr(import_module(f"dlsched.study.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,172 @@
+"""Inside the process of a function or policy of a plan's own: it is called, and what it answers is handed over.
+
+Nothing here is trusted by who asks, and no harm done here reaches beyond this process: it is given up after a call that
+changed what a later one could notice.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import pickle
+import random
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from dlsched.core.errors import DlschedError, PolicyError
+from dlsched.core.family import AnyFamily, AnyMethod
+from dlsched.core.files import Json
+from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Limits
+from dlsched.families import FAMILIES
+from dlsched.own_methods import UnreadableAnswer, find_method_of_user
+from dlsched.study.cells.frames import write_frame
+from dlsched.study.cells.outcome import READY, words_of
+from dlsched.study.cells.usage import Meter
+from dlsched.study.plans.own_code import loaded_below
+from dlsched.study.plans.plan import PlannedMethod
+
+_LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE, resource.RLIMIT_STACK)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXCPU)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: the instance, None where it is the same as before, and what ``solve`` takes besides."""
+
+    instance: InstanceFile | None
+    limits: Limits
+    seed: int
+
+
+def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int) -> NoReturn:
+    """Answer calls until there are no more; in a process that was forked for it."""
+    owner, folder, spared = os.getpid(), os.getcwd(), frozenset(sys.modules)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def say(content: bytes) -> None:
+        if os.getpid() != owner:
+            os._exit(0)  # the function forked, and both came back
+        write_frame(answers, content)
+
+    try:
+        # Its modules are imported here, not in the time of a call. Whatever that raises, a call raises again.
+        with contextlib.suppress(BaseException):
+            _found(method, FAMILIES[family])
+        say(READY)
+        instance: InstanceFile | None = None
+        asked = os.fdopen(requests, "rb")
+        while True:
+            call: Call = pickle.load(asked)
+            instance = instance if call.instance is None else call.instance
+            assert instance is not None
+            before = _state()
+            _forget(method, folder, spared)
+            answer = _answer(method, instance, call)
+            with contextlib.suppress(BaseException):  # it may have closed or replaced them
+                sys.stdout.flush()
+                sys.stderr.flush()
+            answer["clean"] = _state() == before
+            say(json.dumps(answer).encode())
+    except EOFError:
+        os._exit(0)
+    except BaseException as error:
+        with contextlib.suppress(BaseException):
+            os.write(2, f"{type(error).__name__}: {words_of(error)}\n".encode())
+        os._exit(1)
+
+
+def _answer(method: PlannedMethod, instance: InstanceFile, call: Call) -> dict[str, Json]:
+    family = FAMILIES[instance.family]
+    _seed_all(call.seed)
+    depth = sys.getrecursionlimit()
+    ended: dict[str, Json]
+    meter = Meter()
+    try:
+        found = _found(method, family)
+        meter = Meter()
+        result = family.solve(instance, method=found, limits=call.limits, seed=call.seed)
+        usage = meter.usage()
+        solution = None if result.solution is None else result.solution.as_data()
+        ended = {"status": str(result.status), "message": result.message, "solution": solution}
+        json.dumps(solution, allow_nan=False)
+    except UnreadableAnswer as error:
+        usage, ended = meter.usage(), _failed("error", _plain(error, method))
+    except PolicyError as error:
+        usage, ended = meter.usage(), _failed("rejected", _plain(error, method))
+    except MemoryError as error:
+        usage, ended = meter.usage(), _failed("memory", words_of(error) or "out of memory")
+    except DlschedError as error:
+        usage, ended = meter.usage(), _failed("error", _plain(error, method))
+    except BaseException as error:
+        usage, ended = meter.usage(), _failed("error", f"{type(error).__name__}: {words_of(error)}")
+    finally:
+        sys.setrecursionlimit(depth)
+    return ended | {"time_s": usage.time_s, "cpu_s": usage.cpu_s, "memory_mib": usage.memory_mib}
+
+
+def _forget(method: PlannedMethod, folder: str, spared: Collection[str]) -> None:
+    """Have the user's own modules imported anew, so that no call finds what an earlier one left in them.
+
+    These are the modules below the plan's folder and beside the function's file, and the one that the plan names
+    unless it was there before; ``spared`` are the names of those that were.
+    """
+    home = method.what[0]
+    file = getattr(sys.modules.get(home), "__file__", None)
+    names = [home] if home not in spared and str(file).endswith(".py") else []
+    for place in (folder, os.path.dirname(home)) if home.endswith(".py") else (folder,):
+        names += loaded_below(place)
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def _found(method: PlannedMethod, family: AnyFamily) -> AnyMethod:
+    return find_method_of_user(family, ":".join(method.what), method.parameters)
+
+
+def _plain(error: BaseException, method: PlannedMethod) -> str:
+    """What an error says, without the path of the method: rows are the same in any folder."""
+    return words_of(error).removeprefix(f"{':'.join(method.what)}: ")
+
+
+def _failed(status: str, message: str) -> dict[str, Json]:
+    return {"status": status, "message": message, "solution": None}
+
+
+def _seed_all(seed: int) -> None:
+    """Begin the draws of code that seeds nothing, so that a call is the same whatever ran before it."""
+    import numpy as np
+
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  the legacy generator is what such code draws from
+
+
+def _state() -> Mapping[str, object] | None:
+    """What a call may leave behind that a later one would notice; None where even that cannot be told."""
+    import numpy as np
+
+    umask = os.umask(0o077)
+    os.umask(umask)
+    try:
+        return {
+            "folder": os.getcwd(),
+            "temporary": os.listdir(os.environ["TMPDIR"]),
+            "environment": dict(os.environ),
+            "threads": threading.active_count(),
+            "collecting": (gc.isenabled(), gc.get_threshold()),
+            "path": list(sys.path),
+            "streams": (sys.stdin, sys.stdout, sys.stderr),
+            "umask": umask,
+            "limits": [resource.getrlimit(each) for each in _LIMITS],
+            "signals": [signal.getsignal(each) for each in _SIGNALS],
+            "timer": signal.getitimer(signal.ITIMER_REAL)[0] > 0,
+            "hooks": (sys.gettrace(), sys.getprofile(), sys.excepthook),
+            "numpy": np.geterr(),
+        }
+    except (OSError, KeyError):
+        return None  # a folder is gone

@@ -1,0 +1,113 @@
+"""Cells, an instance and a method each, and their keys: hashes of all that decides an outcome."""
+
+import functools
+import hashlib
+import platform
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from dlsched.core.files import canonical_sha256
+from dlsched.families import FAMILIES
+from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Recipe
+
+DECIDING = ("numpy", "scipy", "networkx", "pulp", "ortools", "pyscipopt", "pyomo", "scikit-learn", "numba")
+"""Packages whose versions may change an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A method on an instance, within limits.
+
+    Parameters
+    ----------
+    key
+        SHA-256 of instance, method, seed, limits and versions.
+    recipe, method, seed, limits
+        What is run.
+    """
+
+    key: str
+    recipe: Recipe
+    method: PlannedMethod
+    seed: int
+    limits: CellLimits
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Versions of Python, of dlsched and of what it computes with, by name; those that are not installed are left out."""
+    found = {"python": platform.python_version()}
+    for name in ("dlsched", *DECIDING):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def runs_on(method: PlannedMethod, family: str) -> bool:
+    """Whether a plan's method is for the instances of a family."""
+    return method.family in (None, family)
+
+
+def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
+    """Yield all cells of a plan, instance by instance, each with every method in the order of the plan.
+
+    Cells have the same key where they are the same work under two labels, or on two files with the same content.
+    """
+    limits = _hash_of_limits(plan.limits)
+    hashes: dict[tuple[int, str], str] = {}
+    for recipe in recipes:
+        instance = hash_of_instance(recipe)
+        for index, method in enumerate(plan.methods):
+            if runs_on(method, recipe.family):
+                seed = plan.seed if method.seed is None else method.seed
+                if (index, recipe.family) not in hashes:
+                    hashes[index, recipe.family] = _hash_of_method(method, recipe.family, seed)
+                key = _joined(instance, hashes[index, recipe.family], limits)
+                yield Cell(key, recipe, method, seed, plan.limits)
+
+
+def key_of(recipe: Recipe, method: PlannedMethod, seed: int, limits: CellLimits) -> str:
+    """Hash all that decides the outcome of a cell; labels, and names and places of files do not."""
+    return _joined(hash_of_instance(recipe), _hash_of_method(method, recipe.family, seed), _hash_of_limits(limits))
+
+
+def _joined(*hashes: str) -> str:
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def hash_of_instance(recipe: Recipe) -> str:
+    """Hash what makes an instance; what it says of its source is left out, and where functions stand: they name files."""
+    data = dict(recipe.data)
+    content = data.get("instance")
+    if isinstance(content, dict):
+        data["instance"] = {key: value for key, value in content.items() if key != "source"}
+    if "python" in data:
+        home, _, name = str(data["python"]).rpartition(":")
+        data |= {"folder": "", "python": name if home.endswith(".py") else f"{home}:{name}"}
+    return canonical_sha256({"family": recipe.family, "data": data})
+
+
+def _hash_of_method(method: PlannedMethod, family: str, seed: int) -> str:
+    """The hash of the code stands for the paths of the user's own; two names of a method are one."""
+    what: list[str] = []
+    seeded = method.kind == "python"
+    if method.kind == "name":
+        record = FAMILIES[family].method(str(method.what))
+        what, seeded = [record.name], record.seeded
+    elif method.kind == "python":
+        home, name = tuple(method.what)
+        what = [name] if home.endswith(".py") else [home, name]
+    return canonical_sha256(
+        {
+            "method": [method.kind, what, method.solver, dict(method.parameters), method.fingerprint],
+            "seed": seed if seeded else None,
+        }
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _hash_of_limits(limits: CellLimits) -> str:
+    return canonical_sha256({"limits": asdict(limits), "versions": versions()})

@@ -1,0 +1,69 @@
+"""Programs of a plan's own, in any language: run on the instance's file, they print an answer."""
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+
+from dlsched.core.errors import InputError
+from dlsched.core.messages import printable
+from dlsched.results.reading import Claim, claim_from
+from dlsched.study.cells.descendants import death
+from dlsched.study.cells.outcome import CellEnded
+from dlsched.study.cells.streams import Tail, Whole, gather
+
+INSTANCE = "{instance}"
+"""Stands in the words of a command for the path of the instance's file."""
+
+
+def printed(words: Sequence[str], instance: str, folder: str) -> Claim:
+    """Run a program, and read what it prints: a bare solution, or a whole result.
+
+    Parameters
+    ----------
+    words
+        Of the command.
+    instance
+        Path of the instance's file.
+    folder
+        For its temporary files.
+
+    Raises
+    ------
+    CellEnded
+        It cannot be started, ends with another code than 0, or prints no answer.
+    """
+    out, err = Whole(), Tail()
+    filled = [word.replace(INSTANCE, instance) for word in words]
+    try:
+        process = subprocess.Popen(
+            filled,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+            env=os.environ | {"TMPDIR": folder},
+        )
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else None
+        raise CellEnded("error", f"{printable(filled[0])}: cannot be started: {said or error}") from None
+    assert process.stdout is not None and process.stderr is not None
+    with process.stdout, process.stderr:
+        try:
+            gather(
+                {process.stdout.fileno(): out.feed, process.stderr.fileno(): err.feed},
+                lambda: process.poll() is not None,
+            )
+        except ValueError as error:
+            process.kill()
+            raise CellEnded("error", f"standard output: {error}") from None
+        finally:
+            process.wait()  # it may close what it prints on long before it ends
+    if process.returncode:
+        status, words_of_death = death(process.returncode)
+        said = err.last_line or out.last_line
+        raise CellEnded(status, said or words_of_death if status == "error" else words_of_death)
+    try:
+        return claim_from(json.loads(out.content), "standard output")
+    except (ValueError, RecursionError, InputError) as error:
+        raise CellEnded("error", err.last_line or out.last_line or f"standard output: {error}") from None

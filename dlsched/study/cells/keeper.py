@@ -1,0 +1,294 @@
+"""The keeper of a process in which cells run: it holds each to its limits from outside, and says how one died.
+
+Limits are kept from here, as no code that runs in a cell can be trusted to keep them: a method may hang in native code,
+fork, write anything anywhere, or eat memory. What a cell started is killed with it by the process's warden.
+"""
+
+import contextlib
+import os
+import pickle
+import secrets
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dlsched.core.errors import SolverError
+from dlsched.study.cells.cell import Cell
+from dlsched.study.cells.descendants import death, held, kill_marked
+from dlsched.study.cells.frames import Frames
+from dlsched.study.cells.outcome import BEGUN, READY, Facts, Outcome, outcome_from
+from dlsched.study.cells.streams import Tail
+from dlsched.study.cells.warden import BY_SIGNAL
+
+START_S = 120.0
+"""Seconds after which a process that has not come up is given up."""
+STARTS = 3
+"""Times that a process is started which is killed before it has come up."""
+LOOK_S = 0.1
+"""Seconds between two looks at the memory of a cell; more where a look takes long, so that it costs a twentieth at most."""
+END_S = 15.0
+"""Seconds that a warden has to kill everything."""
+_READ = 1 << 20
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class Keeper:
+    """Keeps one process, and the cells that were given to it.
+
+    Parameters
+    ----------
+    folder
+        Where the process works: the folder of the plan.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._warden: subprocess.Popen[bytes] | None = None
+        self._cells: deque[Cell] = deque()
+        self._facts: Facts | None = None
+        self._starts = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether it has no cell."""
+        return not self._cells
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self._warden is not None
+
+    def register(self, selector: selectors.BaseSelector) -> None:
+        """Have a selector wait for its process; only while it is alive."""
+        selector.register(self._outcomes, selectors.EVENT_READ)
+        if self._said is not None:
+            selector.register(self._said, selectors.EVENT_READ)
+        if self._unsent:
+            selector.register(self._tasks, selectors.EVENT_WRITE)
+
+    def assign(self, cells: Sequence[Cell]) -> None:
+        """Hand cells to the process, which is started if there is none; only when idle.
+
+        Raises
+        ------
+        SolverError
+            No process can be started.
+        """
+        self._cells.extend(cells)
+        if self._warden is None:
+            self._start()
+        self._unsent = memoryview(pickle.dumps(list(cells)))
+        self._since = self._looked = time.monotonic()
+        self._send()
+
+    def give_up(self) -> list[Cell]:
+        """Take back the cells that have not begun, after its process ended."""
+        left = list(self._cells)
+        self._cells.clear()
+        return left
+
+    def due_s(self) -> float:
+        """Seconds until it wants to be looked after, >= 0."""
+        return max(0.0, min(self._deadline(), self._look_next()) - time.monotonic())
+
+    def outcomes(self) -> list[Outcome]:
+        """Return what has ended since the last call; the cells that a process left at its death are in ``give_up``.
+
+        Raises
+        ------
+        SolverError
+            Its process does not come up.
+        """
+        self._send()
+        found = self._arrived()
+        if self._warden is not None and self._cells:
+            now = time.monotonic()
+            if now >= self._deadline():
+                found.append(self._timed_out())
+            elif now >= self._look_next() and self._too_large(now):
+                limit = self._cells[0].limits.memory_gib
+                found.append(self._ended("memory", f"killed at more than {limit:g} GiB"))
+        return found
+
+    def stop(self) -> None:
+        """Kill the process and everything it started."""
+        if self._warden is None:
+            return
+        warden, self._warden = self._warden, None
+        assert warden.stdin is not None and warden.stderr is not None
+        warden.stdin.close()
+        warden.send_signal(signal.SIGCONT)  # a cell may have stopped it
+        try:
+            warden.wait(END_S)
+        except subprocess.TimeoutExpired:
+            warden.kill()
+            warden.wait()
+        if warden.returncode < 0:  # somebody killed it, and its work is left
+            kill_marked(self._temporary)
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        for pipe in (self._tasks, self._outcomes):
+            os.close(pipe)
+        warden.stderr.close()
+
+    def _start(self) -> None:
+        self._temporary = os.path.join(tempfile.gettempdir(), f"dlsched-{secrets.token_hex(8)}")
+        environment = os.environ | {"TMPDIR": self._temporary, "PYTHONHASHSEED": "0"} | dict.fromkeys(_ONE_THREAD, "1")
+        environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+        environment.pop("PYTHONWARNINGS", None)
+        its_tasks, self._tasks = os.pipe()
+        self._outcomes, its_outcomes = os.pipe()
+        code = "from dlsched.study.cells.warden import main; main()"
+        try:
+            self._warden = subprocess.Popen(
+                [sys.executable, "-P", "-c", code, self._temporary, str(its_tasks), str(its_outcomes)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[its_tasks, its_outcomes],
+                start_new_session=True,
+                cwd=self._folder,
+                env=environment,
+            )
+        except OSError as error:
+            for pipe in (self._tasks, self._outcomes):
+                os.close(pipe)
+            raise SolverError(f"no process for cells can be started in {self._folder or '.'}: {error}") from None
+        finally:
+            os.close(its_tasks)
+            os.close(its_outcomes)
+        assert self._warden.stderr is not None
+        self._said: int | None = self._warden.stderr.fileno()
+        for pipe in (self._tasks, self._outcomes, self._said):
+            os.set_blocking(pipe, False)
+        self._frames, self._tail, self._unsent = Frames(), Tail(), memoryview(b"")
+        self._ready, self._facts, self._look_s = False, None, LOOK_S
+
+    def _send(self) -> None:
+        """Write as much of the cells as the pipe takes: a process that hangs must not hang its keeper."""
+        while self._warden is not None and self._unsent:
+            try:
+                self._unsent = self._unsent[os.write(self._tasks, self._unsent) :]
+            except BlockingIOError:
+                return
+            except BrokenPipeError:  # it died; its pipe of outcomes says so
+                self._unsent = memoryview(b"")
+
+    def _deadline(self) -> float:
+        if not self._cells:
+            return float("inf")
+        limits = self._cells[0].limits
+        return self._since + (limits.time_s + limits.grace_s if self._ready else START_S)
+
+    def _look_next(self) -> float:
+        return self._looked + self._look_s
+
+    def _arrived(self) -> list[Outcome]:
+        """Read the pipes of a process that lives; where it ended, or wrote what is no outcome, say so."""
+        self._listen()
+        found: list[Outcome] = []
+        while self._warden is not None:
+            try:
+                arrived = os.read(self._outcomes, _READ)
+            except BlockingIOError:
+                break
+            try:
+                contents = self._frames.feed(arrived)
+                found += [outcome for content in contents for outcome in self._heard(content)]
+            except ValueError as error:
+                found += self._died(f"wrote on dlsched's own pipe: {error}")
+                break
+            if not arrived:
+                found += self._died(None)
+        return found
+
+    def _listen(self) -> None:
+        """Take what the process prints."""
+        while self._said is not None:
+            try:
+                arrived = os.read(self._said, _READ)
+            except BlockingIOError:
+                return
+            self._tail.feed(arrived)
+            if not arrived:
+                self._said = None
+
+    def _heard(self, content: bytes) -> list[Outcome]:
+        self._since = self._looked = time.monotonic()
+        if content == READY:
+            self._ready, self._starts = True, 0
+            return []
+        outcome = outcome_from(content)
+        if not self._cells or outcome.key != self._cells[0].key:
+            raise ValueError("found the outcome of a cell that does not run")
+        if outcome.status == BEGUN:
+            self._facts = outcome.facts or self._facts
+            return []
+        self._cells.popleft()
+        return [self._with_facts(outcome)]
+
+    def _with_facts(self, outcome: Outcome) -> Outcome:
+        facts, self._facts = self._facts, None
+        return outcome if facts is None else replace(outcome, facts=facts)
+
+    def _died(self, why: str | None) -> list[Outcome]:
+        """The process ended, or has to: its first cell, if it has one, ended with it."""
+        assert self._warden is not None
+        warden = self._warden
+        if why is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                warden.wait(END_S)
+            self._listen()
+        code = warden.returncode
+        self.stop()
+        if not self._cells:
+            return []
+        status, words = _death(code) if why is None else ("error", why)
+        if not self._ready:
+            self._starts += 1
+            if status == "error" or self._starts >= STARTS:
+                raise SolverError(f"no process for cells comes up: {self._tail.last_line or words}")
+            return []  # somebody killed it; the cells are handed to another
+        return [self._ended(status, self._tail.last_line or words if status == "error" else words)]
+
+    def _ended(self, status: str, message: str) -> Outcome:
+        """Kill the process; its first cell ended so."""
+        self.stop()
+        return self._with_facts(Outcome(self._cells.popleft().key, status, message))
+
+    def _timed_out(self) -> Outcome:
+        limits = self._cells[0].limits
+        if not self._ready:
+            self.stop()
+            raise SolverError(f"no process for cells comes up in {START_S:g} s")
+        return self._ended("timeout", f"killed {limits.grace_s:g} s after its limit of {limits.time_s:g} s")
+
+    def _too_large(self, now: float) -> bool:
+        """Look whether the processes of the cell hold more than its memory."""
+        assert self._warden is not None
+        began = time.monotonic()
+        limit = self._cells[0].limits.memory_gib * (1 << 30)
+        large = held(self._warden.pid, shared=True) > limit and held(self._warden.pid, shared=False) > limit
+        self._looked, self._look_s = now, max(LOOK_S, 20 * (time.monotonic() - began))
+        return large
+
+
+def _death(code: int | None) -> tuple[str, str]:
+    """Status and words of the end of a process, from the code of its warden."""
+    if code is None:
+        return "error", "closed dlsched's own pipe"
+    return death(BY_SIGNAL - code if code > BY_SIGNAL else code)
+
+
+def wait(keepers: Sequence[Keeper]) -> None:
+    """Wait until one of them, who are alive, has something to say or wants to be looked after."""
+    with selectors.DefaultSelector() as selector:
+        for keeper in keepers:
+            keeper.register(selector)
+        selector.select(min((keeper.due_s() for keeper in keepers), default=0.0))

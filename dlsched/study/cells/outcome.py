@@ -1,0 +1,131 @@
+"""What comes of a cell, as the process that ran it says it, or as its keeper saw it die."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from dlsched.core.errors import DlschedError
+from dlsched.core.files import Json
+from dlsched.core.messages import printable
+
+LONGEST_MESSAGE = 2000
+"""Characters of a message that are kept."""
+
+READY = b"ready"
+"""What a process says first, when it is ready for work."""
+
+BEGUN = "begun"
+"""Status of a cell whose time begins, of which the facts of its instance may be known; never in a row."""
+
+RETRIED = {"error": ("error", "solver_error")}
+"""Statuses that a word of ``--retry`` stands for; any other stands for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of an instance once it is made.
+
+    Parameters
+    ----------
+    name, sha256
+        As in result files.
+    jobs, gpus
+        Its size: jobs, and GPUs (units, workers, nodes) of its cluster.
+    constant
+        The part of its objectives that no decision changes.
+    known_optimum, known_bound
+        What its file says is proven; None without.
+    """
+
+    name: str
+    sha256: str
+    jobs: int | None
+    gpus: int | None
+    constant: float
+    known_optimum: float | None
+    known_bound: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a cell.
+
+    Parameters
+    ----------
+    key
+        Of the cell.
+    status, message
+        A status of dlsched's results, or ``timeout``, ``memory``, ``killed``, ``error``, ``rejected``, and why.
+    objective, bound
+        Checked, and proven or claimed by a method of dlsched's; None without.
+    time_s, cpu_s, memory_mib
+        What it took; None where its process died.
+    figures, solution, certificate
+        Of its answer; the last two as in result files.
+    facts
+        Of its instance; None where it was not made, or was said before by the same process.
+    """
+
+    key: str
+    status: str
+    message: str = ""
+    objective: float | None = None
+    bound: float | None = None
+    time_s: float | None = None
+    cpu_s: float | None = None
+    memory_mib: float | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+    solution: Json = None
+    certificate: Json = None
+    facts: Facts | None = None
+
+    def as_bytes(self) -> bytes:
+        """Return it as JSON."""
+        data = {name: getattr(self, name) for name in self.__slots__}
+        if self.facts is not None:
+            data["facts"] = {name: getattr(self.facts, name) for name in self.facts.__slots__}
+        return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
+
+
+class CellEnded(DlschedError):  # noqa: N818  says how, which need not be an error of anyone's
+    """A cell ends without an answer: with a status, and words that a row may hold."""
+
+    def __init__(self, status: str, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+
+
+def outcome_from(raw: bytes) -> Outcome:
+    """Read what ``as_bytes`` wrote.
+
+    Raises
+    ------
+    ValueError
+        It is no outcome.
+    """
+    try:
+        data: Any = json.loads(raw)
+        facts = data.pop("facts")
+        outcome = Outcome(**data, facts=None if facts is None else Facts(**facts))
+    except (KeyError, TypeError, AttributeError, RecursionError, UnicodeDecodeError) as error:
+        raise ValueError(f"no outcome of a cell: {error}") from None
+    numbers = (outcome.objective, outcome.bound, outcome.time_s, outcome.cpu_s, outcome.memory_mib)
+    if not all(value is None or (isinstance(value, int | float) and math.isfinite(value)) for value in numbers):
+        raise ValueError("no outcome of a cell: numbers that are not finite")
+    if not all(isinstance(value, str) for value in (outcome.key, outcome.status, outcome.message)):
+        raise ValueError("no outcome of a cell: words that are not text")
+    return outcome
+
+
+def short(words: str) -> str:
+    """Cut words to what a row holds, on one line, with what no terminal shows escaped."""
+    return printable(words[:LONGEST_MESSAGE])[:LONGEST_MESSAGE]
+
+
+def words_of(error: BaseException) -> str:
+    """Text of an exception, of which even that may fail."""
+    try:
+        return short(str(error))
+    except BaseException as another:
+        return f"its text cannot be had: {type(another).__name__}"

@@ -1,0 +1,147 @@
+"""Methods of a plan that are not dlsched's: run in processes of their own, and their answers judged here."""
+
+import os
+import shutil
+import tempfile
+from functools import partial
+
+from dlsched.core.errors import InputError
+from dlsched.core.family import AnyFamily, AnyMethod, Method
+from dlsched.core.files import json_text
+from dlsched.core.gap import meets
+from dlsched.core.instance import InstanceFile
+from dlsched.core.result import Solution
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.solvers import child
+from dlsched.study.cells.cell import Cell
+from dlsched.study.cells.commands import printed
+from dlsched.study.cells.descendants import kill_descendants, newest_process
+from dlsched.study.cells.functions import Caller
+from dlsched.study.cells.outcome import CellEnded
+from dlsched.study.cells.usage import Meter, Usage
+
+STOPPED = {str(each): each for each in TerminationStatus if each.name in ("TIME_LIMIT", "NODE_LIMIT", "MEMORY_LIMIT")}
+"""Ends of a method of one's own that has no answer, and is not to blame."""
+
+
+class Foreign:
+    """Runs methods that are not dlsched's, and leaves nothing of them behind.
+
+    Parameters
+    ----------
+    folder
+        For temporary files.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._callers: dict[tuple[str, str], Caller] = {}
+        self._folders: dict[tuple[str, str], str] = {}
+        self.usage = Usage()
+        """Of the last run, so far as it is known; who begins a cell resets it."""
+
+    def prepare(self, cell: Cell) -> bool:
+        """Start the process of a function, which takes its imports' time; False where it is there, or is not needed."""
+        name = _name(cell)
+        if cell.method.kind != "python" or (name in self._callers and os.path.isdir(self._folders[name])):
+            return False
+        self._drop(name)  # something removed its folder
+        self._folders[name] = self._fresh_folder("function")
+        self._callers[name] = Caller(cell.recipe.family, cell.method, self._folders[name])
+        return True
+
+    def method(self, family: AnyFamily, cell: Cell) -> AnyMethod:
+        """Return the method of a cell as one that ``solve`` runs."""
+        run = self._call if cell.method.kind == "python" else self._command
+        return Method(cell.method.label, "heuristic", partial(run, family, cell))
+
+    def clean_up(self, before: object) -> None:
+        """Kill what a run left behind; ``before`` is the newest process when it began."""
+        if newest_process() != before:
+            spared = {caller.pid for caller in self._callers.values()}
+            if kill_descendants(spared | child.processes()):
+                self.stop()  # a function may count on what was killed
+
+    def stop(self) -> None:
+        """Kill everything."""
+        for name in list(self._callers):
+            self._drop(name)
+
+    def _call(
+        self, family: AnyFamily, cell: Cell, instance: InstanceFile, search: Search[Solution]
+    ) -> TerminationStatus:
+        caller = self._callers[_name(cell)]
+        try:
+            self.usage = Usage()
+            answer = caller.call(instance, cell.limits.inner, cell.seed)
+        finally:
+            if not caller.clean:
+                self._drop(_name(cell))
+        self.usage = answer.usage
+        if answer.solution is not None:
+            return _judged(family, cell.method.label, instance, search, answer.solution, None)
+        if answer.status in STOPPED:
+            search.say(answer.message)
+            return STOPPED[answer.status]
+        if answer.status == TerminationStatus.NO_SOLUTION:
+            return TerminationStatus.NO_SOLUTION
+        status = answer.status if answer.status in ("rejected", "memory") else "error"
+        raise CellEnded(status, answer.message or f"it was {answer.status}")
+
+    def _command(
+        self, family: AnyFamily, cell: Cell, instance: InstanceFile, search: Search[Solution]
+    ) -> TerminationStatus:
+        folder = self._fresh_folder("command")
+        path = os.path.join(folder, "instance.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(json_text(instance.as_data()))
+        meter = Meter()
+        try:
+            claim = printed(tuple(cell.method.what), path, folder)
+        finally:
+            self.usage = meter.usage()
+            shutil.rmtree(folder, ignore_errors=True)  # what cannot be removed now is, with all else, at the end
+        if claim.result is not None and not claim.of(instance):
+            raise CellEnded("rejected", "its answer is a result of another instance")
+        if claim.solution is None:
+            return TerminationStatus.NO_SOLUTION
+        return _judged(family, cell.method.label, instance, search, claim.solution, claim.objective)
+
+    def _fresh_folder(self, name: str) -> str:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # a method may have removed it
+        return tempfile.mkdtemp(prefix=f"{name}-", dir=self._folder)
+
+    def _drop(self, name: tuple[str, str]) -> None:
+        caller, folder = self._callers.pop(name, None), self._folders.pop(name, None)
+        if caller is not None:
+            caller.stop()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _name(cell: Cell) -> tuple[str, str]:
+    return cell.recipe.family, cell.method.label
+
+
+def _judged(
+    family: AnyFamily,
+    label: str,
+    instance: InstanceFile,
+    search: Search[Solution],
+    data: object,
+    claimed: float | None,
+) -> TerminationStatus:
+    """Hold an answer against the family's reader and checker; what it claims to cost, against what it costs."""
+    try:
+        solution: Solution = family.read_solution(data, instance)
+    except InputError as error:
+        raise CellEnded("rejected", f"its answer: {error}") from None
+    violations = search.violations(solution)
+    if violations:
+        raise CellEnded("rejected", f"its answer breaks {violations[0]}")
+    objective = family.objective(instance, solution)
+    if claimed is not None and not meets(claimed, objective, search.constant):
+        raise CellEnded("rejected", f"objective: {claimed!r} is claimed, it is {objective!r}")
+    search.offer(solution, source=label)
+    return TerminationStatus.FEASIBLE

@@ -1,0 +1,165 @@
+"""The process in which cells run, one after another: solve, check, verify, and say what came of it.
+
+It writes its outcomes as frames on a pipe that no method holds. It trusts none: what a solution costs says the checker, what
+a certificate proves its verifier.
+"""
+
+import os
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+
+from dlsched.core.errors import DlschedError, PolicyError
+from dlsched.core.family import AnyFamily
+from dlsched.core.instance import InstanceFile
+from dlsched.core.result import Result, Solution
+from dlsched.core.status import TerminationStatus
+from dlsched.families import FAMILIES, verify
+from dlsched.solvers import child
+from dlsched.study.cells.cell import Cell
+from dlsched.study.cells.descendants import adopt_orphans, newest_process
+from dlsched.study.cells.frames import write_frame
+from dlsched.study.cells.outcome import BEGUN, READY, CellEnded, Facts, Outcome, short, words_of
+from dlsched.study.cells.running import Foreign
+from dlsched.study.cells.usage import Meter, Usage
+from dlsched.study.plans.plan import Recipe
+from dlsched.study.plans.sources import instance_of
+
+
+def serve(folder: str, tasks: int, outcomes: int) -> None:
+    """Run the cells that arrive until there are no more.
+
+    Parameters
+    ----------
+    folder
+        For temporary files.
+    tasks, outcomes
+        Pipes: of pickled lists of cells, and for frames of outcomes.
+    """
+    adopt_orphans()
+    arriving = os.fdopen(tasks, "rb")
+    runner = Runner(folder)
+    write_frame(outcomes, READY)
+    while True:
+        try:
+            cells: list[Cell] = pickle.load(arriving)
+        except EOFError:
+            return
+        for cell in cells:
+            write_frame(outcomes, runner.run(cell, lambda begun: write_frame(outcomes, begun.as_bytes())).as_bytes())
+
+
+class Runner:
+    """Runs cells, and keeps what they share: the instance of the last one, and the processes of foreign methods.
+
+    Parameters
+    ----------
+    folder
+        For temporary files.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._foreign = Foreign(folder)
+        self._recipe: Recipe | None = None
+        self._instance: InstanceFile | None = None
+
+    def run(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
+        """Run a cell to whatever end it has, save the death of the process.
+
+        ``begun`` is told when its time begins: what its instance is if it is new, and when its method is ready.
+        """
+        try:
+            instance = self._made(cell, begun)
+            return self._solved(cell, instance, begun)
+        except CellEnded as ended:
+            return Outcome(cell.key, ended.status, short(str(ended)))
+        except PolicyError as error:
+            return Outcome(cell.key, "rejected", words_of(error))
+        except DlschedError as error:
+            return Outcome(cell.key, "error", words_of(error))
+        except MemoryError as error:
+            return Outcome(cell.key, "memory", words_of(error) or "out of memory")
+        except Exception as error:
+            return Outcome(cell.key, "error", f"{type(error).__name__}: {words_of(error)}")
+
+    def stop(self) -> None:
+        """Kill the processes of foreign methods."""
+        self._foreign.stop()
+
+    def _made(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
+        if self._instance is None or cell.recipe != self._recipe:
+            self._recipe, self._instance = None, None
+            self._instance = instance_of(cell.recipe)
+            self._recipe = cell.recipe
+            begun(Outcome(cell.key, BEGUN, facts=_facts(FAMILIES[cell.recipe.family], self._instance)))
+        return self._instance
+
+    def _solved(self, cell: Cell, instance: InstanceFile, begun: Callable[[Outcome], None]) -> Outcome:
+        family, method = FAMILIES[cell.recipe.family], cell.method
+        if not method.foreign:
+            meter = Meter(child.processes())
+            result = family.solve(
+                instance, method=str(method.what), limits=cell.limits.inner, seed=cell.seed, solver=method.solver
+            )
+            usage = meter.usage(child.processes())
+            found = verify(instance, result)
+            if found.failures:
+                return Outcome(cell.key, "rejected", short(found.failures[0]))
+            outcome = _outcome(cell.key, result)
+            return replace(outcome, time_s=usage.time_s, cpu_s=usage.cpu_s, memory_mib=usage.memory_mib)
+        before = newest_process()
+        self._foreign.usage = Usage()
+        try:
+            if self._foreign.prepare(cell):
+                begun(Outcome(cell.key, BEGUN))
+            meter = Meter()
+            result = family.solve(
+                instance, method=self._foreign.method(family, cell), limits=cell.limits.inner, seed=cell.seed
+            )
+            outcome = _outcome(cell.key, result)
+            if self._foreign.usage.time_s is None:  # the method was not needed
+                self._foreign.usage = meter.usage()
+        except CellEnded as ended:
+            outcome = Outcome(cell.key, ended.status, short(str(ended)))
+        finally:
+            self._foreign.clean_up(before)
+        usage = self._foreign.usage
+        return replace(outcome, time_s=usage.time_s, cpu_s=usage.cpu_s, memory_mib=usage.memory_mib)
+
+
+def _outcome(key: str, result: Result[Solution]) -> Outcome:
+    """What a result says, which was checked."""
+    data = result.as_data()
+    return Outcome(
+        key,
+        _status(result),
+        short(result.message),
+        result.objective,
+        result.bound,
+        figures=result.figures,
+        solution=data["solution"],  # type: ignore[arg-type]
+        certificate=data["certificate"],  # type: ignore[arg-type]
+    )
+
+
+def _status(result: Result[Solution]) -> str:
+    """Its status; a solver's process that somebody killed, and memory that ended with no answer, are ends of the cell."""
+    killed = "the solver process ended with code -"
+    if result.status is TerminationStatus.SOLVER_ERROR and result.message.startswith(killed):
+        return "killed"
+    if result.status is TerminationStatus.MEMORY_LIMIT and result.objective is None and result.bound is None:
+        return "memory"
+    return str(result.status)
+
+
+def _facts(family: AnyFamily, instance: InstanceFile) -> Facts:
+    known = instance.known
+    return Facts(
+        instance.name,
+        instance.sha256,
+        len(getattr(instance, "jobs", ())),
+        family.gpus(instance),
+        family.constant(instance),
+        None if known is None else known.optimum,
+        None if known is None else known.bound(family.sense),
+    )

@@ -1,0 +1,189 @@
+"""Cells on a Dask cluster: batches of them run in processes of our own inside its workers, and outcomes come back here.
+
+Cells do not run in a worker's process itself: a solver that keeps the interpreter to itself would make it miss its heartbeat,
+and Dask would take the worker for dead; nor could Dask hold a cell to its limits.
+"""
+
+import contextlib
+import logging
+import os
+import pickle
+from collections import Counter, deque
+from collections.abc import Generator, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from dlsched.core.errors import DlschedError, InputError, SolverError, SolverMissingError
+from dlsched.study.cells.cell import Cell, versions
+from dlsched.study.cells.outcome import Outcome
+from dlsched.study.engines.in_worker import run_batch
+from dlsched.study.engines.local import Pace
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+BATCH_S = 1.0
+"""Seconds of work of a batch: a task costs Dask's scheduler hundreds of microseconds."""
+WINDOW = 2
+"""Batches for each thread of the cluster that are handed out at a time: one that runs, and one that waits."""
+DEATHS = 3
+"""Deaths of workers that ran a cell and nothing else, after which it counts as killed."""
+LOST = "the cluster's scheduler was lost; what has ended is kept: run the study again to go on"
+CONNECT_S = 20.0
+"""Seconds within which a scheduler has to answer."""
+
+
+def run(
+    cells: Iterator[Cell], workers: int, folder: str, scheduler: str | None = None
+) -> Generator[list[Outcome], None, None]:
+    """Run cells on a Dask cluster; yield outcomes as they come, in no order.
+
+    Closing the generator ends what runs.
+
+    Parameters
+    ----------
+    cells
+        What to run.
+    workers
+        Of a cluster on this machine, for which no scheduler is named.
+    folder
+        Of the plan; where methods of its own are run, workers need it under the same path.
+    scheduler
+        Address of a cluster's scheduler; None: a cluster on this machine is started, and ended with the run.
+
+    Raises
+    ------
+    SolverMissingError
+        Dask is not installed.
+    InputError
+        There is no such scheduler, or a worker has other versions than this process, or lacks the plan's folder.
+    SolverError
+        The scheduler was lost, or workers cannot run cells.
+    """
+    with contextlib.ExitStack() as stack:
+        client = _connected(stack, workers, scheduler)
+        try:
+            yield from _Handing(client, os.path.abspath(folder)).outcomes(cells)
+        except (OSError, TimeoutError):  # of Dask's connections; ours are said as errors of dlsched
+            raise SolverError(LOST) from None
+        finally:
+            if client.status == "running":
+                with contextlib.suppress(OSError, TimeoutError):
+                    client.cancel(list(client.futures.values()), force=True)
+
+
+def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None) -> "Client":
+    """Connect to a cluster, which is left when the stack is."""
+    try:
+        import distributed
+    except ImportError:
+        raise SolverMissingError("engine dask needs Dask: pip install 'dlsched[dask]'") from None
+    stack.enter_context(_silence())
+    if scheduler is None:
+        cluster = distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,  # the cells' own limits hold; a worker itself holds next to nothing
+            silence_logs=logging.CRITICAL,
+        )
+        stack.enter_context(cluster)
+        return stack.enter_context(distributed.Client(cluster))
+    try:
+        return stack.enter_context(distributed.Client(scheduler, timeout=CONNECT_S))
+    except (OSError, ValueError, TimeoutError) as error:
+        said = str(error).split("\n")[0]
+        raise InputError(
+            f"scheduler: found none that answers at {scheduler!r} ({said}), allowed: a running one"
+        ) from None
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Have Dask print nothing: what matters is said in rows and errors."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+class _Handing:
+    """Hands batches out, a few for each thread of the cluster, and takes outcomes in."""
+
+    def __init__(self, client: "Client", folder: str) -> None:
+        self._client, self._folder = client, folder
+        self._batches: dict[str, list[Cell]] = {}
+        self._suspects: deque[Cell] = deque()
+        """Cells whose workers died: any of them may be the one that kills, or none of them, as Dask blames bystanders."""
+        self._deaths: Counter[str] = Counter()
+        self._alone = False
+
+    def outcomes(self, cells: Iterator[Cell]) -> Generator[list[Outcome], None, None]:
+        """Yield what ended."""
+        import distributed
+
+        pace = Pace(BATCH_S)
+        completed = distributed.as_completed(loop=self._client.loop, with_results=True, raise_errors=False)
+        while True:
+            threads = sum(self._client.nthreads().values()) if self._client.status == "running" else 0
+            while not self._suspects and len(self._batches) < WINDOW * max(1, threads):
+                batch = list(islice(cells, pace.cells))
+                if not batch:
+                    break
+                completed.add(self._submit(batch))
+            if self._suspects and not self._batches:  # with nobody else there to blame
+                completed.add(self._submit([self._suspects.popleft()], alone=True))
+            if not self._batches:
+                return
+            future, result = next(completed)
+            found = self._taken(future, result)
+            if found:
+                pace.learn(found)
+                yield found
+
+    def _submit(self, batch: list[Cell], *, alone: bool = False) -> "Future":
+        # The cells travel as bytes, to be read where the versions are known to be the same.
+        future = self._client.submit(
+            run_batch, pickle.dumps(batch), self._folder, versions(), pure=False, retries=0, key=None
+        )
+        self._batches[future.key], self._alone = batch, alone
+        return future
+
+    def _taken(self, future: "Future", result: object) -> list[Outcome]:
+        """What came of a batch."""
+        from distributed.scheduler import KilledWorker
+
+        batch = self._batches.pop(future.key)
+        if future.status == "finished":
+            future.release()
+            assert isinstance(result, list)
+            return result
+        error = result[1] if isinstance(result, tuple) else result
+        future.release()
+        if isinstance(error, KilledWorker):
+            return self._killed(batch, error.allowed_failures + 1)
+        if isinstance(error, DlschedError):
+            raise error
+        if future.status in ("cancelled", "lost"):
+            raise SolverError(LOST)
+        raise SolverError(f"a worker of the cluster cannot run cells: {type(error).__name__}: {error}")
+
+    def _killed(self, batch: list[Cell], deaths: int) -> list[Outcome]:
+        """Workers died that had a batch; its cells are suspects, and one that was alone is convicted in the end."""
+        if self._alone:
+            (cell,) = batch
+            self._deaths[cell.key] += deaths
+            if self._deaths[cell.key] >= DEATHS:
+                return [
+                    Outcome(
+                        cell.key, "killed", f"its worker died {self._deaths[cell.key]} times, with nothing else on it"
+                    )
+                ]
+        self._suspects.extend(batch)
+        return []

@@ -1,0 +1,122 @@
+"""The figures of rows by case and method, for conclusions of one's own, and how they are written.
+
+A case is a set of instances that belong together, such as those of a preset: all methods have run on all of them.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray
+from dlsched.statistics.intervals import student_mean
+from dlsched.study.figures.groups import Instance, instance_of
+from dlsched.study.rows import Row
+
+Cases = dict[Hashable, dict[str, FloatArray]]
+"""By case and method one figure an instance, in the same order for all methods of a case; nan where there is none.
+
+Instances are told apart as ``instance_of`` does; a method that has not run on one has nan there."""
+
+
+def cases(
+    rows: Sequence[Row],
+    figure: Callable[[Row], float | None] = lambda row: row.objective,
+    case: Callable[[Row], Hashable] = lambda row: row.preset,
+) -> Cases:
+    """Put figures of rows into arrays.
+
+    Parameters
+    ----------
+    rows
+        Of a study, in its order.
+    figure
+        Of a row; by default the objective.
+    case
+        What a row's case is called; by default its preset.
+    """
+    found: dict[Hashable, dict[str, dict[Instance, float]]] = {}
+    places: dict[Hashable, dict[Instance, int]] = {}
+    for row in rows:
+        name, value, number = case(row), figure(row), 1
+        cells = found.setdefault(name, {}).setdefault(row.method, {})
+        while (*instance_of(row), number) in cells:
+            number += 1
+        instance = (*instance_of(row), number)
+        cells[instance] = np.nan if value is None else value
+        at = places.setdefault(name, {})
+        at.setdefault(instance, len(at))
+    return {
+        name: {
+            method: np.array([cells.get(instance, np.nan) for instance in places[name]])
+            for method, cells in methods.items()
+        }
+        for name, methods in found.items()
+    }
+
+
+def interval(values: FloatArray) -> tuple[float, float]:
+    """Mean, and half the width of its 95 % interval by Student's t; 0 of a single value.
+
+    Raises
+    ------
+    ValueError
+        There are no values.
+
+    >>> mean, half = interval(np.array([1.0, 3.0]))
+    >>> mean, round(half, 3)
+    (2.0, 12.706)
+    """
+    mean = student_mean(values.tolist())
+    if mean is None:
+        raise ValueError("values: found none, allowed: one or more")
+    return mean.value, 0.0 if mean.high is None else mean.high - mean.value
+
+
+def shown(values: FloatArray, sign: str = "", digits: int = 2) -> str:
+    """Mean and interval as text.
+
+    >>> shown(np.array([1.0, 3.0])), shown(np.array([1.0, 3.0]), "+", 1)
+    ('2.00 ± 12.71', '+2.0 ± 12.7')
+    """
+    mean, half = interval(values)
+    return f"{mean:{sign}.{digits}f} ± {half:.{digits}f}"
+
+
+def differs(values: FloatArray, tests: int = 1) -> bool:
+    """Whether the interval of the mean leaves out 0, at 95 % for so many tests together (Bonferroni).
+
+    >>> differs(np.array([1.0, 1.1, 1.5])), differs(np.array([1.0, 1.1, 1.5]), tests=10)
+    (True, False)
+    """
+    from scipy.special import stdtrit
+
+    mean, half = interval(values)
+    wider = stdtrit(len(values) - 1, 1 - 0.025 / tests) / stdtrit(len(values) - 1, 0.975)
+    return abs(mean) > half * float(wider)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words with commas and an "and".
+
+    >>> listed(["a", "b", "c"]), listed(["a"]), listed([])
+    ('a, b and c', 'a', 'none')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else "none"
+
+
+def compared(first: FloatArray, second: FloatArray) -> str:
+    """Say whether the first is better (less) by the paired 95 % interval of the difference.
+
+    >>> compared(np.array([1.0, 1.1, 0.9]), np.array([2.0, 2.1, 1.8]))
+    'better'
+    """
+    apart = first - second
+    return "not told apart from it" if not differs(apart) else "better" if apart.mean() < 0 else "worse"
+
+
+def alike(of_cases: Sequence[dict[str, FloatArray]]) -> list[list[str]]:
+    """Methods with the same figures on every instance of the cases, to a millionth, the least mean first."""
+    groups: dict[bytes, list[str]] = {}
+    for name in of_cases[0]:
+        groups.setdefault(b"".join(each[name].round(6).tobytes() for each in of_cases), []).append(name)
+    return sorted(groups.values(), key=lambda names: sum(float(each[names[0]].mean()) for each in of_cases))

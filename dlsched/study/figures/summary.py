@@ -1,0 +1,242 @@
+"""A study in figures: a line for each method, by family and preset, and the answer in a sentence."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from dlsched.core.gap import ratio
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.tolerance import MEETING
+from dlsched.families import FAMILIES
+from dlsched.statistics.intervals import bootstrap_mean
+from dlsched.statistics.location import mean, median, percentile, worst
+from dlsched.statistics.paired import differences, holm, signed_rank, tally
+from dlsched.statistics.times import par10, shifted_geometric_mean
+from dlsched.study.figures.groups import Comparison, Group, Instance, Kind, Line, has_failed, instance_of
+from dlsched.study.figures.words import sentence
+from dlsched.study.rows import Row
+
+__all__ = ["SHIFT_S", "Comparison", "Group", "Line", "sentence", "summarise"]
+
+SHIFT_S = 1.0
+"""Shift of the geometric mean of times: times far below a second make no difference."""
+TIMEOUTS = ("timeout", TerminationStatus.TIME_LIMIT)
+"""Statuses of cells that were ended by the limit of time."""
+
+Cells = Mapping[Instance, Row]  # those of one method
+Figures = Mapping[Instance, float | None]  # one a cell: of which less is better, None without an answer
+
+
+def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
+    """Put rows into groups by family and preset, in their order, and each group into figures.
+
+    Every method of a group is compared with the best of those that are not exact, which is what one would use instead of an
+    exact method; where there is none, with the best exact one. The best has the smallest mean ratio, a cell without an answer
+    counted with the worst ratio of the group, so that nobody gains by failing. Where no instance of a group has a reference,
+    ranking and comparison rest on the ratio to the best answer of the methods instead. Cells are paired by instance; where one
+    of two methods has not run, the instance is left out.
+
+    Parameters
+    ----------
+    rows
+        One a cell.
+    limit_s
+        Limit of time of a cell in seconds, for PAR10.
+    """
+    grouped: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        grouped.setdefault((row.family, row.preset), []).append(row)
+    return [_group(family, preset, cells, limit_s) for (family, preset), cells in grouped.items()]
+
+
+def _group(family: str, preset: str, rows: Sequence[Row], limit_s: float | None) -> Group:
+    methods = _by_method(rows)
+    instances = {instance: row for cells in methods.values() for instance, row in cells.items()}
+    infeasible = {
+        instance
+        for cells in methods.values()
+        for instance, row in cells.items()
+        if row.status == TerminationStatus.INFEASIBLE
+    }
+    references = {
+        instance: row.reference_kind
+        for cells in methods.values()
+        for instance, row in cells.items()
+        if row.reference_kind
+    }
+    of_kind = {method: _kind(family, method, cells) for method, cells in methods.items()}
+    failed = {
+        (method, instance)
+        for method, cells in methods.items()
+        for instance, row in cells.items()
+        if has_failed(row, instance in infeasible, of_kind[method])
+    }
+    figures = _figures(family, methods, {each for each in failed if of_kind[each[0]] != "bound"})
+    ranking = _ranking(figures, of_kind)
+    comparisons = _comparisons(figures, ranking[0])
+    lines, of_failures = [], set[int]()
+    for method, cells in methods.items():
+        own = [cells[instance] for instance in cells if (method, instance) in failed]
+        of_failures.update(map(id, own))
+        unbounded = [row for row in cells.values() if _is_unbounded(family, row)]
+        every = list(cells.values())
+        lines.append(_line(method, every, own, unbounded, limit_s, of_kind[method], comparisons.get(method)))
+    return Group(
+        family,
+        preset,
+        len(instances),
+        tuple(lines),
+        tuple(rows),
+        ranking,
+        Counter(references.get(instance, "") for instance in instances),
+        len(infeasible),
+        tuple(row for row in rows if id(row) in of_failures),
+    )
+
+
+def _by_method(rows: Sequence[Row]) -> dict[str, dict[Instance, Row]]:
+    """Cells of every method by instance; several on one instance are told apart by their order."""
+    methods: dict[str, dict[Instance, Row]] = {}
+    for row in rows:
+        cells = methods.setdefault(row.method, {})
+        instance = instance_of(row)
+        number = 1
+        while (*instance, number) in cells:
+            number += 1
+        cells[(*instance, number)] = row
+    return methods
+
+
+def _kind(family: str, method: str, cells: Cells) -> Kind:
+    """By the word of its rows.
+
+    Where they have none it is the family's, by the label; a method that it does not know is exact if it proved an optimum.
+    """
+    said = next((row.kind for row in cells.values() if row.kind), "")
+    if said:
+        return "exact" if said == "exact" else "bound" if said == "bound" else "heuristic"
+    known = FAMILIES[family].methods.get(method) if family in FAMILIES else None
+    if known is not None:
+        return "exact" if known.kind == "exact" else "bound" if known.kind == "bound" else "heuristic"
+    return "exact" if any(row.status == TerminationStatus.OPTIMAL for row in cells.values()) else "heuristic"
+
+
+def _sense(family: str) -> Sense:
+    return FAMILIES[family].sense if family in FAMILIES else Sense.MINIMIZE
+
+
+def _is_unbounded(family: str, row: Row) -> bool:
+    """Whether its answer is worse than a reference to which it has no finite ratio."""
+    if row.ratio is not None or row.objective is None or row.reference is None:
+        return False
+    return _sense(family).better(row.reference, row.objective)
+
+
+def _figures(
+    family: str, methods: Mapping[str, Cells], failed: Collection[tuple[str, Instance]]
+) -> dict[str, dict[Instance, float | None]]:
+    """Ratios by method and instance, of answers and failures; where no cell has one, to the best answer of the methods."""
+    tried = {
+        method: {i: row for i, row in cells.items() if row.objective is not None or (method, i) in failed}
+        for method, cells in methods.items()
+    }
+    if any(row.ratio is not None for cells in tried.values() for row in cells.values()):
+        return {method: {instance: row.ratio for instance, row in cells.items()} for method, cells in tried.items()}
+    sense = _sense(family)
+    best: dict[Instance, float] = {}
+    for cells in tried.values():
+        for instance, row in cells.items():
+            if row.objective is not None and not sense.better(best.get(instance, row.objective), row.objective):
+                best[instance] = row.objective
+    return {
+        method: {instance: ratio(row.objective, best.get(instance), sense) for instance, row in cells.items()}
+        for method, cells in tried.items()
+    }
+
+
+def _ranking(figures: Mapping[str, Figures], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
+    """Methods from the best, as ``Group.ranking`` says."""
+    found = [figure for cells in figures.values() for figure in cells.values() if figure is not None]
+    most = max(found, default=1.0)
+    reached = {instance for cells in figures.values() for instance, figure in cells.items() if figure is not None}
+
+    def place(method: str) -> tuple[bool, bool, float]:
+        cells = figures[method]
+        penalised = [most if figure is None else figure for instance, figure in cells.items() if instance in reached]
+        answered = any(figure is not None for figure in cells.values())
+        return not answered, kinds[method] == "exact", mean(penalised) or 0.0
+
+    return tuple(sorted(figures, key=place))
+
+
+def _comparisons(figures: Mapping[str, Figures], best: str) -> dict[str, Comparison]:
+    """Every method against the best one, on the instances on which both have run."""
+    if all(figure is None for figure in figures[best].values()):
+        return {}
+    pairs = {}
+    for method, cells in figures.items():
+        if method != best and cells:
+            shared = [instance for instance in cells if instance in figures[best]]
+            pairs[method] = ([cells[i] for i in shared], [figures[best][i] for i in shared])
+    p_values = holm([signed_rank(*pair) for pair in pairs.values()])
+    found = {}
+    for (method, pair), p_value in zip(pairs.items(), p_values, strict=True):
+        count = tally(*pair)
+        found[method] = Comparison(
+            best,
+            count.instances,
+            count.wins,
+            count.ties,
+            count.losses,
+            bootstrap_mean(differences(*pair)),
+            p_value,
+        )
+    return found
+
+
+def _line(
+    method: str,
+    rows: Sequence[Row],
+    failed: Sequence[Row],
+    unbounded: Sequence[Row],
+    limit_s: float | None,
+    kind: Kind,
+    comparison: Comparison | None,
+) -> Line:
+    late = [row for row in rows if row.status in TIMEOUTS]
+    rated = [row for row in rows if row.ratio is not None]
+    ratios = [row.ratio for row in rated if row.ratio is not None]
+    times_s = [row.time_s for row in rows if row.time_s is not None]
+    unreached = {id(row) for row in (*failed, *late)}
+    last = worst(ratios)
+    worst_row = unbounded[0] if unbounded else None if last is None else rated[last[0]]
+    return Line(
+        method=method,
+        cells=len(rows),
+        answers=sum(row.objective is not None for row in rows),
+        failures=Counter(row.status for row in failed),
+        proven=sum(row.status == TerminationStatus.OPTIMAL for row in rows),
+        at_optimum=sum(_is_optimum(row) for row in rows),
+        mean=bootstrap_mean(ratios),
+        median=median(ratios),
+        p95=percentile(ratios, 95),
+        worst=math.inf if unbounded else None if last is None else last[1],
+        worst_instance="" if worst_row is None else worst_row.instance,
+        at_most=any(row.at_most and not _is_optimum(row) for row in rated),
+        time_s=shifted_geometric_mean(times_s, SHIFT_S),
+        par10=par10([None if id(row) in unreached else row.time_s for row in rows], limit_s),
+        timeouts=len(late),
+        comparison=comparison,
+        ratios=len(ratios),
+        worst_at_most=worst_row is not None and not unbounded and worst_row.at_most and not _is_optimum(worst_row),
+        kind=kind,
+        unbounded=len(unbounded),
+    )
+
+
+def _is_optimum(row: Row) -> bool:
+    """Whether the answer is proven by its own method, or meets the optimum or a bound of the instance."""
+    if row.objective is None:
+        return False
+    met = row.ratio is not None and abs(row.ratio - 1) <= MEETING and row.reference_kind in ("optimum", "bound")
+    return met or row.status == TerminationStatus.OPTIMAL

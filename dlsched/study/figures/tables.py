@@ -1,0 +1,143 @@
+"""The table of a group, in text: the terminal, Markdown and LaTeX say the same numbers.
+
+===============  ===================================================================================================
+column           what
+===============  ===================================================================================================
+method           its label
+answers          cells with an answer, of those that have ended
+proven           cells that proved their optimum
+mean ratio       to the reference, over the answers, with its 95 % interval by instance; and the number of answers that
+                 have no finite ratio
+median, 95 %     of the ratios
+worst            ratio
+time             shifted geometric mean of the seconds, the shift being 1 s
+against best     wins, ties and losses against the best method, and the p-value of their difference
+===============  ===================================================================================================
+
+``<=`` stands before what rests on a bound: the true one is at most that.
+"""
+
+import math
+
+from dlsched.core.tolerance import MEETING
+from dlsched.statistics.estimate import Estimate
+from dlsched.study.figures.groups import Comparison, Group, Line
+
+COLUMNS = ("method", "answers", "proven", "mean ratio", "median", "95 %", "worst", "time", "against best")
+AT_MOST = "<= "
+UNKNOWN = "-"
+BEST = "the best"
+NOTE = (
+    "Ratios are to the optimum; <= stands where one rests on a bound. The mean has its 95 % interval by bootstrap over "
+    "instances. Time is the shifted geometric mean (shift 1 s). Against the best: instances won-tied-lost, and p of "
+    "Wilcoxon's signed-rank test, corrected by Holm."
+)
+"""What the columns are, for who reads the table alone."""
+
+
+def table(group: Group) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the columns of a group's table and a row of text for each method, names as they are."""
+    best = {line.comparison.against for line in group.lines if line.comparison is not None}
+    return COLUMNS, [_cells(line, BEST if line.method in best else UNKNOWN) for line in group.lines]
+
+
+def title(group: Group) -> str:
+    """Say of what a table is, names as they are."""
+    name = f"{group.family}, {group.preset}" if group.preset else group.family
+    counted = f"{group.instances:,} instance{'' if group.instances == 1 else 's'}"
+    kinds = [
+        f"{group.references[kind]:,} {words}"
+        for kind, words in (("bound", "against a bound"), ("answer", "against an answer"), ("", "without a reference"))
+        if group.references.get(kind)
+    ]
+    if group.infeasible:
+        kinds.append(f"{group.infeasible:,} without a solution")
+    return f"{name}: {counted}" + (f" ({', '.join(kinds)})" if kinds else "")
+
+
+def _cells(line: Line, alone: str) -> tuple[str, ...]:
+    at_most = AT_MOST if line.at_most else ""
+    return (
+        line.method,
+        f"{line.answers:,} of {line.cells:,}",
+        f"{line.proven:,}",
+        mean_text(line),
+        ratio_text(line.median, at_most),
+        ratio_text(line.p95, at_most),
+        ratio_text(line.worst, AT_MOST if line.worst_at_most else ""),
+        UNKNOWN if line.time_s is None else f"{line.time_s:.3g} s",
+        alone if line.comparison is None else _against(line.comparison),
+    )
+
+
+def mean_text(line: Line, interval: bool = True) -> str:
+    """Write the mean ratio of a line, and how many answers are not in it as they have no finite ratio."""
+    if line.mean is None:
+        return unbounded_text(line.unbounded) or UNKNOWN
+    text = estimate_text(line.mean if interval else Estimate(line.mean.value), AT_MOST if line.at_most else "")
+    return ", ".join(filter(None, (text, unbounded_text(line.unbounded))))
+
+
+def unbounded_text(number: int) -> str:
+    """Write how many answers have no finite ratio; empty for none.
+
+    >>> unbounded_text(2), unbounded_text(0)
+    ('2 unbounded', '')
+    """
+    return f"{number:,} unbounded" if number else ""
+
+
+def estimate_text(estimate: Estimate | None, at_most: str = "") -> str:
+    """Write an estimate with its interval, where it has one that is longer than a point.
+
+    >>> estimate_text(Estimate(1.0193, 1.0171, 1.0215), "<= ")
+    '<= 1.0193 [1.0171, 1.0215]'
+    """
+    if estimate is None:
+        return UNKNOWN
+    text = ratio_text(estimate.value, at_most)
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return text
+    return f"{text} [{ratio_text(estimate.low)}, {ratio_text(estimate.high)}]"
+
+
+def ratio_text(ratio: float | None, at_most: str = "") -> str:
+    """Write a ratio: four decimals, fewer of large ones; one that is not 1 never looks like it, an infinite one is unbounded.
+
+    >>> ratio_text(1.25), ratio_text(1.00002), ratio_text(1 + 1e-9), ratio_text(31416.0), ratio_text(None)
+    ('1.2500', '1+2e-05', '1.0000', '3.142e+04', '-')
+    """
+    if ratio is None:
+        return UNKNOWN
+    if abs(ratio - 1) <= MEETING:
+        return "1.0000"  # that meets a bound is at the optimum
+    if math.isinf(ratio):
+        return "unbounded"
+    if ratio >= 1e3:
+        return f"{at_most}{ratio:.4g}"
+    text = f"{ratio:.4f}"
+    return at_most + (f"1{ratio - 1:+.0e}" if text == "1.0000" else text)
+
+
+def _against(comparison: Comparison) -> str:
+    counts = f"{comparison.wins:,}-{comparison.ties:,}-{comparison.losses:,}"
+    return counts if comparison.p_value is None else f"{counts} {p_value_text(comparison.p_value)}"
+
+
+def p_value_text(p_value: float) -> str:
+    """Write a p-value between brackets, with its name.
+
+    >>> p_value_text(0.04), p_value_text(1e-9)
+    ('(p = 0.04)', '(p < 0.001)')
+    """
+    text = p_text(p_value)
+    return f"(p {text})" if text.startswith("<") else f"(p = {text})"
+
+
+def p_text(p_value: float) -> str:
+    """Write a p-value as a number of two digits.
+
+    >>> p_text(0.00001), p_text(0.0312)
+    ('< 0.001', '0.031')
+    """
+    return "< 0.001" if p_value < 1e-3 else f"{p_value:.2g}"

@@ -1,0 +1,213 @@
+"""Figures of a study as text, and the answer in one sentence: the same words in the terminal, in papers and in the report."""
+
+import math
+from collections.abc import Sequence
+
+from dlsched.core.messages import printable
+from dlsched.core.status import Sense
+from dlsched.families import FAMILIES
+from dlsched.statistics.estimate import Estimate
+from dlsched.study.figures.groups import Group, Line
+from dlsched.study.figures.tables import estimate_text, p_value_text
+
+SPELT_OUT = 1
+"""Groups that get a sentence each; more are put into one."""
+_NAME = 60  # characters of a name in a sentence
+_TIMES = 2.0  # a ratio from which one says "times" instead of per cent above
+
+
+def sentence(groups: Sequence[Group]) -> str:
+    """The answer in one sentence, with its interval.
+
+    It says on what, which method is the best that is not exact, how far from the optimum it is on average and at worst, and what
+    is next; "at most" where a ratio rests on a bound. One group has a sentence of its own, of more the sentence gives the
+    least and the largest mean of the best methods.
+    """
+    if not groups:
+        return "No cell has ended."
+    if len(groups) <= SPELT_OUT:
+        return " ".join(_of_group(group) for group in groups)
+    return _of_many(groups)
+
+
+def _of_many(groups: Sequence[Group]) -> str:
+    families = list(dict.fromkeys(group.family for group in groups))
+    instances = sum(group.instances for group in groups)
+    said = f"On {_count(instances, 'instance')} in {len(groups)} groups of {_listed(families)}"
+    best = [(group, group.line(group.ranking[0])) for group in groups]
+    rated = sorted(
+        ((line.mean.value, group, line) for group, line in best if line.mean is not None), key=lambda each: each[0]
+    )
+    if not rated:
+        return f"{said}, no answer has a finite ratio to a reference."
+    (_, first, least), (_, last, most) = rated[0], rated[-1]
+    _, where, widest = max(rated, key=lambda each: each[2].worst or 0.0)
+    said += f", the best method of each group lies on average between {_mark(first, least)} ({_place(first, least)}) "
+    said += f"and {_mark(last, most)} ({_place(last, most)}), at worst {_worst(where, widest)}"
+    unanswered = sum(line.failed for group in groups for line in group.lines)
+    rest = len(groups) - len(rated)
+    said += f"; {_count(rest, 'group')} without a finite ratio to a reference" if rest else ""
+    return said + (f"; {_count(unanswered, 'cell')} failed." if unanswered else ".")
+
+
+def _mark(group: Group, line: Line) -> str:
+    """Where a mean lies, as the end of a range."""
+    return "the optimum" if _always_met(line) else _distance(group, line)
+
+
+def _place(group: Group, line: Line) -> str:
+    return f"{_quoted(line.method)} on {_short(group.family)}{f' {_short(group.preset)}' if group.preset else ''}"
+
+
+def _of_group(group: Group) -> str:
+    origin = f"({_short(group.preset)})" if group.preset else "from files"
+    said = f"On {_count(group.instances, 'instance')} of {_short(group.family)} {origin}"
+    answered = [line for line in map(group.line, group.ranking) if line.answers]
+    if not answered:
+        return f"{said}, no method has an answer{_why_not(group)}."
+    first, *others = answered
+    rivals = [line for line in others if line.kind == first.kind]
+    kind = "exact methods" if first.exact else "heuristics"
+    candidates = sum(line.kind == first.kind for line in group.lines)
+    name = f"{_quoted(first.method)}, the best of {candidates} {kind}," if candidates > 1 else _quoted(first.method)
+    if first.mean is None and first.unbounded:
+        return f"{said}, {name} has an answer to {first.answers:,}, none with a finite ratio to the reference."
+    if first.mean is None:
+        return f"{said} no optimum or bound is known: {_unrated(group, first, name)}."
+    said += f", {name} {_verb(first)} {_distance(group, first)}"
+    if first.worst is not None and not _always_met(first):
+        said += f" on average, worst {_worst(group, first)}"
+    said += _held_against(group, first)
+    if first.failed:
+        said += f", and fails on {first.failed:,} of {first.cells:,}"
+    if rivals and rivals[0].mean is not None:
+        said += f"; next is {_quoted(rivals[0].method)}, {_distance(group, rivals[0])}{_p_value(rivals[0])}"
+    provers = [line for line in group.lines if line.exact and line is not first]
+    if provers:
+        most = max(provers, key=lambda line: line.proven)
+        said += f"; {_quoted(most.method)} proves {most.proven:,} of {most.cells:,} optima"
+    return f"{said}."
+
+
+def _why_not(group: Group) -> str:
+    reasons = [
+        f"{_quoted(line.method)}: {', '.join(f'{count:,} {status}' for status, count in line.failures.items())}"
+        for line in group.lines
+        if line.failures
+    ]
+    if group.infeasible:
+        reasons.append(f"proven to have no solution: {group.infeasible:,}")
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+def _unrated(group: Group, first: Line, name: str) -> str:
+    against = [line.comparison for line in group.lines if line.comparison is not None and line.comparison.instances]
+    if not against:
+        return f"{name} has an answer to {first.answers:,}"
+    closest = max(against, key=lambda each: each.wins)
+    other = next(line.method for line in group.lines if line.comparison is closest)
+    return (
+        f"{name} is better than {_quoted(other)} on {closest.losses:,}, as good on {closest.ties:,} "
+        f"and worse on {closest.wins:,}"
+    )
+
+
+def _always_met(line: Line) -> bool:
+    return line.ratios == line.at_optimum == line.cells
+
+
+def _verb(line: Line) -> str:
+    return "reaches" if _always_met(line) else "is"
+
+
+def _distance(group: Group, line: Line) -> str:
+    """How far the mean is from the reference."""
+    if _always_met(line):
+        return "the optimum on all"
+    assert line.mean is not None
+    what = "the reference" if group.references.get("answer") else "the optimum"
+    return f"{'at most ' if line.at_most else ''}{_away(group, line.mean)} {what}{_unbounded(line)}"
+
+
+def _unbounded(line: Line) -> str:
+    return f" (on {line.unbounded:,} without a finite ratio)" if line.unbounded else ""
+
+
+def _away(group: Group, estimate: Estimate) -> str:
+    """A mean ratio in words; of a maximum it is the factor by which the answer is below the reference."""
+    sense = FAMILIES[group.family].sense if group.family in FAMILIES else Sense.MINIMIZE
+    if sense is Sense.MAXIMIZE:
+        return f"a factor of {estimate_text(estimate)} below"
+    if estimate.value >= _TIMES:
+        return f"{estimate_text(estimate)} times"
+    if estimate.value >= 1:
+        return f"{_per_cent(estimate, 1)} above"
+    return f"{_per_cent(estimate, -1)} below"
+
+
+def _worst(group: Group, line: Line) -> str:
+    assert line.worst is not None
+    if math.isinf(line.worst):
+        return f"unbounded ({_short(line.worst_instance)})"
+    most = "at most " if line.worst_at_most else ""
+    return f"{most}{_away(group, Estimate(line.worst)).removesuffix(' above')} ({_short(line.worst_instance)})"
+
+
+def _held_against(group: Group, line: Line) -> str:
+    known = [group.references.get(kind, 0) for kind in ("bound", "")]
+    if not line.at_most and not known[1]:
+        return ""
+    parts = [f"on {known[0]:,} only a bound is known"] if line.at_most and known[0] else []
+    parts += [f"on {known[1]:,} neither optimum nor bound"] if known[1] else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _p_value(line: Line) -> str:
+    p_value = None if line.comparison is None else line.comparison.p_value
+    if p_value is None:
+        return ""
+    return f" {p_value_text(p_value)}"
+
+
+def per_cent(share: float, within: float | None = None) -> str:
+    """A share as per cent, without the sign: two significant digits, or as far as ``within`` has its first; never 0 if it is not.
+
+    >>> per_cent(0.01934), per_cent(0.14), per_cent(1e-7), per_cent(0.0), per_cent(0.01934, within=1e-6)
+    ('1.9', '14', '1e-05', '0', '1.9340')
+    """
+    value = 100 * share
+    if value == 0:
+        return "0"
+    if abs(value) < 1e-4:
+        return f"{value:.0e}"
+    first = -math.floor(math.log10(abs(value)))  # decimals up to the first digit that is not 0
+    digits = max(first, -math.floor(math.log10(100 * within))) if within else first + 1
+    return f"{value:.{min(max(digits, 0), 6)}f}"
+
+
+def _per_cent(estimate: Estimate, sign: int) -> str:
+    """How far a ratio is from 1, with its interval."""
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return f"{per_cent(sign * (estimate.value - 1))} %"
+    half = (estimate.high - estimate.low) / 2
+    value, *ends = (per_cent(sign * (each - 1), half) for each in (estimate.value, estimate.low, estimate.high))
+    return f"{value} % [{', '.join(ends[::sign])}]"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def _listed(names: Sequence[str]) -> str:
+    *firsts, last = map(_short, names)
+    return f"{', '.join(firsts)} and {last}" if firsts else last
+
+
+def _short(name: str) -> str:
+    """A name in a sentence: on one line, and not of hundreds of characters."""
+    text = printable(name)
+    return text if len(text) <= _NAME else f"{text[: _NAME - 3]}..."
+
+
+def _quoted(name: str) -> str:
+    return f"`{_short(name)}`"

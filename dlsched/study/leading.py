@@ -1,0 +1,138 @@
+"""Running a study: the leader plans its cells, hands those without a result to an engine, and writes what comes back."""
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from dlsched.core.errors import UsageError
+from dlsched.study.cells.cell import Cell, cells_of
+from dlsched.study.cells.outcome import Outcome
+from dlsched.study.engines import local
+from dlsched.study.plans.plan import Plan
+from dlsched.study.plans.plan_file import read_plan
+from dlsched.study.plans.sources import recipes
+from dlsched.study.reading import Study
+from dlsched.study.store import Store
+
+ENGINES = ("local", "dask")
+RETRIABLE = (
+    "timeout",
+    "memory",
+    "killed",
+    "error",
+    "rejected",
+    "solver_error",
+    "time_limit",
+    "node_limit",
+    "no_solution",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a run stands: cells of the study, those that have ended, and those of this run that ended without an answer."""
+
+    cells: int
+    ended: int
+    failed: int
+
+
+def store_of(plan: str | os.PathLike[str]) -> Path:
+    """Where the store of a plan's file is by default."""
+    return Path(plan).with_suffix(".study.sqlite")
+
+
+def run(
+    plan: Plan | str | os.PathLike[str],
+    store: str | os.PathLike[str] | None = None,
+    *,
+    workers: int | None = None,
+    engine: str = "local",
+    scheduler: str | None = None,
+    retry: Sequence[str] = (),
+    progress: Callable[[Standing], None] | None = None,
+) -> Study:
+    """Run what has not run yet of a study, and return it; Ctrl-C ends it with what has ended.
+
+    Parameters
+    ----------
+    plan
+        A plan, or the path of its file.
+    store
+        Path of the store, which is made where there is none; None: beside the plan's file.
+    workers
+        Processes that solve, >= 1; None: one for each processor.
+    engine, scheduler
+        ``local``, or ``dask`` on the cluster at the scheduler's address; without one, a cluster on this machine.
+    retry
+        Statuses whose cells run again.
+    progress
+        Called when cells have ended.
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out.
+    InputError
+        The plan is wrong, or the store cannot be used; what has ended is kept.
+    KeyboardInterrupt
+        Ctrl-C; what has ended is kept.
+    """
+    if not isinstance(plan, Plan):
+        store = store_of(plan) if store is None else store
+        return run(
+            *(read_plan(plan), store),
+            workers=workers,
+            engine=engine,
+            scheduler=scheduler,
+            retry=retry,
+            progress=progress,
+        )
+    if store is None:
+        raise UsageError("store: found none, allowed: the path of a file")
+    _require(workers, engine, scheduler, retry)
+    with Store(store, leading=True) as opened:
+        opened.plan(plan, cells_of(plan, recipes(plan)))
+        if retry:
+            opened.forget(retry)
+        (cells, ended), failed = opened.standing, 0
+        if progress is not None:
+            progress(Standing(cells, ended, failed))
+        processes = workers or os.cpu_count() or 1
+        with closing(_engine(engine, scheduler)(opened.waiting(plan), processes, str(plan.folder))) as arriving:
+            for outcomes in arriving:
+                opened.put(outcomes)
+                ended += len(outcomes)
+                failed += sum(map(_failed, outcomes))
+                if progress is not None:
+                    progress(Standing(cells, ended, failed))
+    return Study(store)
+
+
+def _failed(outcome: Outcome) -> bool:
+    return outcome.objective is None and outcome.bound is None and outcome.status != "infeasible"
+
+
+def _require(workers: int | None, engine: str, scheduler: str | None, retry: Sequence[str]) -> None:
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers: found {workers}, allowed: an integer >= 1")
+    if engine not in ENGINES:
+        raise UsageError(f"engine: found {engine!r}, allowed: {', '.join(ENGINES)}")
+    if scheduler is not None and engine != "dask":
+        raise UsageError(f"scheduler: found {scheduler!r}, allowed: only with engine dask")
+    for status in retry:
+        if status not in RETRIABLE:
+            raise UsageError(f"retry: found {status!r}, allowed: {', '.join(RETRIABLE)}")
+
+
+Engine = Callable[[Iterator[Cell], int, str], Generator[list[Outcome], None, None]]
+
+
+def _engine(engine: str, scheduler: str | None) -> Engine:
+    if engine == "local":
+        return local.run
+    from dlsched.study.engines import on_dask
+
+    return lambda cells, workers, folder: on_dask.run(cells, workers, folder, scheduler)

@@ -1,0 +1,1 @@
+"""Plans: what is compared, read from a file or made in Python, and the instances they describe."""

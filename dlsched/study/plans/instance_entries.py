@@ -1,0 +1,186 @@
+"""The entries ``[[instances]]`` of a plan: grids of generators, files, and traces."""
+
+import inspect
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
+
+from dlsched.core.errors import UsageError
+from dlsched.core.family import AnyFamily
+from dlsched.core.files import Json
+from dlsched.core.messages import Refused, shown
+from dlsched.families import FAMILIES, read
+from dlsched.study.plans.drawn import read_drawn
+from dlsched.study.plans.plan import Files, Generated, Source, Windows
+from dlsched.study.plans.refusals import (
+    Refusals,
+    Table,
+    grid,
+    integer,
+    not_negative,
+    one_of,
+    only,
+    positive,
+    table,
+    text,
+)
+from dlsched.study.plans.sources import files_of
+from dlsched.study.plans.windows import import_piece, pieces
+
+MOST_SEEDS = 1_000_000
+"""Seeds of a source."""
+
+JOBS_DRAWN = 5_000
+"""Jobs together of the instances of a source that are drawn to see whether its generator takes the sizes."""
+
+SORTS = ("family", "files", "import")
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def read_source(entry: object, folder: Path, refusals: Refusals, index: int) -> tuple[list[Source], set[str]]:
+    """Read one entry: the sources it stands for, and the families of their instances; what is wrong is taken up."""
+    found, families = list[Source](), set[str]()
+    with refusals.at("instances", index):
+        asked = table(entry)
+        sorts = ["python"] if "python" in asked else [sort for sort in SORTS if sort in asked]
+        if len(sorts) != 1:
+            raise Refused(" and ".join(sorts) or f"none of {', '.join(SORTS)}", "exactly one of them")
+        if sorts == ["python"]:
+            found.append(read_drawn(asked, folder, seeds_of(asked.get("seeds", 0))))
+            families.add(str(asked["family"]))
+        elif sorts == ["family"]:
+            found += _generated(asked)
+            families |= {each.family for each in found if isinstance(each, Generated)}
+        elif sorts == ["files"]:
+            only(asked, ("files",))
+            patterns = tuple(text(each, *where) for where, each in grid(asked["files"], "files"))
+            for position, pattern in enumerate(patterns):
+                families |= _families_of(pattern, folder, refusals, ("instances", index, "files", position))
+            found.append(Files(patterns))
+        else:
+            found += _windows(asked)
+            for each in found:
+                assert isinstance(each, Windows)
+                families.add(import_piece(each, next(pieces(each, folder)), folder).family)
+    return found, families
+
+
+def _families_of(pattern: str, folder: Path, refusals: Refusals, where: tuple[str | int, ...]) -> set[str]:
+    """Families of the instances in the files of a pattern, which are read to see whether they are valid."""
+    families = set[str]()
+    with refusals.at(*where):
+        for name in files_of(pattern, folder):
+            with refusals.at(*where):
+                families.add(read(folder / name).family)
+    return families
+
+
+def _generated(entry: Table) -> Iterator[Generated]:
+    for where, name in grid(entry["family"], "family"):
+        family = FAMILIES[one_of(name, tuple(FAMILIES), *where)]
+        defaults = {key: each.default for key, each in inspect.signature(family.generate).parameters.items()}
+        sizes = [key for key in defaults if key not in ("preset", "seed")]
+        only(entry, ("family", "preset", *sizes, "seeds"))
+        asked: dict[str, tuple[Json, ...]] = {"preset": (next(iter(family.presets)),)}
+        if "preset" in entry:
+            asked["preset"] = tuple(one_of(each, family.presets, *at) for at, each in grid(entry["preset"], "preset"))
+        for key in sizes:
+            if key in entry:
+                whole = family.options.get(key, (int,))[0] is int
+                asked[key] = tuple(
+                    integer(each, 1, *at) if whole else positive(each, *at) for at, each in grid(entry[key], key)
+                )
+            elif defaults[key] is not None:
+                asked[key] = (defaults[key],)
+        asked["seed"] = seeds_of(entry.get("seeds", 0))
+        _draw(family, asked)
+        yield Generated(family.name, asked)
+
+
+def seeds_of(value: object) -> tuple[int, ...]:
+    """Read seeds: one, a list, or ``first:end`` or ``first:end:step``, half open as in Python."""
+    if not isinstance(value, str):
+        return tuple(integer(each, 0, *where) for where, each in _list_of_seeds(value))
+    match = re.fullmatch(r"\s*(\d{1,15})\s*:\s*(\d{1,15})\s*(?::\s*(\d{1,15})\s*)?", value)
+    allowed = 'an integer >= 0, a list of them, or text such as "0:200" or "0:200:2", the end left out'
+    if match is None or (match[3] is not None and int(match[3]) == 0):
+        raise Refused(shown(value), allowed, "seeds")
+    found = range(int(match[1]), int(match[2]), int(match[3] or 1))
+    if not found:
+        raise Refused(f"{shown(value)}, which holds no seed", allowed, "seeds")
+    if len(found) > MOST_SEEDS:
+        raise Refused(shown(value), f"at most {MOST_SEEDS:,} seeds", "seeds")
+    return tuple(found)
+
+
+def _list_of_seeds(value: object) -> list[tuple[tuple[str | int, ...], object]]:
+    """As ``grid``, in linear time of many seeds."""
+    if isinstance(value, list) and value and all(type(each) is int for each in value) and len(set(value)) == len(value):
+        return [(("seeds", index), each) for index, each in enumerate(value)]
+    return grid(value, "seeds")
+
+
+def _draw(family: AnyFamily, asked: Mapping[str, tuple[Json, ...]]) -> None:
+    """Draw an instance of every combination of sizes with the first seed, small ones first, until ``JOBS_DRAWN`` jobs."""
+    combinations = [
+        dict(zip(asked, values, strict=True))
+        for values in itertools.product(*(values[:1] if key == "seed" else values for key, values in asked.items()))
+    ]
+    drawn = 0
+    for arguments in sorted(combinations, key=lambda each: _jobs(each)):
+        drawn += _jobs(arguments)
+        if drawn > JOBS_DRAWN:
+            return
+        try:
+            family.generate(**arguments)
+        except UsageError as error:
+            key, _, words = str(error).partition(": found ")
+            found, _, allowed = words.partition(", allowed: ")
+            if key not in arguments or not allowed:
+                raise
+            others = [f"{name} = {value}" for name, value in arguments.items() if name not in (key, "seed")]
+            raise Refused(f"{found} where {', '.join(others)}", allowed, key) from None
+
+
+def _jobs(arguments: Mapping[str, Json]) -> int:
+    jobs = arguments.get("jobs")
+    return jobs if isinstance(jobs, int) else 100
+
+
+def _windows(entry: Table) -> Iterator[Windows]:
+    from dlsched.traces import SOURCES
+
+    importer = one_of(entry["import"], tuple(SOURCES), "import")
+    takes = [{"from_": "from", "restart_s": "restart"}.get(key, key) for key in SOURCES[importer].options]
+    timed = SOURCES[importer].clock is not None
+    only(entry, ("import", "file", *takes, *(("window",) if timed else ())))
+    keys = [key for key in ("file", *takes) if key in entry or key == "file"]
+    window_s = duration_s(entry["window"]) if "window" in entry else None
+    values = [[_option(key, each, *where) for where, each in grid(entry.get(key), key)] for key in keys]
+    for file, *options in itertools.product(*values):
+        yield Windows(importer, str(file), dict(zip(keys[1:], options, strict=True)), window_s)
+
+
+def _option(key: str, value: object, *where: str | int) -> Json:
+    if key in ("gpus", "max_gpus"):
+        return integer(value, 1, *where)
+    if key in ("epochs", "restart"):
+        return not_negative(value, *where)
+    if key in ("from", "to"):
+        if isinstance(value, date):
+            return value.isoformat()
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return repr(value)
+    return text(value, *where)
+
+
+def duration_s(value: object) -> float:
+    """Read a length of time: seconds, or text such as ``24h``, ``90m`` or ``7d``."""
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)\s*([smhdw])", value) if isinstance(value, str) else None
+    seconds = value if match is None else float(match[1]) * UNITS[match[2]]
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 1 <= seconds < math.inf:
+        raise Refused(shown(value), 'a number of seconds >= 1, or text such as "24h", "90m" or "7d"', "window")
+    return float(seconds)

@@ -1,0 +1,214 @@
+"""The entries ``[[methods]]`` of a plan: names, Python functions and policy classes, commands, and whole kinds."""
+
+import hashlib
+import inspect
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from dlsched.core.errors import UsageError
+from dlsched.core.family import AnyMethod
+from dlsched.core.messages import Refused, shown
+from dlsched.families import FAMILIES
+from dlsched.own_methods import HANDED, import_of_user, require_parameters
+from dlsched.study.plans.own_code import files_of_code
+from dlsched.study.plans.plan import PlannedMethod
+from dlsched.study.plans.refusals import Table, integer, one_of, only, plain, table, text
+
+KINDS = ("heuristic", "exact", "bound")
+
+
+def read_method(entry: object, families: Sequence[str], folder: Path) -> list[PlannedMethod]:
+    """Read one entry: the method it stands for, or all of a kind.
+
+    Raises
+    ------
+    Refused
+        The first thing that is wrong with it.
+    """
+    asked = table(entry)
+    sorts = [sort for sort in ("python", "command", "kind") if sort in asked]
+    if len(sorts) > 1 or not (sorts or "name" in asked):
+        found = " and ".join(sorts) or "none of name, python, command, kind"
+        raise Refused(found, "exactly one of them, and name with python and command as their label")
+    if "family" in asked:
+        families = (one_of(asked["family"], families, "family"),)
+    if sorts == ["kind"]:
+        return _of_kind(asked, families)
+    method = _python(asked, folder) if sorts == ["python"] else None
+    if method is None:
+        method = _command(asked, folder) if sorts == ["command"] else _named(asked, families)
+    return [method]
+
+
+def _label(asked: Table, default: str) -> str:
+    return text(asked.get("label", asked.get("name", default)), "label" if "label" in asked else "name")
+
+
+def _family(asked: Table) -> str | None:
+    return None if "family" not in asked else str(asked["family"])
+
+
+def _seed(asked: Table) -> int | None:
+    return None if "seed" not in asked else integer(asked["seed"], 0, "seed")
+
+
+def _of_kind(asked: Table, families: Sequence[str]) -> list[PlannedMethod]:
+    """Every method of the kind, once where all families have it as one of the kind, else once for each that has."""
+    only(asked, ("kind", "family"))
+    kind = one_of(asked["kind"], KINDS, "kind")
+    names = dict.fromkeys(name for family in families for name in _methods_of(family, kind))
+    planned = []
+    for name in names:
+        having = [family for family in families if name in _methods_of(family, kind)]
+        everywhere = len(having) == len(families) and "family" not in asked
+        for family in [None] if everywhere else having:
+            planned.append(PlannedMethod(name, "name", name, family))
+    return planned
+
+
+def _methods_of(family: str, kind: str) -> list[str]:
+    return [name for name, method in FAMILIES[family].methods.items() if method.kind == kind]
+
+
+def _named(asked: Table, families: Sequence[str]) -> PlannedMethod:
+    name = text(asked["name"], "name")
+    only(asked, ("name", "label", "family", "solver", "seed"))
+    methods = [_method(name, family, families) for family in families]
+    solver = None if "solver" not in asked else text(asked["solver"], "solver")
+    for method in methods:
+        if solver is not None and solver not in method.solvers:
+            raise Refused(shown(solver), ", ".join(method.solvers) or f"none, as {name} needs no solver", "solver")
+    seed = _seed(asked)
+    if seed is not None and not any(method.seeded for method in methods):
+        raise Refused(shown(seed), f"none, as {name} draws nothing at random", "seed")
+    return PlannedMethod(_label(asked, name), "name", name, _family(asked), solver, seed)
+
+
+def _method(name: str, family: str, families: Sequence[str]) -> AnyMethod:
+    record = FAMILIES[family]
+    known = {*record.methods, *record.aliases}
+    if name in known:
+        return record.method(name)
+    having = [other for other in families if name in {*FAMILIES[other].methods, *FAMILIES[other].aliases}]
+    if having:
+        beside = " or ".join(f'family = "{other}"' for other in having)
+        allowed = f"{', '.join(record.methods)}; or {shown(name)} with {beside} beside it"
+        raise Refused(f"{shown(name)}, which {family} lacks", allowed, "name")
+    raise Refused(shown(name), f"{', '.join(record.methods)}", "name")
+
+
+def _python(asked: Table, folder: Path) -> PlannedMethod:
+    where = text(asked["python"], "python")
+    home, _, name = where.rpartition(":")
+    if not home or not name:
+        raise Refused(shown(where), '"path.py:function" or "package.module:function"', "python")
+    thing, file = imported(where, folder)
+    if home.endswith(".py"):
+        home = str((folder / home).absolute())
+    reserved = ("python", "name", "label", "family", "seed")
+    parameters = {key: plain(value, key) for key, value in asked.items() if key not in reserved}
+    require_parameters(thing, parameters)
+    _require_complete(thing, parameters, where)
+    return PlannedMethod(
+        _label(asked, where),
+        "python",
+        (home, name),
+        _family(asked),
+        None,
+        _seed(asked),
+        parameters,
+        hash_of_code(thing, file, where, folder),
+    )
+
+
+def imported(where: str, folder: Path) -> tuple[Callable[..., object], str]:
+    """Import what a plan names, and return it with its file; `Refused`, below ``python``, where it cannot be."""
+    home = where.rpartition(":")[0]
+    if home.endswith(".py") and not (folder / home).is_file():
+        raise Refused(shown(where), f"a file that is there, relative to {folder.absolute()}", "python")
+    spec = None if home.endswith(".py") else PathFinder.find_spec(home.partition(".")[0], [str(folder.absolute())])
+    here = None if spec is None else spec.origin
+    there = getattr(sys.modules.get(home.partition(".")[0]), "__file__", here)
+    if here is not None and there is not None and not os.path.samefile(here, there):
+        raise Refused(f"{shown(where)}, imported from {there} before", "a module of another name", "python")
+    try:
+        return import_of_user(where, str(folder.absolute()))
+    except UsageError as error:
+        reason = str(error).removeprefix(f"{where}: ").removeprefix("method: ")
+        if reason.startswith("found "):
+            raise Refused(shown(where), reason.partition(", allowed: ")[2], "python") from None
+        allowed = "a function or class that can be imported"
+        raise Refused(f"{shown(where)} ({reason})", allowed, "python") from None
+
+
+def _require_complete(thing: Callable[..., object], parameters: Table, where: str) -> None:
+    """Refuse a call that leaves out a parameter without default."""
+    known = list(inspect.signature(thing).parameters.values())
+    for each in known if inspect.isclass(thing) else known[1:]:
+        needed = each.default is each.empty and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+        if needed and each.name not in (*parameters, *HANDED):
+            raise Refused("nothing", f"a value, as {where} has no default for it", each.name)
+
+
+def home_of(thing: Callable[..., object]) -> list[str]:
+    """File in which a function or class is written, which may not be the one that it is imported from."""
+    module = sys.modules.get(getattr(thing, "__module__", ""))
+    file = getattr(module, "__file__", None)
+    return [file] if isinstance(file, str) else []
+
+
+def hash_of_code(thing: Callable[..., object], file: str, where: str, folder: Path) -> str:
+    """Hash the code of what a plan names: its file, and the user's own that are imported from there.
+
+    Parameters
+    ----------
+    thing, file
+        As ``imported`` returned them.
+    where, folder
+        As ``imported`` took them.
+    """
+    home = where.rpartition(":")[0]
+    searched = (folder / home).absolute().parent if home.endswith(".py") else folder.absolute()
+    return hash_of_files(files_of_code([file, *home_of(thing)], str(searched)))
+
+
+def hash_of_files(files: Sequence[str]) -> str:
+    """Hash the contents of files, each once."""
+    digest = hashlib.sha256()
+    for file in dict.fromkeys(files):
+        digest.update(hashlib.sha256(Path(file).read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _command(asked: Table, folder: Path) -> PlannedMethod:
+    only(asked, ("command", "name", "label", "family"))
+    words = asked["command"]
+    if not isinstance(words, list) or not words:
+        raise Refused(shown(words), 'a list of words, such as ["./mine", "{instance}"]', "command")
+    written = [text(word, "command", index) for index, word in enumerate(words)]
+    found = [_absolute(word, folder) for word in written]
+    program = shutil.which(found[0])
+    if program is None:
+        allowed = f"a program that may be run, in {folder.absolute()} or on PATH"
+        raise Refused(shown(written[0]), allowed, "command", 0)
+    files = [word for word, before in zip(found, written, strict=True) if word != before or os.path.isabs(word)]
+    digest = hashlib.sha256(repr(written).encode())
+    known = [file for file in (*files, program) if os.path.isfile(file) and os.access(file, os.R_OK)]
+    digest.update(hash_of_files(known).encode())
+    return PlannedMethod(
+        _label(asked, " ".join(written)),
+        "command",
+        tuple(found),
+        _family(asked),
+        fingerprint=digest.hexdigest(),
+    )
+
+
+def _absolute(word: str, folder: Path) -> str:
+    """Path of a word that names a file in the plan's folder; other words as they are."""
+    path = folder / word
+    return str(path.absolute()) if path.is_file() else word

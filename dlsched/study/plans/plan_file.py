@@ -1,0 +1,276 @@
+"""Plans read and held against what there is, before anything runs: a file in TOML, or the same as Python values."""
+
+import operator
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import date
+from pathlib import Path
+from typing import SupportsIndex
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.files import Json
+from dlsched.core.messages import Refused, shown
+from dlsched.study.plans.instance_entries import read_source
+from dlsched.study.plans.method_entries import read_method
+from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Source
+from dlsched.study.plans.refusals import (
+    Refusals,
+    Table,
+    integer,
+    not_negative,
+    one_of,
+    only,
+    positive,
+    quoted,
+    table,
+    tables,
+    text,
+)
+from dlsched.study.plans.toml import toml_text
+
+FORMAT = "dlsched/study/1"
+KEYS = ("format", "name", "seed", "instances", "methods", "limits", "reference")
+
+
+def read_plan(path: str | os.PathLike[str]) -> Plan:
+    """Read a plan and hold it against what there is: families, methods, files, functions, programs.
+
+    Functions of the user's own are imported, instance files and traces read, and small instances of generators drawn.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is not TOML, with line and column; or what it says cannot be: up to ten sentences, each
+        with the path in the file, what was found and what is allowed.
+    """
+    name = os.fspath(path)
+    try:
+        written = Path(path).read_bytes().decode("utf-8-sig")
+        data = tomllib.loads(written)
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: byte {error.start}: found no UTF-8, allowed: UTF-8 text") from None
+    except RecursionError:
+        raise InputError(f"{name}: found lists or tables nested too deeply, allowed: the keys of the format") from None
+    except ValueError as error:  # of TOML, or an integer of more digits than Python converts
+        raise InputError(_no_toml(name, str(error))) from None
+    if data.get("format") != FORMAT:
+        found = shown(data["format"]) if "format" in data else "nothing"
+        raise InputError(f"{name}: format: found {found}, allowed: {FORMAT}")
+    return _plan(data, Path(path).parent, name, Path(path).stem, written)
+
+
+def _no_toml(name: str, words: str) -> str:
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", words, re.DOTALL)
+    if match is None:
+        return f"{name}: found no TOML ({words}), allowed: TOML"
+    where = f"line {match[2]} column {match[3]}" if match[2] else "at its end"
+    return f"{name}: {where}: found no TOML ({match[1]}), allowed: TOML"
+
+
+def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") -> Plan:
+    """Make a plan of the same keys and values as a file's, ``format`` left out or not; ``folder``: where paths begin.
+
+    Raises
+    ------
+    InputError
+        As ``read_plan``.
+    UsageError
+        A value that no file could hold.
+    """
+    held = {key: _plain(value) for key, value in ({"format": FORMAT} | dict(data)).items() if value is not None}
+    return _plan(held, Path(folder), "the plan", "study", toml_text(held))
+
+
+def make_plan(
+    *,
+    instances: Mapping[str, object] | Sequence[Mapping[str, object]],
+    methods: Sequence[str | Callable[..., object] | Mapping[str, object]],
+    name: str = "study",
+    seed: int = 0,
+    limits: CellLimits | Mapping[str, object] | None = None,
+    reference: str | None = None,
+    folder: str | os.PathLike[str] = ".",
+) -> Plan:
+    """Make a plan in Python.
+
+    Parameters
+    ----------
+    instances
+        Tables with the keys of ``[[instances]]`` in a file.
+    methods
+        Names, functions and policy classes that can be imported, or tables with the keys of ``[[methods]]``, where
+        ``python`` may be such a function or class itself.
+    name, seed, limits
+        As in a file.
+    reference
+        Label of the method whose answers are the denominators of ratios; None: the best bound proven.
+    folder
+        Where paths in the plan begin.
+
+    Raises
+    ------
+    InputError
+        As ``read_plan``.
+    UsageError
+        A function that cannot be imported by its module and name, or a value that no file could hold.
+
+    >>> plan = make_plan(
+    ...     instances={"family": "ring_allocation", "jobs": [4, 6], "gpus": 8, "seeds": range(3)}, methods=["exact", "doubling"]
+    ... )
+    >>> [method.label for method in plan.methods]
+    ['exact', 'doubling']
+    """
+    if isinstance(limits, CellLimits):
+        limits = {each.name: getattr(limits, each.name) for each in fields(limits)}
+    return plan_from(
+        {
+            "name": name,
+            "seed": seed,
+            "instances": [instances] if isinstance(instances, Mapping) else list(instances),
+            "methods": [_method(each) for each in methods],
+            "limits": limits,
+            "reference": None if reference is None else {"method": reference},
+        },
+        folder,
+    )
+
+
+def _method(method: str | Callable[..., object] | Mapping[str, object]) -> object:
+    if isinstance(method, Mapping):
+        return method
+    return {"name" if isinstance(method, str) and ":" not in method else "python": method}
+
+
+def _plain(value: object) -> Json:
+    """Return a value as a file would hold it."""
+    if value is None or isinstance(value, bool | str | float):
+        return value
+    if callable(value):
+        return _importable(value)
+    if isinstance(value, SupportsIndex):
+        return operator.index(value)
+    if isinstance(value, os.PathLike):
+        return str(os.fspath(value))
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {
+            str(key): _plain(_seeds(each) if key == "seeds" else each)
+            for key, each in value.items()
+            if each is not None
+        }
+    if isinstance(value, Sequence):
+        return [_plain(each) for each in value]
+    raise UsageError(f"found {value!r}, allowed in a plan: numbers, texts, lists, tables and functions")
+
+
+def _seeds(value: object) -> object:
+    """Write a range of seeds as a file does; it may be long."""
+    if not isinstance(value, range) or value.start < 0 or value.stop < 0 or value.step < 1:
+        return value
+    return f"{value.start}:{value.stop}" + (f":{value.step}" if value.step > 1 else "")
+
+
+def _importable(thing: Callable[..., object]) -> str:
+    """Name a function as a file would; UsageError: other processes could not import it."""
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", repr(thing))
+    if module in (None, "__main__") or getattr(sys.modules.get(module), name, None) is not thing:
+        raise UsageError(
+            f"methods: found {name} of {module}, allowed: a function or class at the top of a module, "
+            "so that other processes can import it; or path.py:function"
+        )
+    return f"{module}:{name}"
+
+
+def _plan(data: Table, folder: Path, name: str, stem: str, written: str) -> Plan:
+    refusals = Refusals(name)
+    for key in data:
+        if key not in KEYS:
+            with refusals.at():
+                only({key: None}, KEYS)
+    title, seed, limits, reference = stem, 0, CellLimits(), None
+    with refusals.at():
+        one_of(data.get("format"), (FORMAT,), "format")
+    with refusals.at():
+        title = text(data.get("name", stem), "name")
+    with refusals.at():
+        seed = integer(data.get("seed", 0), 0, "seed")
+    with refusals.at("limits"):
+        limits = _limits(table(data.get("limits", {})))
+    sources, families = _sources(data.get("instances"), folder, refusals)
+    refusals.raise_any()  # of methods it can be said only what the families are
+    methods = _methods(data.get("methods"), families, folder, refusals)
+    refusals.raise_any()
+    with refusals.at("reference"):
+        reference = _reference(data.get("reference"), methods)
+    refusals.raise_any()
+    return Plan(title, tuple(sources), tuple(methods), seed, limits, reference, folder.absolute(), written)
+
+
+def _limits(asked: Table) -> CellLimits:
+    standard = CellLimits()
+    only(asked, [each.name for each in fields(standard)])
+    return CellLimits(
+        time_s=positive(asked.get("time_s", standard.time_s), "time_s"),
+        memory_gib=positive(asked.get("memory_gib", standard.memory_gib), "memory_gib"),
+        nodes=None if "nodes" not in asked else integer(asked["nodes"], 0, "nodes"),
+        threads=integer(asked.get("threads", 1), 1, "threads"),
+        grace_s=not_negative(asked.get("grace_s", standard.grace_s), "grace_s"),
+    )
+
+
+def _sources(value: object, folder: Path, refusals: Refusals) -> tuple[list[Source], list[str]]:
+    """Sources, and the families of their instances in the order in which they appear."""
+    sources, families = list[Source](), dict[str, None]()
+    with refusals.at("instances"):
+        for index, entry in enumerate(tables(value)):
+            found, theirs = read_source(entry, folder, refusals, index)
+            sources += found
+            families |= dict.fromkeys(sorted(theirs))
+    return sources, list(families)
+
+
+def _methods(value: object, families: Sequence[str], folder: Path, refusals: Refusals) -> list[PlannedMethod]:
+    """Methods in the order of the plan; what a kind stands for makes room for what is named."""
+    found = list[tuple[int, bool, PlannedMethod]]()
+    with refusals.at("methods"):
+        for index, entry in enumerate(tables(value)):
+            with refusals.at("methods", index):
+                whole = isinstance(entry, Mapping) and "kind" in entry
+                found += [(index, whole, method) for method in read_method(entry, families, folder)]
+    own = {(family, method.label) for _, whole, method in found if not whole for family in _families(method, families)}
+    planned, owners = list[PlannedMethod](), dict[tuple[str, str], int]()
+    for index, whole, method in found:
+        theirs = _families(method, families)
+        free = [family for family in theirs if not whole or (family, method.label) not in own]
+        planned += [method] if free == theirs else [replace(method, family=family) for family in free]
+        with refusals.at("methods", index):
+            for family in free:
+                first = owners.setdefault((family, method.label), index)
+                if first != index:
+                    found_too = f"the label {quoted(method.label)}, which methods[{first}] has too"
+                    raise Refused(found_too, f"another, as label = {quoted(f'{method.label}-2')}")
+    with refusals.at("methods"):
+        for family in families:
+            if found and not any(family == having for having, _ in owners):
+                raise Refused(f"none for {family}", "at least one for every family of the instances")
+    return planned
+
+
+def _families(method: PlannedMethod, families: Sequence[str]) -> list[str]:
+    """Families of the plan that a method runs on."""
+    return [family for family in families if method.family in (None, family)]
+
+
+def _reference(value: object, methods: Sequence[PlannedMethod]) -> str | None:
+    if value is None:
+        return None
+    asked = table(value)
+    only(asked, ("method",))
+    return one_of(asked.get("method"), list(dict.fromkeys(method.label for method in methods)), "method")

@@ -1,0 +1,131 @@
+"""What is wrong with a plan, gathered and said together; and readers of the values that stand in one."""
+
+import contextlib
+import math
+from collections.abc import Collection, Iterator, Mapping
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.files import Json
+from dlsched.core.messages import FOUND, Refused, field_path, printable, shown
+
+ENOUGH = 10
+"""Errors that a message lists."""
+
+Table = Mapping[str, object]
+
+
+class Refusals:
+    """What was found wrong so far, a sentence each."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self._said = name, list[str]()
+
+    @contextlib.contextmanager
+    def at(self, *where: str | int) -> Iterator[None]:
+        """Take up the first error of what is read within, below a field of the plan."""
+        try:
+            yield
+        except Refused as error:
+            self._said.append(f"{field_path((*where, *error.where))}: {error}")
+        except (InputError, UsageError) as error:
+            self._said.append(f"{field_path(where)}: {str(error).splitlines()[0]}")
+
+    def raise_any(self) -> None:
+        """Raise an `InputError` that lists what was taken up, if anything was."""
+        if self._said:
+            first, *others = self._said
+            more = f" (and {len(others)} more)" if others else ""
+            raise InputError("\n  ".join([f"{self.name}: {first}{more}", *others[: ENOUGH - 1]]))
+
+
+def quoted(name: str) -> str:
+    """Write a name that was found for a message."""
+    return shown(name[:FOUND])
+
+
+def table(value: object, *where: str | int) -> Table:
+    """Return a table; `Refused` for anything else, as of all readers here."""
+    if not isinstance(value, Mapping):
+        raise Refused(shown(value), "a table of keys and values", *where)
+    return value
+
+
+def tables(value: object) -> list[object]:
+    """Return the entries of a list with at least one."""
+    if isinstance(value, list) and value:
+        return value
+    raise Refused("nothing" if value is None else shown(value), "a list with at least one table")
+
+
+def only(entry: Table, keys: Collection[str]) -> None:
+    """Refuse a key that is not among ``keys``."""
+    for key in entry:
+        if key not in keys:
+            raise Refused("an unknown key", f"only {', '.join(keys)}", key)
+
+
+def text(value: object, *where: str | int) -> str:
+    """Return a non-empty text."""
+    if not isinstance(value, str) or not value:
+        raise Refused("nothing" if value is None else shown(value), "a text that is not empty", *where)
+    return value
+
+
+def one_of(value: object, allowed: Collection[str], *where: str | int) -> str:
+    """Return one of the texts that are allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise Refused(shown(value), ", ".join(allowed), *where)
+    return value
+
+
+def integer(value: object, least: int, *where: str | int) -> int:
+    """Return an integer that is not less than ``least``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise Refused(shown(value), f"an integer >= {least}", *where)
+    return value
+
+
+def positive(value: object, *where: str | int) -> float:
+    """Return a finite number > 0."""
+    return _number(value, False, where)
+
+
+def not_negative(value: object, *where: str | int) -> float:
+    """Return a finite number >= 0."""
+    return _number(value, True, where)
+
+
+def _number(value: object, zero: bool, where: tuple[str | int, ...]) -> float:
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            number = float(value)
+            if 0 < number < math.inf or (zero and number == 0):
+                return number
+    except OverflowError:
+        pass
+    raise Refused(shown(value), "a number >= 0" if zero else "a number > 0", *where)
+
+
+def grid(value: object, key: str) -> list[tuple[tuple[str | int, ...], object]]:
+    """Return the values of a grid, one or a list of different ones, each with where it stands."""
+    if not isinstance(value, list):
+        return [((key,), value)]
+    if not value:
+        raise Refused("an empty list", "at least one value", key)
+    for index, each in enumerate(value):
+        if each in value[:index]:
+            raise Refused(f"{shown(each)} again", "every value once", key, index)
+    return [((key, index), each) for index, each in enumerate(value)]
+
+
+def plain(value: object, *where: str | int) -> Json:
+    """Return what JSON can hold."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Refused(shown(value), "a finite number", *where)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list):
+        return [plain(each, *where, index) for index, each in enumerate(value)]
+    if isinstance(value, dict):
+        return {str(key): plain(each, *where, str(key)) for key, each in value.items()}
+    raise Refused(printable(str(value))[:FOUND], "a number, a text, true, false, a list or a table", *where)

@@ -1,0 +1,39 @@
+"""Plain values as TOML, which the standard library reads and does not write."""
+
+import json
+import re
+from collections.abc import Mapping
+
+from dlsched.core.files import Json
+
+
+def toml_text(data: Mapping[str, Json]) -> str:
+    """Write tables of plain values: values first, then tables and lists of tables, each below its head; None is left out."""
+    heads, lines = [], []
+    for key, value in data.items():
+        if isinstance(value, dict):
+            heads.append((f"[{_key(key)}]", value))
+        elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            heads += [(f"[[{_key(key)}]]", each) for each in value if isinstance(each, dict)]
+        else:
+            lines += _lines({key: value})
+    for head, entries in heads:
+        lines += ["", head, *_lines(entries)]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(data: Mapping[str, Json]) -> list[str]:
+    return [f"{_key(key)} = {_value(value)}" for key, value in data.items() if value is not None]
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(_lines(value))}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(_value(each) for each in value)}]"
+    # a string of JSON is one of TOML, save for the character 127
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,127 @@
+"""What a report is made of, taken from a store."""
+
+import os
+import shlex
+from collections.abc import Mapping
+
+from dlsched.core.errors import UsageError
+from dlsched.core.files import Json, json_text
+from dlsched.study.cells.commands import INSTANCE
+from dlsched.study.figures.summary import sentence, summarise
+from dlsched.study.plans.plan import CellLimits
+from dlsched.study.reading import Study
+from dlsched.study.reports.content import Content
+from dlsched.study.rows import Row
+
+FORMS = ("html", "markdown")
+
+
+def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: str = "html") -> None:
+    """Write the report of a study.
+
+    Parameters
+    ----------
+    store
+        Of the study.
+    path
+        Of the report (``-``: standard output).
+    form
+        ``html``, a page that opens anywhere without a network, or ``markdown``.
+
+    Raises
+    ------
+    InputError
+        The store cannot be read, or the report not be written.
+    UsageError
+        There is no such form.
+    SolverMissingError
+        A package that the page needs is not installed.
+    """
+    if form not in FORMS:
+        raise UsageError(f"format: found {form!r}, allowed: {', '.join(FORMS)}")
+    with Study(store) as study:
+        content = content_of(study)
+        if form == "html":
+            from dlsched.study.reports.html import write_report
+
+            write_report(content, path)
+        else:
+            from dlsched.study.reports.markdown_page import write_page
+
+            write_page(content, path)
+
+
+def content_of(study: Study) -> Content:
+    """Put together what a report says of a study that is open; worst instances are made anew when they are asked for.
+
+    A method that the plan calls the reference, and that is nothing but answers to hold others against, has no line: it would
+    always be at 1. Where it has proven anything it keeps all its rows.
+    """
+    about, rows = study.about, study.rows()
+    kinds = {row.reference_kind for row in rows if row.method == about.reference}
+    held = [row for row in rows if row.method != about.reference or kinds != {"answer"}]
+    groups = summarise(held or rows, about.limits.time_s)
+
+    def evidence(row: Row) -> tuple[str, str]:
+        return json_text(study.instance(row.key).as_data()), command_of(study, row)
+
+    return Content(
+        about.name,
+        sentence(groups),
+        groups,
+        evidence,
+        about.plan,
+        _limits_words(about.limits),
+        environment_words(about.environment),
+        reference=about.reference or "",
+    )
+
+
+def command_of(study: Study, row: Row) -> str:
+    """The command line that gives a row again, or the call that draws its instance; empty where there is none.
+
+    There is none for a window of a trace, which no file holds as an instance, and for a function with parameters, which the
+    command line cannot be given.
+    """
+    recipe, method, seed = study.made_by(row.key)
+    if "generate" in recipe.data:
+        arguments = recipe.data["generate"]
+        assert isinstance(arguments, dict)
+        options = " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in arguments.items())
+        path, first = "instance.json", f"dlsched generate {recipe.family} {options} -o instance.json\n"
+    elif recipe.source.endswith(".json") and "instance" in recipe.data:
+        path, first = recipe.source, ""
+    elif "arguments" in recipe.data:
+        arguments = recipe.data["arguments"]
+        assert isinstance(arguments, dict)
+        return f"{recipe.source}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
+    else:
+        return ""
+    if method["kind"] == "command":
+        return first + shlex.join(word.replace(INSTANCE, path) for word in _words(method["what"]))
+    if method["kind"] == "python" and method["parameters"]:
+        return ""
+    name = ":".join(_words(method["what"])) if method["kind"] == "python" else str(method["what"])
+    solver = f" --solver {method['solver']}" if method["solver"] else ""
+    return f"{first}dlsched solve {shlex.quote(path)} --method {shlex.quote(name)}{solver}" + (
+        f" --seed {seed}" if seed else ""
+    )
+
+
+def _words(what: Json) -> list[str]:
+    return [str(word) for word in what] if isinstance(what, list) else [str(what)]
+
+
+def _limits_words(limits: CellLimits) -> dict[str, str]:
+    words = {"time": f"{limits.time_s:g} s a cell", "memory": f"{limits.memory_gib:g} GiB a cell"}
+    if limits.nodes is not None:
+        words["nodes"] = f"{limits.nodes:,} a cell"
+    return words | {"threads": str(limits.threads)}
+
+
+def environment_words(environment: Mapping[str, Json]) -> dict[str, str]:
+    """Versions and the machine, by name, as a report says them."""
+    versions, machine = environment["versions"], environment["machine"]
+    assert isinstance(versions, dict) and isinstance(machine, dict)
+    said = {name: str(value) for name, value in versions.items()}
+    return said | {"machine": f"{machine['system']} {machine['machine']}, {machine['processors']} processors"}

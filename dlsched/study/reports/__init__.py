@@ -1,0 +1,1 @@
+"""A study for people and for other programs: a page, Markdown, LaTeX, and rows."""

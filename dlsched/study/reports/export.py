@@ -1,0 +1,122 @@
+"""A study for other programs and for papers: rows as CSV, JSON and Parquet, tables of figures as LaTeX and Markdown.
+
+Rows have the columns of ``rows.COLUMNS``, which are pinned. They are written as they come, so that a study of any size can be
+exported; a file appears whole or not at all.
+"""
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import BinaryIO
+
+from dlsched.core.errors import InputError, SolverMissingError, UsageError
+from dlsched.core.files import whole_file, write_text
+from dlsched.core.spreadsheet import csv_text
+from dlsched.study.figures.summary import summarise
+from dlsched.study.reports.typeset import latex, markdown
+from dlsched.study.rows import COLUMNS, Row
+
+INTEGERS = ("jobs", "gpus", "seed")
+NUMBERS = ("objective", "bound", "reference", "ratio", "gap", "time_s", "cpu_s", "memory_mib")
+_AT_ONCE = 10_000  # rows of a row group of Parquet
+
+
+def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *, limit_s: float | None = None) -> None:
+    """Write a study to a file (``-``: standard output).
+
+    Parameters
+    ----------
+    rows
+        One a cell.
+    form
+        One of ``FORMATS``: the rows as ``csv``, ``json`` or ``parquet``, tables of figures as ``latex`` or ``markdown``.
+    path
+        Of the file.
+    limit_s
+        Limit of time of a cell in seconds, for the figures.
+
+    Raises
+    ------
+    UsageError
+        There is no such format, or Parquet would go to a terminal.
+    InputError
+        The file cannot be written, or an integer does not fit into Parquet.
+    SolverMissingError
+        Parquet, and pyarrow is not installed.
+    """
+    if form in TABLES:
+        write_text(path, TABLES[form](summarise(list(rows), limit_s)))
+        return
+    if form not in ROWS:
+        raise UsageError(f"format: found {form!r}, allowed: {', '.join(FORMATS)}")
+    if form == "parquet":
+        _require_parquet(path)
+    with whole_file(path) as stream:
+        ROWS[form](rows, stream)
+
+
+def _write_csv(rows: Iterable[Row], stream: BinaryIO) -> None:
+    """Empty where a value is missing; text is escaped as ``csv_text`` says."""
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+    try:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows([csv_text(value) for value in row.as_data().values()] for row in rows)
+    finally:
+        text.detach()  # or it would close the stream
+
+
+def _write_json(rows: Iterable[Row], stream: BinaryIO) -> None:
+    """A list, a row a line; letters beyond ASCII are escaped, so that no terminal obeys a name and every name stays."""
+    separator = "[\n"
+    for row in rows:
+        stream.write((separator + json.dumps(row.as_data(), allow_nan=False)).encode("ascii"))
+        separator = ",\n"
+    stream.write(b"[]\n" if separator == "[\n" else b"\n]\n")
+
+
+def _write_parquet(rows: Iterable[Row], stream: BinaryIO) -> None:
+    """Nullable 64-bit integers and numbers, and strings."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = (
+        dict.fromkeys(COLUMNS, pa.string()) | dict.fromkeys(INTEGERS, pa.int64()) | dict.fromkeys(NUMBERS, pa.float64())
+    )
+    schema = pa.schema([(name, types[name]) for name in COLUMNS])
+    left = iter(rows)
+    with parquet.ParquetWriter(stream, schema) as writer:
+        while some := [row.as_data() for row in islice(left, _AT_ONCE)]:
+            columns = {name: [_unicode(row[name]) for row in some] for name in COLUMNS}
+            try:
+                writer.write_table(pa.table(columns, schema=schema))
+            except OverflowError:
+                raise InputError("jobs, gpus or seed: found an integer of more than 64 bits, allowed: 64") from None
+
+
+def _unicode(value: object) -> object:
+    """Escape what no Unicode text holds: the halves of characters that come of bytes that are no text."""
+    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
+
+
+def _require_parquet(path: str | os.PathLike[str]) -> None:
+    if os.fspath(path) == "-" and sys.stdout.isatty():
+        raise UsageError("format: found parquet for a terminal, allowed: a file (-o FILE) or a pipe")
+    try:
+        import pyarrow.parquet  # noqa: F401  asked for before a file is opened
+    except ImportError:
+        raise SolverMissingError("Parquet needs pyarrow: pip install 'dlsched[frames]'") from None
+
+
+ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO], None]] = {
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+    "json": _write_json,
+}
+TABLES = {"latex": latex, "markdown": markdown}
+FORMATS = (*ROWS, *TABLES)
+"""What ``dlsched study export --format`` takes."""

@@ -1,0 +1,83 @@
+"""One HTML file out of a template: with its styles, its scripts, and the policy under which the browser shows it.
+
+The policy lets no request leave: no source but the scripts of the page, known by their hashes, and its styles. Plotly is
+embedded once; see `figure` for why it is Plotly.
+"""
+
+import base64
+import hashlib
+from pathlib import Path
+
+from dlsched.core.errors import SolverMissingError
+from dlsched.core.messages import printable
+from dlsched.study.reports.html.words import block, counted
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def embedded(template: str, *, drawn: bool, folder: Path = TEMPLATES, **values: object) -> str:
+    """Fill in a template.
+
+    Parameters
+    ----------
+    template, folder
+        Its file's name, and where it stands; those of reports may be used by all.
+    drawn
+        Whether there is a plot.
+    values
+        What it is filled in with; ``policy``, ``scripts`` and ``styles`` are added.
+
+    Raises
+    ------
+    SolverMissingError
+        Jinja2 or Plotly is not installed.
+    """
+    require_report()
+    import jinja2
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([folder, TEMPLATES], encoding="utf-8"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"printable": printable, "block": block, "counted": counted}
+    scripts = [_text("page.js"), *([get_plotlyjs()] if drawn else [])]
+    policy = [
+        "default-src 'none'",
+        f"script-src {' '.join(_hash(script) for script in scripts)}",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    # Of the package and of this folder, with no word of the study's in them.
+    trusted = {"scripts": [Markup(script) for script in reversed(scripts)], "styles": Markup(_text("page.css"))}
+    return environment.get_template(template).render(policy="; ".join(policy), **trusted, **values)
+
+
+def require_report() -> None:
+    """Refuse a page that could not be written in the end.
+
+    Raises
+    ------
+    SolverMissingError
+        Jinja2 or Plotly is not installed.
+    """
+    try:
+        import jinja2  # noqa: F401
+        import plotly.offline  # noqa: F401
+    except ImportError as error:
+        raise SolverMissingError(f"reports need Jinja2 and Plotly ({error}): pip install 'dlsched[report]'") from None
+
+
+def _text(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """Hash of a script as a content security policy wants it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

@@ -1,0 +1,79 @@
+"""The rows of a group by instance and method, and which instances a plot shows of a great many."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dlsched.core.messages import printable
+from dlsched.study.figures.groups import instance_of
+from dlsched.study.reports.html.words import counted
+from dlsched.study.rows import Row
+
+WORST = 10
+"""Instances of each method that every plot shows, from its worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One instance, and what every method made of it."""
+
+    name: str
+    rows: Mapping[str, Row]
+
+    @property
+    def about(self) -> str:
+        """What it was generated with, in words."""
+        first = next(iter(self.rows.values()))
+        sizes = [
+            counted(first.jobs, "job") if first.jobs is not None else "",
+            f"{first.gpus:,} GPUs" if first.gpus is not None else "",
+        ]
+        origin = f"seed {first.seed}" if first.seed is not None else printable(first.source)
+        return ", ".join(part for part in (*sizes, origin) if part)
+
+
+def trials(rows: Iterable[Row]) -> list[Trial]:
+    """Put rows together by instance, in their order.
+
+    Instances of one name are told apart as ``instance_of`` does; a method that ran twice on one gets a second trial.
+    """
+    found: dict[tuple[object, ...], dict[str, Row]] = {}
+    times: Counter[tuple[object, ...]] = Counter()
+    for row in rows:
+        home = instance_of(row)
+        found.setdefault((*home, times[*home, row.method]), {})[row.method] = row
+        times[*home, row.method] += 1
+    return [Trial(next(iter(of.values())).instance, of) for of in found.values()]
+
+
+def chosen(all_of_them: Sequence[Trial], methods: Sequence[str], room: int) -> tuple[list[Trial], str]:
+    """Return at most about `room` trials, and which they are in words.
+
+    Every method's worst ones, and of the others every so-manieth: a systematic sample, in which no chance is.
+    """
+    if len(all_of_them) <= room:
+        return list(all_of_them), ""
+    worst: set[int] = set()
+    for method in methods:
+        ratios = [
+            (-ratio, index)
+            for index, trial in enumerate(all_of_them)
+            if (row := trial.rows.get(method)) is not None and (ratio := row.ratio) is not None
+        ]
+        worst |= {index for _, index in sorted(ratios)[:WORST]}
+    step = -(-len(all_of_them) // max(room - len(worst), 1))
+    kept = [trial for index, trial in enumerate(all_of_them) if index in worst or index % step == 0]
+    return kept, (
+        f"Shown are {len(kept):,} of {len(all_of_them):,} instances: the {WORST} worst of every method and every "
+        f"{ordinal(step)} of all; bars and figures are of all."
+    )
+
+
+def ordinal(number: int) -> str:
+    """Write 2nd, 3rd, 11th.
+
+    >>> ordinal(2), ordinal(11), ordinal(23), ordinal(51)
+    ('2nd', '11th', '23rd', '51st')
+    """
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"

@@ -1,0 +1,94 @@
+"""The performance profile of Dolan and More: on which share of the instances a method is within a factor of the best."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dlsched.core.files import Json
+from dlsched.core.gap import ratio
+from dlsched.core.status import Sense
+from dlsched.families import FAMILIES
+from dlsched.statistics.profiles import Steps, performance_profile
+from dlsched.study.reports.html.figure import Figure, Look, axis
+from dlsched.study.reports.html.matrix import Trial
+from dlsched.study.reports.html.tables import Cell, Column, Table, number_cell
+from dlsched.study.reports.html.words import digits, drawn, finite
+
+STEPS = 60
+"""Factors at which a curve is drawn."""
+
+
+def profile(found: Sequence[Trial], looks: Mapping[str, Look], family: str) -> Figure:
+    """Draw the profiles of all methods: a factor is an objective against the best that any method found."""
+    title = "Performance profile"
+    if len(looks) < 2:
+        return Figure(title, missing="one method alone is compared with no other")
+    factors = factors_of_best(found, list(looks), family)
+    everything = [value for of in factors.values() for value in of if value is not None]
+    if not everything:
+        return Figure(title, missing="there is no answer")
+    taus = grid(everything)
+    end = max(drawn(1 + 1.06 * (taus[-1] - 1)), 1.05)
+    traces: list[Json] = []
+    rows = []
+    shares = {method: _at(performance_profile(_rounded(of)), taus) for method, of in factors.items()}
+    for method, look in looks.items():
+        traces.append(
+            {
+                "type": "scatter", "mode": "lines", "name": look.text,
+                "x": [*taus, end], "y": [*shares[method], shares[method][-1]],
+                "line": {"shape": "hv", "color": look.colour, "dash": look.dash, "width": 2},
+                "share": True, "cliponaxis": False,
+            }
+        )  # fmt: skip
+    for at, tau in enumerate([*taus, end]):
+        cells = [shares[method][min(at, len(taus) - 1)] for method in looks]
+        rows.append([Cell(digits(tau), order=tau), *(number_cell(value, digits(value)) for value in cells)])
+    layout: dict[str, Json] = {
+        "xaxis": axis(1.0, end, "factor τ of the best answer", margin=0.0),
+        "yaxis": {"range": [0, 1.02], "tickformat": ".0%", "title": {"text": "instances within τ"}, "fixedrange": True},
+    }
+    says = (
+        "The higher, the better: the share of instances on which an answer is within a factor of the best that any method "
+        "found; without an answer it never is (Dolan and Moré 2002)."
+    )
+    columns = [Column("factor τ"), *(Column(look.label) for look in looks.values())]
+    return Figure(title, says, 340, traces, layout, tables=(Table("Share of instances within τ", columns, rows),))
+
+
+def factors_of_best(found: Sequence[Trial], methods: Sequence[str], family: str) -> dict[str, list[float | None]]:
+    """Factor of the best answer of each instance, by method; None without an answer.
+
+    Where no answer to an instance has a ratio, the objectives take the place of them.
+    """
+    of_family = FAMILIES[family].sense if family in FAMILIES else Sense.MINIMIZE
+    factors: dict[str, list[float | None]] = {method: [] for method in methods}
+    for trial in found:
+        rated = any(row.ratio is not None for row in trial.rows.values())
+        sense = Sense.MINIMIZE if rated else of_family
+        values = {method: finite(row.ratio if rated else row.objective) for method, row in trial.rows.items()}
+        known = [value for value in values.values() if value is not None]
+        best = None if not known else min(known) if sense is Sense.MINIMIZE else max(known)
+        for method in methods:
+            factors[method].append(finite(ratio(values.get(method), best, sense)))
+    return factors
+
+
+def grid(factors: Sequence[float]) -> list[float]:
+    """All factors at which a curve steps, or as many as are drawn of them, the first and the last among them."""
+    taus = np.unique([1.0, *(drawn(value) for value in factors)])
+    if len(taus) > STEPS:
+        taus = taus[np.unique(np.linspace(0, len(taus) - 1, STEPS).round().astype(int))]
+    return [float(tau) for tau in taus]
+
+
+def _rounded(factors: Sequence[float | None]) -> list[float | None]:
+    """With the digits that are drawn: less apart is equal."""
+    return [None if value is None else drawn(value) for value in factors]
+
+
+def _at(steps: Steps, taus: Sequence[float]) -> list[float]:
+    """Share of instances within each of `taus`."""
+    ends, shares = steps
+    return [drawn(shares[bisect_right(ends, tau) - 1]) for tau in taus]

@@ -1,0 +1,246 @@
+"""The parts of the page below a family and preset: methods, worst instances, failures; and what stands over them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dlsched.core.messages import printable
+from dlsched.study.figures.groups import Comparison, Group, Line
+from dlsched.study.figures.tables import p_text, unbounded_text
+from dlsched.study.reports.content import Content, Evidence
+from dlsched.study.reports.html.figure import Look
+from dlsched.study.reports.html.matrix import Trial
+from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, name_cell, number_cell
+from dlsched.study.reports.html.words import (
+    block,
+    counted,
+    factor,
+    finite,
+    labels,
+    seconds,
+    share,
+    short,
+    span,
+)
+from dlsched.study.rows import Row
+
+WORST_SHOWN = 5
+"""Instances of a group that are shown whole."""
+BAD = 1 + 1e-6
+"""A ratio above it is worse than the reference."""
+MESSAGES = 20
+"""Different failures of a group that are listed."""
+MESSAGE_LENGTH = 300
+"""Characters of a message that are shown."""
+LONGEST, TOGETHER = 40_000, 1_200_000
+"""Characters of an instance that are shown, and of all of the page; a longer one is named by its command only."""
+
+
+def methods_table(group: Group, looks: Mapping[str, Look]) -> Table:
+    """One line a method, as the summary has it."""
+    against = next((line.comparison.against for line in group.lines if line.comparison), "")
+    columns = [
+        Column("method", numbers=False),
+        Column("answered", "cells with an answer that was checked, of all that ended"),
+        Column("mean ratio", "to the reference, with its 95 % interval"),
+        Column("median"),
+        Column("95 %", "95th percentile of the ratios"),
+        Column("worst"),
+        Column("at optimum", "answers that are the proven optimum, of all cells"),
+        Column("proven", "cells that proved their optimum themselves"),
+        Column("time, s", "shifted geometric mean of the cells that ended"),
+        Column("PAR10, s", "mean, a timeout counted as ten times the limit"),
+    ]
+    if against:
+        columns += [
+            Column("better / equal / worse", f"instances, against {printable(against)}"),
+            Column("p", "Wilcoxon signed-rank of the paired ratios, after Holm's correction"),
+        ]
+    rows = [_method_cells(line, looks[line.method], bool(against)) for line in group.lines]
+    caption = f"Methods; the last two columns compare with {short(against)}" if against else "Methods"
+    return Table(caption, columns, rows)
+
+
+def _method_cells(line: Line, look: Look, compared: bool) -> list[Cell]:
+    def ratio(value: float | None, at_most: bool) -> Cell:
+        return NOTHING if value is None else number_cell(value, factor(value), at_most)
+
+    cells = [
+        name_cell(line.method, look.label),
+        Cell(f"{line.answers:,} / {line.cells:,}", order=line.answers),
+        mean_cell(line),
+        ratio(line.median, line.at_most),
+        ratio(line.p95, line.at_most),
+        ratio(line.worst, line.worst_at_most),
+        Cell(share(line.at_optimum, line.cells), order=line.at_optimum),
+        Cell(share(line.proven, line.cells), order=line.proven),
+        NOTHING if line.time_s is None else number_cell(line.time_s, seconds(line.time_s)),
+        NOTHING if line.par10 is None else number_cell(line.par10, seconds(line.par10), note=_timeouts(line.timeouts)),
+    ]
+    return cells + (_comparison_cells(line.comparison) if compared else [])
+
+
+def _timeouts(number: int) -> str:
+    return counted(number, "timeout") if number else ""
+
+
+def mean_cell(line: Line) -> Cell:
+    """A mean with its interval, and how many answers are not in it as they have no finite ratio."""
+    mean, unbounded = line.mean, unbounded_text(line.unbounded)
+    if mean is None:
+        return Cell(unbounded) if unbounded else NOTHING
+    between = ""
+    if mean.low is not None and mean.high is not None and mean.low < mean.high:
+        between = f"{factor(mean.low)}–{factor(mean.high)}"
+    note = ", ".join(filter(None, (between, unbounded)))
+    return number_cell(mean.value, factor(mean.value), line.at_most, note)
+
+
+def _comparison_cells(comparison: Comparison | None) -> list[Cell]:
+    if comparison is None:
+        return [NOTHING, NOTHING]
+    counts = f"{comparison.wins:,} / {comparison.ties:,} / {comparison.losses:,}"
+    p_value = comparison.p_value
+    return [
+        Cell(counts, order=comparison.wins - comparison.losses),
+        NOTHING if p_value is None else number_cell(p_value, p_text(p_value)),
+    ]
+
+
+def overview(content: Content, looks: Mapping[str, Look]) -> Table:
+    """Mean ratio of every method, a row a group."""
+    rows = []
+    for index, group in enumerate(content.groups):
+        of = {line.method: line for line in group.lines}
+        means = [mean_cell(of[method]) if method in of else NOTHING for method in looks]
+        rows.append(
+            [Cell(title_of(group), link=anchor(index)), Cell(f"{group.instances:,}", order=group.instances), *means]
+        )
+    columns = [Column("family", numbers=False), Column("instances"), *(Column(look.label) for look in looks.values())]
+    return Table("Mean ratio to the reference, with its 95 % interval", columns, rows)
+
+
+def anchor(index: int) -> str:
+    """Id of a group on the page."""
+    return f"group-{index + 1}"
+
+
+def title_of(group: Group) -> str:
+    """Name of a group."""
+    return " · ".join(printable(part) for part in (group.family, group.preset) if part)
+
+
+REFERENCES = {
+    "optimum": "a proven optimum",
+    "bound": "a bound (≤)",
+    "answer": "the answer of the reference method",
+    "": "nothing",
+}
+
+
+def about(group: Group) -> str:
+    """What the instances of a group are, and what their ratios are to."""
+    jobs, gpus = span(row.jobs for row in group.rows), span(row.gpus for row in group.rows)
+    sizes = [f"{jobs} jobs" if jobs else "", f"{gpus} GPUs" if gpus else ""]
+    text = ", ".join(part for part in (counted(group.instances, "instance"), *sizes) if part)
+    kinds = [
+        f"{words} on {group.references[kind]:,}" for kind, words in REFERENCES.items() if group.references.get(kind)
+    ]
+    text += f"; the reference is {', '.join(kinds)}" if kinds else ""
+    return text + (f"; {group.infeasible:,} proven to have no solution" if group.infeasible else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Specimen:
+    """One of the worst instances: what every method made of it, how to see that again, and the instance.
+
+    ``omitted`` says why the instance is not here, where it is not.
+    """
+
+    head: str
+    tail: str
+    name: str
+    about: str
+    table: Table
+    command: str
+    instance: str
+    omitted: str
+
+
+def specimens(found: Sequence[Trial], looks: Mapping[str, Look], evidence: Evidence, groups: int) -> list[Specimen]:
+    """Return the worst instances: the worst of each method first, then the next of each, none twice; from the worst ratio.
+
+    ``groups``: how many share the room for instances.
+    """
+    ranked: list[tuple[int, float, int, str]] = []
+    for method in looks:
+        ratios = [
+            (-ratio, index)
+            for index, trial in enumerate(found)
+            if (row := trial.rows.get(method)) is not None and (ratio := finite(row.ratio)) is not None and ratio > BAD
+        ]
+        ranked += [(rank, *each, method) for rank, each in enumerate(sorted(ratios)[:WORST_SHOWN])]
+    picked: dict[int, tuple[float, str]] = {}
+    for _, ratio, index, method in sorted(ranked):
+        if index not in picked and len(picked) < WORST_SHOWN:
+            picked[index] = (ratio, method)
+    longest = min(LONGEST, TOGETHER // (WORST_SHOWN * groups))
+    order = sorted((ratio, index, method) for index, (ratio, method) in picked.items())
+    return [_specimen(found[index], method, looks, evidence, longest) for _, index, method in order]
+
+
+def _specimen(trial: Trial, method: str, looks: Mapping[str, Look], evidence: Evidence, longest: int) -> Specimen:
+    worst = trial.rows[method]
+    text, command = evidence(worst)
+    ratio = number_cell(worst.ratio, factor(worst.ratio or 0.0), worst.at_most).text
+    cells = [
+        [
+            name_cell(row.method, looks[row.method].label),
+            Cell(row.status),
+            NOTHING if row.objective is None else Cell(f"{row.objective:.10g}"),
+            NOTHING if row.ratio is None else number_cell(row.ratio, factor(row.ratio), row.at_most),
+            NOTHING if row.time_s is None else Cell(seconds(row.time_s), order=row.time_s),
+        ]
+        for row in trial.rows.values()
+    ]
+    columns = [
+        Column("method", numbers=False),
+        Column("status", numbers=False),
+        *map(Column, ("objective", "ratio", "time, s")),
+    ]
+    reference = "" if worst.reference is None else f"; reference {worst.reference:.10g} ({worst.reference_kind})"
+    omitted = ""
+    if len(text) > longest:
+        text, omitted = "", f"The instance has {len(text):,} characters and is not shown; the command makes it."
+    return Specimen(
+        short(trial.name),
+        f"{looks[worst.method].label}: {ratio}",
+        printable(trial.name),
+        trial.about + reference,
+        Table("Every method on this instance", columns, cells),
+        block(command),
+        block(text),
+        omitted,
+    )
+
+
+def failures(failed: Sequence[Row], looks: Mapping[str, Look]) -> tuple[Table | None, str]:
+    """Return the rows that failed by method, status and message, the most frequent first; and how many kinds are left out."""
+    counts = Counter((row.method, row.status, row.message) for row in failed)
+    if not counts:
+        return None, ""
+    first = {(row.method, row.status, row.message): row.instance for row in reversed(failed)}
+    names = labels(first.values())
+    cells = []
+    for key, count in counts.most_common(MESSAGES):
+        method, status, message = key
+        line = [name_cell(method, looks[method].label), Cell(printable(status)), Cell(f"{count:,}", order=count)]
+        cells.append(
+            [*line, name_cell(message, short(message, MESSAGE_LENGTH)), name_cell(first[key], names[first[key]])]
+        )
+    columns = [
+        Column(head, numbers=head == "cells") for head in ("method", "status", "cells", "message", "for example")
+    ]
+    left = len(counts) - len(cells)
+    words = f"{counted(left, 'other kind')} of failures, each at most as frequent, not listed." if left else ""
+    return Table(f"{counted(len(failed), 'cell')} without an answer", columns, cells), words

@@ -1,0 +1,230 @@
+"""Gaps and times against the size of the instances: the median of each size, and from 5 % to 95 % of them."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dlsched.core.files import Json
+from dlsched.study.reports.html.distribution import of_method
+from dlsched.study.reports.html.figure import Figure, Look, axis
+from dlsched.study.reports.html.matrix import Trial
+from dlsched.study.reports.html.tables import Cell, Column, Table, name_cell, number_cell
+from dlsched.study.reports.html.words import counted, digits, drawn, finite
+from dlsched.study.rows import Row
+
+MOST = 8
+"""Sizes that are drawn; where there are more, neighbours are put together."""
+SHIFT = 0.09
+"""How far methods stand side by side, of the distance of two sizes."""
+APART = 1.5
+"""Largest over least number of GPUs from which they count as sizes."""
+LEAST_S = 1e-5
+"""Seconds below which no clock tells times apart."""
+RANGE = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Sizes that are drawn together, at ``at``, their geometric mean."""
+
+    low: int
+    high: int
+    at: float
+
+    @property
+    def text(self) -> str:
+        """Its sizes."""
+        return f"{self.low:,}" if self.low == self.high else f"{self.low:,}–{self.high:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Quantiles of the instances of a bin."""
+
+    bin: Bin
+    low: float
+    middle: float
+    high: float
+    at_most: bool
+    count: int
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Its line in the table, the method left out."""
+        numbers = [number_cell(q, digits(q), self.at_most) for q in (self.low, self.middle, self.high)]
+        return [Cell(self.bin.text, order=self.bin.at), Cell(str(self.count)), *numbers]
+
+    def says(self, word: str) -> str:
+        """What hovering shows."""
+        median = f"{'≤ ' * self.at_most}{digits(self.middle)}"
+        return (
+            f"{self.bin.text} {word}, {counted(self.count, 'instance')}<br>"
+            f"median {median}, from {digits(self.low)} to {digits(self.high)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is drawn against the size."""
+
+    title: str
+    axis: str
+    caption: str
+    noun: str
+    value: Callable[[Row], float | None]
+
+
+def _gap(row: Row) -> float | None:
+    gap = finite(row.gap)
+    return None if gap is None else 100 * gap
+
+
+def _time(row: Row) -> float | None:
+    time = finite(row.time_s)
+    return None if time is None else max(time, LEAST_S)
+
+
+GAP = Measure("Gap against size", "gap to the reference, %", "Gap in percent, by size", "gap", _gap)
+TIME = Measure("Time against size", "time of a cell, s", "Seconds, by size", "time", _time)
+
+
+def against_size(found: Sequence[Trial], looks: Mapping[str, Look]) -> list[Figure]:
+    """Draw the gaps and the times against the size."""
+    word, size = _size(found)
+    bins = _bins([number for trial in found if (number := size(_first(trial))) is not None and number > 0])
+    if len(bins) < 2:
+        what = f"all instances have {bins[0].text} {word}" if bins else "no instance says its size"
+        return [Figure(each.title, missing=what) for each in (GAP, TIME)]
+    return [_figure(found, looks, bins, size, word, measure) for measure in (GAP, TIME)]
+
+
+def _first(trial: Trial) -> Row:
+    return next(iter(trial.rows.values()))
+
+
+def _size(found: Sequence[Trial]) -> tuple[str, Callable[[Row], int | None]]:
+    """What size means: the number of jobs, or of GPUs where these are as many in all instances and GPUs really differ."""
+    jobs = {row.jobs for trial in found if (row := _first(trial)).jobs is not None}
+    gpus = [row.gpus for trial in found if (row := _first(trial)).gpus is not None]
+    if len(jobs) < 2 and gpus and max(gpus) >= APART * min(gpus):
+        return "GPUs", lambda row: row.gpus
+    return "jobs", lambda row: row.jobs
+
+
+def _bins(sizes: Sequence[int]) -> list[Bin]:
+    """Each size for itself, or where there are many, sizes together that are near on a logarithmic axis."""
+    distinct = sorted(set(sizes))
+    if len(distinct) <= MOST:
+        return [Bin(size, size, size) for size in distinct]
+    edges = np.geomspace(distinct[0], distinct[-1], MOST + 1)[1:-1]
+    numbers = np.array(sizes)
+    parts = [numbers[np.searchsorted(edges, numbers, side="right") == index] for index in range(MOST)]
+    return [
+        Bin(int(part.min()), int(part.max()), drawn(float(np.exp(np.log(part).mean())))) for part in parts if len(part)
+    ]
+
+
+def _figure(
+    found: Sequence[Trial],
+    looks: Mapping[str, Look],
+    bins: Sequence[Bin],
+    size: Callable[[Row], int | None],
+    word: str,
+    measure: Measure,
+) -> Figure:
+    traces: list[Json] = []
+    rows = []
+    points: list[Point] = []
+    distance = min(later.at / earlier.at for earlier, later in pairwise(bins))
+    for index, (method, look) in enumerate(looks.items()):
+        own = _points(of_method(found, method), bins, size, measure)
+        if own:
+            side = distance ** (SHIFT * (index - (len(looks) - 1) / 2) / max(1.0, len(looks) / 6))
+            traces += _traces(own, look, side, word)
+            rows += [[name_cell(method, look.label), *point.cells] for point in own]
+            points += own
+    if not points:
+        return Figure(measure.title, missing=f"no cell has a {measure.noun}")
+    low, high = min(point.low for point in points), max(point.high for point in points)
+    vertical = axis(low, high, measure.axis, 0.05) if measure is TIME else _from_zero(low, high, measure.axis)
+    columns = [Column("method", numbers=False), *map(Column, (word, "instances", "5 %", "median", "95 %"))]
+    return Figure(
+        measure.title,
+        _says(measure, any(point.at_most for point in points)),
+        340,
+        traces,
+        {"xaxis": _horizontal(bins, word), "yaxis": vertical},
+        tables=(Table(measure.caption, columns, rows),),
+    )
+
+
+def _points(
+    rows: Sequence[Row], bins: Sequence[Bin], size: Callable[[Row], int | None], measure: Measure
+) -> list[Point]:
+    """Quantiles of one method in each bin that has any."""
+    points = []
+    for each in bins:
+        inside = [
+            (number, row.at_most)
+            for row in rows
+            if (at := size(row)) is not None
+            and each.low <= at <= each.high
+            and (number := measure.value(row)) is not None
+        ]
+        if inside:
+            low, middle, high = (drawn(float(q)) for q in np.quantile([number for number, _ in inside], RANGE))
+            at_most = measure is GAP and any(bound for _, bound in inside)
+            points.append(Point(each, low, middle, high, at_most, len(inside)))
+    return points
+
+
+def _traces(points: Sequence[Point], look: Look, side: float, word: str) -> list[Json]:
+    """The medians with a line through them, and the ranges as upright lines."""
+    x: list[Json] = [drawn(point.bin.at * side) for point in points]
+    ranges: list[Json] = [end for point in points for end in (point.low, point.high, None)]
+    upright: list[Json] = [end for at in x for end in (at, at, None)]
+    common: dict[str, Json] = {"type": "scatter", "cliponaxis": False}
+    return [
+        {
+            **common, "mode": "lines", "x": upright, "y": ranges, "hoverinfo": "skip", "opacity": 0.6,
+            "line": {"color": look.colour, "width": 1.5},
+        },
+        {
+            **common, "mode": "lines+markers", "name": look.text, "x": x, "y": [point.middle for point in points],
+            "customdata": [point.bin.at for point in points],
+            "hovertext": [f"{look.text}<br>{point.says(word)}" for point in points],
+            "line": {"color": look.colour, "dash": look.dash, "width": 1.5},
+            "marker": {
+                "symbol": [look.symbol + "-open" * point.at_most for point in points],
+                "size": 8, "color": look.colour, "line": {"color": look.colour, "width": 1.5},
+            },
+        },
+    ]  # fmt: skip
+
+
+def _horizontal(bins: Sequence[Bin], word: str) -> dict[str, Json]:
+    """Sizes on a logarithmic axis, each with its tick."""
+    edge = (bins[1].at / bins[0].at) ** 0.4
+    return {
+        "type": "log",
+        "range": [math.log10(bins[0].at / edge), math.log10(bins[-1].at * edge)],
+        "tickvals": [each.at for each in bins],
+        "ticktext": [each.text for each in bins],
+        "title": {"text": f"{word} (log scale)"},
+    }
+
+
+def _from_zero(low: float, high: float, title: str) -> dict[str, Json]:
+    """A linear axis that holds 0."""
+    top = max(high, 0.01)
+    return {"range": [min(low, -0.03 * top), 1.06 * top], "nticks": 6, "title": {"text": title}}
+
+
+def _says(measure: Measure, hollow: bool) -> str:
+    common = "A mark is the median of a size; the line through it goes from 5 % to 95 % of the instances."
+    if measure is TIME:
+        return f"{common} Cells that were ended from outside have no time and are not in it."
+    return common + " A hollow mark rests on bounds, in part at least: the true gap is at most that (≤)." * hollow

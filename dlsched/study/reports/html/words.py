@@ -1,0 +1,138 @@
+"""Names and numbers as the page shows them.
+
+Names are hostile: they may hold markup, control characters, letters that turn the direction of a line, or be very long.
+What is not printable stands as an escape; Jinja2 escapes the rest in HTML. Plotly reads tags and entities in every
+text that it draws, so those texts are escaped once more (``for_plotly``).
+"""
+
+import html
+import json
+import math
+from collections.abc import Iterable
+
+from dlsched.core.messages import printable
+
+CELL, KEY = 60, 36
+"""Characters of a name in a table, and in a plot."""
+
+
+def block(text: str) -> str:
+    r"""Write text of several lines, with what cannot be seen as an escape of JSON, so that JSON stays what it is.
+
+    >>> print(block("a\x1b[31m\nb"))
+    a\u001b[31m
+    b
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text)
+
+
+def short(text: str, longest: int = CELL) -> str:
+    """Cut text in the middle where it is longer than that.
+
+    >>> short("application-1506638472019-10025", 15)
+    'applica…9-10025'
+    """
+    text = printable(text)
+    head = longest // 2
+    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
+def labels(names: Iterable[str], longest: int = CELL) -> dict[str, str]:
+    """Return a short label for every name; names that would look the same are numbered.
+
+    >>> labels(["a" * 9 + "1", "a" * 9 + "2"], 5)
+    {'aaaaaaaaa1': 'aa…a1', 'aaaaaaaaa2': 'aa…a2'}
+    >>> labels(["abcde", "abXde"], 4)
+    {'abcde': 'ab…e', 'abXde': 'ab…e (2)'}
+    """
+    chosen: dict[str, str] = {}
+    seen: dict[str, int] = {}
+    for name in dict.fromkeys(names):
+        label = short(name, longest)
+        seen[label] = seen.get(label, 0) + 1
+        chosen[name] = label if seen[label] == 1 else f"{label} ({seen[label]})"
+    return chosen
+
+
+def for_plotly(text: str) -> str:
+    """Write text for Plotly, which would draw ``<b>`` as bold and ``&lt;`` as ``<``.
+
+    >>> for_plotly("<b>&lt;")
+    '&lt;b&gt;&amp;lt;'
+    """
+    return html.escape(text, quote=False)
+
+
+def digits(value: float) -> str:
+    """Write a number of a plot with six digits: its table shows this text, the plot draws the number it says.
+
+    >>> digits(1 / 3), digits(2.0), digits(1234567.0)
+    ('0.333333', '2', '1.23457e+06')
+    """
+    return f"{value:.6g}"
+
+
+def drawn(value: float) -> float:
+    """Return the number that `digits` says."""
+    return float(digits(value))
+
+
+def factor(value: float) -> str:
+    """Write a ratio with four decimals, a large one shorter; an infinite one is unbounded.
+
+    >>> factor(1.0), factor(12.34567), factor(123456.7), factor(3e9)
+    ('1.0000', '12.3457', '123,457', '3e+09')
+    """
+    if math.isinf(value):
+        return "unbounded"
+    if abs(value) < 100:
+        return f"{value:.4f}"
+    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
+
+
+def share(part: int, whole: int) -> str:
+    """Write a share in percent; never 0 or 100 where that is not so.
+
+    >>> share(1, 3), share(1, 3000), share(2999, 3000), share(0, 5)
+    ('33 %', '< 1 %', '> 99 %', '0 %')
+    """
+    percent = 100 * part / whole if whole else 0.0
+    if 0 < percent < 1:
+        return "< 1 %"
+    return "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
+
+
+def seconds(value: float) -> str:
+    """Write seconds with three digits.
+
+    >>> seconds(0.0012345), seconds(61.23), seconds(12345.0)
+    ('0.00123', '61.2', '12,345')
+    """
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Write a number and its noun.
+
+    >>> counted(1, "cell"), counted(12000, "cell"), counted(2, "family", "families")
+    ('1 cell', '12,000 cells', '2 families')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def span(values: Iterable[int | None]) -> str:
+    """Write the least and the largest of numbers; empty without any.
+
+    >>> span([20, 10, None]), span([5, 5]), span([])
+    ('10–20', '5', '')
+    """
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number that can be drawn, None for others."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,58 @@
+"""What every method made of every instance of files, which one knows by their names: a table for each family, in Markdown."""
+
+from collections.abc import Iterator, Sequence
+
+from dlsched.core.status import TerminationStatus
+from dlsched.study.figures.groups import Group, Instance, instance_of
+from dlsched.study.figures.tables import AT_MOST, UNKNOWN, ratio_text
+from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.rows import Row
+
+MOST_INSTANCES = 100
+"""Instances of a table; there is none of more."""
+NOTE = (
+    "Ratio and seconds; the status where there is no answer, or where a limit ended the search. Of methods for bounds the bound "
+    "over the reference."
+)
+
+
+def instance_tables(groups: Sequence[Group]) -> Iterator[str]:
+    """Yield heading, words and table of every group of files, the instances in their order."""
+    for group in groups:
+        if group.preset or group.instances > MOST_INSTANCES:
+            continue
+        cells: dict[Instance, dict[str, Row]] = {}
+        for row in group.rows:
+            cells.setdefault(instance_of(row), {})[row.method] = row
+        methods = [line.method for line in group.lines]
+        table = [
+            (
+                next(iter(of.values())).instance,
+                _reference(list(of.values())),
+                *(_cell(of.get(method)) for method in methods),
+            )
+            for of in cells.values()
+        ]
+        yield f"## Every instance of {group.family}"
+        yield NOTE
+        yield markdown_table(("instance", "reference", *methods), table).rstrip()
+
+
+def _reference(rows: Sequence[Row]) -> str:
+    known = next((row for row in rows if row.reference is not None), None)
+    if known is None or known.reference is None:
+        return UNKNOWN
+    return f"{known.reference:,.6g}" + (" (bound)" if known.at_most else "")
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return UNKNOWN
+    said = [] if row.time_s is None else [f"{row.time_s:.3f} s"]
+    if row.status not in (TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE):
+        said.append(row.status)
+    if row.ratio is not None:
+        said.insert(0, ratio_text(row.ratio, AT_MOST if row.at_most else ""))
+    elif row.objective is None and row.bound is not None and row.reference:
+        said.insert(0, f"{row.bound / row.reference:.4f}")
+    return ", ".join(said)

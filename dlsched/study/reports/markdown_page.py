@@ -1,0 +1,156 @@
+"""A study as a page of Markdown: what was compared, the answer, tables, the worst instances, failures, and the environment.
+
+The comment at the head of a plan is its page's: the first line is the title, the rest what a reader should know first.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from dlsched.core.files import write_text
+from dlsched.statistics.location import median
+from dlsched.study.figures.groups import Group
+from dlsched.study.figures.tables import AT_MOST, UNKNOWN, mean_text, ratio_text
+from dlsched.study.reports.content import Content
+from dlsched.study.reports.instance_tables import instance_tables
+from dlsched.study.reports.typeset import markdown, markdown_table, markdown_text
+from dlsched.study.rows import Row
+
+MOST_TABLES = 12
+"""Groups that get a table each; of more the means are put into one table."""
+MOST_LINES = 60
+"""Groups that get a line each in that table; of more it says how the means of the groups lie."""
+MOST_WORST = 10
+"""Instances listed as the worst."""
+
+
+def write_page(content: Content, path: str | os.PathLike[str]) -> None:
+    """Write a study as Markdown to a file (``-``: standard output); InputError: it cannot be written."""
+    write_text(path, page(content))
+
+
+def page(content: Content, conclusions: str = "") -> str:
+    """Write a study down in Markdown.
+
+    Parameters
+    ----------
+    content
+        The study.
+    conclusions
+        Further Markdown, put behind the answer: what was found, in words computed from the rows.
+    """
+    title, opening = _head(content)
+    parts = [
+        f"# {title}",
+        opening,
+        _compared(content),
+        f"**{markdown_text(content.sentence.replace('`', ''))}**",
+        conclusions.strip(),
+        "## Ratios to the reference",
+        _tables(content.groups),
+        *instance_tables(content.groups),
+        *_worst(content),
+        *_failures([row for group in content.groups for row in group.failed]),
+        "## Limits and environment",
+        f"Limits: {_pairs(content.limits)}. {_pairs(content.environment)}.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(content: Content) -> tuple[str, str]:
+    """Title and opening: the lines of the comment that the plan begins with."""
+    lines: list[str] = []
+    for line in content.plan.splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line[1:].strip())
+    return (lines[0], "\n".join(lines[1:]).strip()) if lines else (markdown_text(content.name), "")
+
+
+def _compared(content: Content) -> str:
+    instances = sum(group.instances for group in content.groups)
+    cells = sum(len(group.rows) for group in content.groups)
+    families = ", ".join(dict.fromkeys(group.family for group in content.groups))
+    reference = f"what {content.reference} found on" if content.reference else "the best optimum or bound proven of"
+    compared = f"{len(content.methods)} methods on {instances:,} instances of {families}: {cells:,} cells."
+    return markdown_text(f"{compared} Ratios are to {reference} the same instance.")
+
+
+def _tables(groups: Sequence[Group]) -> str:
+    if len(groups) <= MOST_TABLES:
+        return markdown(groups).strip()
+    return _means(groups) if len(groups) <= MOST_LINES else _spread(groups)
+
+
+def _means(groups: Sequence[Group]) -> str:
+    """A row for each group, a column for each method that has a ratio: the means."""
+    methods = list(dict.fromkeys(line.method for group in groups for line in group.lines if line.mean is not None))
+    rows = []
+    for name, group in zip(_names(groups), groups, strict=True):
+        lines = {line.method: line for line in group.lines}
+        means = [UNKNOWN if line is None else mean_text(line, interval=False) for line in map(lines.get, methods)]
+        rows.append((name, str(group.instances), *means))
+    return f"Means.\n\n{markdown_table(('instances', 'number', *methods), rows)}".rstrip()
+
+
+def _spread(groups: Sequence[Group]) -> str:
+    """A row for each method: how its mean ratios lie over the groups."""
+    means: dict[str, list[tuple[float, str]]] = {}
+    for name, group in zip(_names(groups), groups, strict=True):
+        for line in group.lines:
+            if line.mean is not None:
+                means.setdefault(line.method, []).append((line.mean.value, name))
+    rows = []
+    for method, found in means.items():
+        (least, best), (most, last) = min(found), max(found)
+        middle = median([value for value, _ in found])
+        rows.append((method, f"{len(found):,}", ratio_text(least), best, ratio_text(middle), ratio_text(most), last))
+    table = markdown_table(
+        ("method", "groups", "least mean", "in", "median", "largest mean", "in"), rows, numbers=False
+    )
+    return f"Mean ratios of {len(groups):,} groups; `dlsched study export` has every row.\n\n{table.rstrip()}"
+
+
+def _names(groups: Sequence[Group]) -> list[str]:
+    """What tells the groups apart: their families only where there are several."""
+    several = len({group.family for group in groups}) > 1
+    return [
+        ", ".join([group.family] * (several or not group.preset) + [group.preset] * bool(group.preset))
+        for group in groups
+    ]
+
+
+def _worst(content: Content) -> Iterator[str]:
+    """The worst instance of the best method of every group, the worst of all first."""
+    found = []
+    for group in content.groups:
+        best = [row for row in group.rows if row.method == group.ranking[0] and row.ratio is not None]
+        if best:
+            found.append(max(best, key=lambda row: row.ratio or 0.0))
+    if not found:
+        return
+    found.sort(key=lambda row: -(row.ratio or 0.0))
+    yield "## Where the best methods are worst"
+    rows = []
+    for row in found[:MOST_WORST]:
+        said = ratio_text(row.ratio, AT_MOST if row.at_most else "")
+        command = "; ".join(content.evidence(row)[1].splitlines()) or row.source
+        rows.append((row.method, row.preset, row.instance, said, command))
+    yield markdown_table(("method", "preset", "instance", "ratio", "command"), rows, numbers=False).rstrip()
+
+
+def _failures(failed: Sequence[Row]) -> Iterator[str]:
+    if not failed:
+        return
+    counts = Counter((row.method, row.status) for row in failed)
+    first = {(row.method, row.status): row for row in reversed(failed)}
+    yield "## Failures"
+    yield markdown_table(
+        ("method", "status", "cells", "first instance", "its message"),
+        [(*key, f"{count:,}", first[key].instance, first[key].message) for key, count in counts.items()],
+        numbers=False,
+    ).rstrip()
+
+
+def _pairs(said: Mapping[str, str]) -> str:
+    return markdown_text(", ".join(f"{name} {value}" for name, value in said.items()))

@@ -1,0 +1,256 @@
+"""The figures of a reproduction for the page: dots with intervals, what is the paper's hollow, and all numbers in a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dlsched.core.files import Json
+from dlsched.statistics.estimate import Estimate
+from dlsched.study.reports.html.distribution import BARE, GOLDEN
+from dlsched.study.reports.html.figure import Figure, Look, axis, looks
+from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, number_cell
+from dlsched.study.reports.html.words import digits, drawn, for_plotly
+from dlsched.study.reproduce.findings import Beside, Findings, Mark, Panel, Series, short
+
+TOP, BAND, STEP = 0.20, 0.54, 0.2
+"""Of the marks of a category, whose height is 1 and whose name stands above them: upper end, and greatest height of all and of
+one series."""
+APART = 0.012
+"""Distance of marks side by side, of the width of the axis."""
+GREY = "#808080"
+HOLLOW = "3px,3px"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of the key of a figure: how a series looks, its outline in a square of 12; a line where that is empty."""
+
+    label: str
+    colour: str
+    strokes: str
+    outline: str
+    hollow: bool
+    joined: bool
+
+
+OUTLINES = {
+    "circle": "M6 1.5a4.5 4.5 0 1 0 .01 0z",
+    "square": "M2 2h8v8h-8z",
+    "diamond": "M6 .8l5.2 5.2l-5.2 5.2l-5.2 -5.2z",
+    "triangle-up": "M6 1l5 9h-10z",
+    "x": "M2 3.4l1.4 -1.4l2.6 2.6l2.6 -2.6l1.4 1.4l-2.6 2.6l2.6 2.6l-1.4 1.4l-2.6 -2.6l-2.6 2.6l-1.4 -1.4l2.6 -2.6z",
+    "star": "M6 .8l1.5 3.4l3.7 .4l-2.8 2.5l.8 3.7l-3.2 -1.9l-3.2 1.9l.8 -3.7l-2.8 -2.5l3.7 -.4z",
+}
+"""Of ``figure.SYMBOLS``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure with its key."""
+
+    figure: Figure
+    key: Sequence[Key]
+
+
+def drawing_of(panel: Panel) -> Drawing:
+    """Draw a panel."""
+    of_kin = looks(list(dict.fromkeys(each.kin or each.label for each in panel.series)))
+    styled = [(each, of_kin[each.kin or each.label]) for each in panel.series if each.marks]
+    joined = not panel.categories
+    traces, layout, height = _along(panel, styled) if joined else _down(panel, styled)
+    figure = Figure(panel.title, panel.says, height, traces, layout, tables=(_numbers(panel),))
+    key = [
+        Key(
+            each.label,
+            look.colour,
+            Look("", "", HOLLOW if each.whose != "ours" else look.dash, "").strokes,
+            OUTLINES[look.symbol],
+            each.whose != "ours",
+            joined and each.whose != "earlier",
+        )
+        for each, look in styled
+    ]
+    if panel.level is not None:
+        key.append(Key(panel.level[0], GREY, "6 3", "", False, True))
+    return Drawing(figure, key)
+
+
+def beside_table(findings: Findings) -> Table | None:
+    """Ours beside theirs; None where nothing is stated."""
+    if not findings.beside:
+        return None
+    columns = [
+        Column(findings.quantity, numbers=False),
+        Column("ours", "mean with its 95 % interval"),
+        Column(findings.source),
+    ]
+    if any(each.difference is not None for each in findings.beside):
+        columns.append(Column("ours over theirs"))
+    return Table("Intervals of 95 % below ours", columns, [_beside(each)[: len(columns)] for each in findings.beside])
+
+
+def _beside(each: Beside) -> list[Cell]:
+    theirs = Cell(each.words) if each.theirs is None else number_cell(each.theirs, f"{each.theirs:,g}")
+    away = each.difference
+    ours = NOTHING
+    if each.ours is not None:
+        ours = number_cell(each.ours.value, short(each.ours.value), note=interval(each.ours))
+    return [Cell(each.what), ours, theirs, NOTHING if away is None else number_cell(away, f"{100 * away:+.0f} %")]
+
+
+def interval(estimate: Estimate) -> str:
+    """Write the interval of a number; empty without."""
+    return "" if estimate.low is None or estimate.high is None else f"{short(estimate.low)}–{short(estimate.high)}"
+
+
+def _ends(marks: Sequence[Mark]) -> list[float]:
+    found = [mark.estimate for mark in marks]
+    return [value for each in found for value in (each.value, each.low, each.high) if value is not None]
+
+
+def _drawn_at(panel: Panel, value: float | None, otherwise: float) -> float:
+    value = otherwise if value is None else value
+    return drawn(value if panel.floor is None else max(value, panel.floor))
+
+
+def _hover(panel: Panel, each: Series, mark: Mark) -> str:
+    at = mark.at if isinstance(mark.at, str) else f"{mark.at:g} {panel.x}"
+    between = f" ({interval(mark.estimate)})" if interval(mark.estimate) else ""
+    lines = [*([mark.name] if mark.name else []), f"{each.label}, {at}", f"{short(mark.estimate.value)}{between}"]
+    return "<br>".join(for_plotly(line) for line in lines)
+
+
+def _trace(panel: Panel, each: Series, look: Look, at: list[float], sideways: bool) -> dict[str, Json]:
+    marks = [mark.estimate for mark in each.marks]
+    values = [_drawn_at(panel, mark.value, mark.value) for mark in marks]
+    above: list[Json] = [
+        _drawn_at(panel, mark.high, mark.value) - value for mark, value in zip(marks, values, strict=True)
+    ]
+    below: list[Json] = [
+        value - _drawn_at(panel, mark.low, mark.value) for mark, value in zip(marks, values, strict=True)
+    ]
+    bars: Json = {
+        "type": "data", "symmetric": False, "array": above, "arrayminus": below, "color": look.colour, "thickness": 1.4,
+        "width": 0,
+    }  # fmt: skip
+    hollow = each.whose != "ours"
+    found: dict[str, Json] = {
+        "type": "scatter",
+        "name": for_plotly(each.label),
+        "mode": "markers" if sideways or each.whose == "earlier" else "lines+markers",
+        "x": list(values) if sideways else list(at),
+        "y": list(at) if sideways else list(values),
+        "hovertext": [_hover(panel, each, mark) for mark in each.marks],
+        "marker": {
+            "symbol": look.symbol + "-open" * hollow,
+            "size": 5 if each.cloud else 9,
+            "color": look.colour,
+            "opacity": 0.55 if each.cloud else 1.0,
+            "line": {"color": look.colour, "width": 1.8 if hollow else 0.0},
+        },
+        "line": {"color": look.colour, "dash": HOLLOW if hollow else look.dash, "width": 1.8},
+    }
+    if any(mark.low is not None for mark in marks):
+        found["error_x" if sideways else "error_y"] = bars
+    return found
+
+
+def _level(panel: Panel, low: float, high: float, sideways: bool) -> list[Json]:
+    """A grey line at the paper's number, from end to end of the other axis."""
+    if panel.level is None:
+        return []
+    at, along = [panel.level[1]] * 2, [low, high]
+    line: Json = {"color": GREY, "dash": "6px,3px", "width": 1.6}
+    x, y = (at, along) if sideways else (along, at)
+    return [{"type": "scatter", "mode": "lines", "x": list(x), "y": list(y), "line": line, "hoverinfo": "skip"}]
+
+
+def _along(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Json], dict[str, Json], int]:
+    """Marks at numbers, from left to right; those at one number stand side by side."""
+    places = sorted({float(mark.at) for each, _ in styled for mark in each.marks})
+    width = (places[-1] - places[0] if places else 0.0) or 1.0
+    low, high = (places[0] - 0.08 * width, places[-1] + 0.08 * width) if places else (0.0, 1.0)
+    kin = list(dict.fromkeys(look.label for _, look in styled))
+    traces: list[Json] = _level(panel, low, high, sideways=False)
+    for each, look in styled:
+        shift = (kin.index(look.label) - (len(kin) - 1) / 2) * APART * width
+        traces.append(_trace(panel, each, look, [drawn(float(mark.at) + shift) for mark in each.marks], sideways=False))
+    top = max(
+        [value for each, _ in styled for value in _ends(each.marks)] + ([panel.level[1]] if panel.level else []),
+        default=1.0,
+    )
+    layout: dict[str, Json] = {
+        "xaxis": {
+            "range": [low, high], "tickvals": list(places), "ticktext": [f"{place:g}" for place in places],
+            "title": {"text": panel.x},
+        },
+        "yaxis": {"range": [0, 1.06 * top], "nticks": 6, "title": {"text": panel.y}},
+    }  # fmt: skip
+    return traces, layout, 340
+
+
+def _down(panel: Panel, styled: Sequence[tuple[Series, Look]]) -> tuple[list[Json], dict[str, Json], int]:
+    """Categories one below the other, their names above their marks; the numbers to the right."""
+    panel = replace(panel, floor=_floor(panel))
+    categories = panel.categories
+    rows = list(dict.fromkeys(look.label for each, look in styled if not each.cloud)) or [""]
+    traces: list[Json] = _level(panel, 0.55, 0.5 - len(categories), sideways=True)
+    for each, look in sorted(styled, key=lambda pair: not pair[0].cloud):
+        row = rows.index(look.label) if look.label in rows else 0
+        step = min(STEP, BAND / len(rows))
+        heights = []
+        for number, mark in enumerate(each.marks):
+            top = TOP - categories.index(str(mark.at))
+            inside = (number * GOLDEN) % 1 * BAND if each.cloud else (row + 0.5) * step
+            heights.append(drawn(top - inside))
+        traces.append(_trace(panel, each, look, heights, sideways=True))
+    values = [_drawn_at(panel, value, value) for each, _ in styled for value in _ends(each.marks)]
+    values += [panel.level[1]] if panel.level else []
+    annotations: list[Json] = [
+        {
+            "text": for_plotly(name), "x": 0, "xref": "paper", "y": 0.40 - index, "xanchor": "left", "yanchor": "middle",
+            "showarrow": False,
+        }
+        for index, name in enumerate(categories)
+    ]  # fmt: skip
+    horizontal = axis(min(values, default=0.0), max(values, default=1.0), panel.y)
+    layout: dict[str, Json] = {
+        "xaxis": horizontal,
+        "yaxis": {**BARE, "range": [0.5 - len(categories), 0.55]},
+        "annotations": annotations,
+    }
+    each_px = max(60, 30 + 13 * len(rows))
+    return traces, layout, 70 + each_px * len(categories)
+
+
+def _floor(panel: Panel) -> float | None:
+    """Least number that is drawn: intervals may end below 0, where no logarithm is."""
+    least = min((mark.estimate.value for each in panel.series for mark in each.marks), default=0.0)
+    return least / 2 if panel.floor is None and least > 0 else panel.floor
+
+
+def _numbers(panel: Panel) -> Table:
+    columns = [
+        Column("series", numbers=False),
+        Column(panel.x, numbers=not panel.categories),
+        Column(panel.y),
+        Column("from", "lower end of the 95 % interval"),
+        Column("to", "upper end"),
+    ]
+    named = any(mark.name for each in panel.series for mark in each.marks)
+    if named:
+        columns.append(Column("of", numbers=False))
+    rows = [
+        [
+            Cell(each.label),
+            Cell(mark.at if isinstance(mark.at, str) else f"{mark.at:g}"),
+            *(_number(value) for value in (mark.estimate.value, mark.estimate.low, mark.estimate.high)),
+            *([Cell(mark.name)] if named else []),
+        ]
+        for each in panel.series
+        for mark in each.marks
+    ]
+    return Table(panel.title, columns, rows)
+
+
+def _number(value: float | None) -> Cell:
+    return NOTHING if value is None else number_cell(drawn(value), digits(value))

@@ -1,0 +1,55 @@
+"""When the jobs of a trace arrive, and how the trace writes times: what it takes to cut one into windows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dlsched.traces import gang_traces, gavel
+from dlsched.traces.arrivals import Window, seconds_window
+from dlsched.traces.philly import philly_window, read_philly
+from dlsched.traces.rows import number, tab_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The times of a kind of trace.
+
+    Parameters
+    ----------
+    arrivals
+        From a file to the times of its jobs, in the order of the file; a malformed row is a `ValueError`.
+    window
+        Reads the ends of a window as the trace writes times.
+    moment
+        Writes a time as ``window`` reads it.
+    """
+
+    arrivals: Callable[[Path], list[float]]
+    window: Callable[[str | None, str | None], Window]
+    moment: Callable[[float], str]
+
+
+def _date(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).replace(tzinfo=None).isoformat()
+
+
+def _seconds(time_s: float) -> str:
+    return repr(int(time_s)) if time_s == int(time_s) else repr(time_s)
+
+
+def _philly(path: Path) -> list[float]:
+    return [request.arrival_s for request in read_philly(path)[0]]
+
+
+def _gavel(path: Path) -> list[float]:
+    return [number(row, "arrival_time", f"{path}, line {line}") for line, row in tab_rows(path, gavel.COLUMNS)]
+
+
+def _tiresias(path: Path) -> list[float]:
+    return [request.arrival_s for request in gang_traces.read_tiresias(path)[0]]
+
+
+PHILLY = Clock(_philly, philly_window, _date)
+GAVEL = Clock(_gavel, seconds_window, _seconds)
+TIRESIAS = Clock(_tiresias, seconds_window, _seconds)

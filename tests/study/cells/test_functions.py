@@ -1,0 +1,95 @@
+"""Functions of a plan's own: each call is as the first, and its seconds are measured by who asks."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dlsched.study.cells import functions
+from dlsched.study.cells.functions import Caller
+from dlsched.study.cells.outcome import CellEnded, Outcome
+from dlsched.study.plans.plan import PlannedMethod
+from dlsched.study.plans.sources import instance_of
+from study.cells_at_hand import ROOMY, cell, function, recipe, run, said
+
+DRAWS = """
+import numpy as np
+from pack.stream import RNG
+OWN = np.random.default_rng(0)
+
+def draws(instance):
+    ends = np.cumsum([1 for job in instance.jobs])
+    free = int(instance.gpus - ends[-1])
+    count = 1 + int((RNG.integers(1000) + OWN.integers(1000)) % (free + 1))
+    return {"gpus": {job.id: count if index == 0 else 1 for index, job in enumerate(instance.jobs)}}
+"""
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    """A folder with a package whose modules hold generators, and a file that takes one of them."""
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    (tmp_path / "pack" / "stream.py").write_text("import numpy as np\nRNG = np.random.default_rng(1)\n")
+    (tmp_path / "pack" / "draws.py").write_text(DRAWS)
+    (tmp_path / "own.py").write_text(DRAWS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("home", ["pack.draws", "own.py"])
+def test_generators_of_modules_begin_anew(home: str, pack: Path):
+    """Whatever ran before, and on any number of processes."""
+    where = str(pack / home) if home.endswith(".py") else home
+    method = PlannedMethod("draws", "python", (where, "draws"), fingerprint="a")
+    cells = [cell(method, seed) for seed in range(6)]
+
+    def answers(order: list[int], workers: int) -> dict[int, Outcome]:
+        return dict(zip(order, map(said, run([cells[each] for each in order], workers, pack)), strict=True))
+
+    one = answers(list(range(6)), 1)
+    assert {outcome.status for outcome in one.values()} == {"feasible"}, one
+    assert one == answers([5, 4, 3, 2, 1, 0], 1) == answers(list(range(6)), 2)
+    assert answers([3], 1)[3] == one[3]
+
+
+def test_a_function_that_turns_the_clock_back(tmp_path: Path):
+    """Is not believed."""
+    (tmp_path / "own.py").write_text(
+        "import time\nfrom dlsched.study.cells import calling\nfrom dlsched.study.cells.usage import Usage\n"
+        "def quick(instance):\n    time.sleep(0.3)\n"
+        "    calling.Meter.usage = lambda meter: Usage(0.0, 0.0, 0.0)\n"
+        "    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
+    )
+    (outcome,) = run([cell(function(tmp_path / "own.py", "quick"))], folder=tmp_path)
+    assert (outcome.status, outcome.cpu_s) == ("feasible", 0.0)
+    assert outcome.time_s is not None and outcome.time_s >= 0.3
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open pipes as Linux lists them")
+def test_a_process_that_says_nothing_sensible_as_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Leaves neither pipes nor a process."""
+    (tmp_path / "own.py").write_text("def f(instance):\n    return None\n")
+    stopped = []
+
+    class Stopped(Caller):
+        def stop(self) -> None:
+            super().stop()
+            stopped.append(self.pid)
+
+    class Nonsense(functions.Frames):
+        def feed(self, arrived: bytes) -> list[bytes]:
+            raise ValueError("found bytes that are no frame")
+
+    before = len(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patched:
+        patched.setattr(functions, "Frames", Nonsense)
+        with pytest.raises(CellEnded, match="no frame"):
+            Stopped("ring_allocation", function(tmp_path / "own.py", "f"), str(tmp_path))
+    assert len(os.listdir("/proc/self/fd")) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(stopped[0], 0)
+    caller = Caller("ring_allocation", function(tmp_path / "own.py", "f"), str(tmp_path))
+    try:
+        assert caller.call(instance_of(recipe()), ROOMY.inner, 0).status == "no_solution"
+    finally:
+        caller.stop()

@@ -1,0 +1,129 @@
+"""A keeper's process comes up, works, and is gone with all that it started; what cannot come up is said in words."""
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dlsched import SolverError
+from dlsched.study.cells import keeper as keeper_module
+from dlsched.study.cells.keeper import Keeper, wait
+from dlsched.study.cells.outcome import Outcome
+from dlsched.study.engines.local import drive
+from dlsched.study.plans.plan import Recipe
+from dlsched.study.plans.sources import instance_of
+from study.cells_at_hand import ROOMY, cell, lives, named, recipe
+
+
+@pytest.fixture
+def keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
+    """A keeper whose temporary files are gone in the end."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    made = Keeper(str(tmp_path))
+    yield made
+    made.stop()
+    assert list(temporary.iterdir()) == []
+
+
+def family() -> list[psutil.Process]:
+    """The warden that this process started, and all that descends from it."""
+    wardens = [each for each in psutil.Process().children() if "study.cells.warden" in " ".join(each.cmdline())]
+    return [each for warden in wardens for each in (warden, *warden.children(recursive=True))]
+
+
+def ended(keeper: Keeper, *cells) -> list[Outcome]:
+    """What comes of cells."""
+    return [outcome for some in drive([keeper], iter(cells)) for outcome in some]
+
+
+def test_one_process_serves_until_it_is_stopped(keeper: Keeper):
+    """Two batches; then nothing is left, solvers' processes neither."""
+    first = ended(keeper, cell(named("exact")), cell(named("milp")))
+    before = {each.pid for each in family()}
+    second = ended(keeper, cell(named("milp"), 1))
+    assert [outcome.status for outcome in first + second] == ["optimal"] * 3
+    assert {each.pid for each in family()} == before
+    assert len(before) == 4  # warden, process of cells, solver and its guard
+    keeper.stop()
+    assert not any(lives(pid) for pid in before)
+    assert not keeper.alive
+
+
+def test_a_cell_larger_than_a_pipe(keeper: Keeper):
+    """Arrives whole, though the process is not up yet when it is handed over."""
+    data = instance_of(recipe()).as_data() | {"source": "x" * 1_000_000}
+    given = Recipe("ring_allocation", "a.json", "", None, {"instance": data})
+    assert [outcome.status for outcome in ended(keeper, replace(cell(named("exact")), recipe=given))] == ["optimal"]
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_process_that_somebody_kills(keeper: Keeper, victim: int):
+    """Its cell is killed, those that wait are given back, and what it started is gone; warden or process, all the same."""
+    ended(keeper, cell(named("milp")))
+    first, *others = members = family()
+    (first, others[0])[victim].send_signal(signal.SIGSTOP)  # so that nothing comes of the cells
+    keeper.assign([cell(named("exact"), seed) for seed in (1, 2, 3)])
+    (first, others[0])[victim].kill()
+    found: list[Outcome] = []
+    while keeper.alive:
+        wait([keeper])
+        found += keeper.outcomes()
+    left = keeper.give_up()
+    if victim:
+        assert [outcome.status for outcome in found] == ["killed"]
+    assert len(found) + len(left) == 3
+    assert [outcome.status for outcome in ended(keeper, *left)] == ["optimal"] * len(left)
+    assert not any(lives(each.pid) for each in members)
+
+
+def test_a_process_that_is_killed_as_it_comes_up(keeper: Keeper):
+    """Its cells are handed to another, up to a number of times."""
+    cells = [cell(named("exact"))]
+    keeper.assign(cells)
+    while not family():  # until it is a program of its own
+        pass
+    family()[0].kill()
+    while keeper.alive:
+        wait([keeper])
+        assert keeper.outcomes() == []
+    assert keeper.give_up() == cells
+    assert [outcome.status for outcome in ended(keeper, *cells)] == ["optimal"]
+
+
+def test_a_process_that_cannot_come_up(keeper: Keeper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Is no fault of a cell: it ends the study, and its last words are said."""
+    (tmp_path / "dlsched").mkdir()
+    (tmp_path / "dlsched" / "__init__.py").write_text("import missing_for_cells", encoding="utf-8")
+    monkeypatch.setattr(keeper_module.sys, "path", [str(tmp_path)])
+    with pytest.raises(SolverError, match=r"^no process for cells comes up: .*No module named"):
+        ended(keeper, cell(named("exact")))
+
+
+def test_a_process_that_comes_up_too_slowly(keeper: Keeper, monkeypatch: pytest.MonkeyPatch):
+    """Neither."""
+    monkeypatch.setattr(keeper_module, "START_S", 0.0)
+    with pytest.raises(SolverError, match=r"^no process for cells comes up in 0 s$"):
+        ended(keeper, cell(named("exact")))
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path):
+    """Is said."""
+    with pytest.raises(SolverError, match=r"can be started in .*nosuch"):
+        ended(Keeper(str(tmp_path / "nosuch")), cell(named("exact")))
+    assert not family()
+
+
+def test_no_more_descriptors_than_before(keeper: Keeper):
+    """However often a process is started and stopped."""
+    before = len(os.listdir("/proc/self/fd"))
+    for seed in range(2):
+        ended(keeper, cell(named("equal"), seed, ROOMY))
+        keeper.stop()
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -1,0 +1,126 @@
+"""The process of cells, run here: solved, verified, measured; what no rule allows is rejected."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dlsched
+from dlsched import ring_allocation
+from dlsched.core.family import Method
+from dlsched.core.status import TerminationStatus
+from dlsched.ring_allocation import FAMILY
+from dlsched.study.cells.outcome import BEGUN, CellEnded, Outcome
+from dlsched.study.cells.serving import Runner
+from dlsched.study.cells.usage import Usage
+from dlsched.study.plans.plan import Recipe
+from dlsched.study.plans.sources import instance_of
+from study.cells_at_hand import cell, function, named, recipe
+
+
+def outcomes(*cells, folder: str = "/nonexistent") -> tuple[list[Outcome], list[Outcome]]:
+    """What a runner says of cells: as they begin, and as they end."""
+    begun: list[Outcome] = []
+    runner = Runner(folder)
+    return begun, [runner.run(each, begun.append) for each in cells]
+
+
+def test_a_cell_says_what_solve_says():
+    """Objective, bound, status, solution and certificate; and of each instance once what it is."""
+    begun, ended = outcomes(*(cell(named(name), seed) for seed in (0, 1) for name in ("exact", "doubling", "lp")))
+    instance = instance_of(recipe(0))
+    result = dlsched.solve(instance, method="exact")
+    data = result.as_data()
+    first = ended[0]
+    assert (first.status, first.objective, first.bound) == ("optimal", result.objective, result.bound)
+    assert (first.solution, first.certificate) == (data["solution"], data["certificate"])
+    assert [outcome.status for outcome in ended[:2]] == ["optimal", "feasible"]
+    assert ended[2].solution is None
+    assert ended[2].bound <= ended[0].objective
+    assert [each.status for each in begun] == [BEGUN, BEGUN]
+    facts = begun[0].facts
+    assert facts is not None
+    assert (facts.name, facts.sha256, facts.jobs, facts.gpus) == (instance.name, instance.sha256, 3, 8)
+    assert all(outcome.time_s > 0 and outcome.memory_mib > 10 and outcome.cpu_s >= 0 for outcome in ended)
+
+
+def teach(monkeypatch: pytest.MonkeyPatch, run: Callable[..., TerminationStatus]) -> None:
+    """Give the family a method with another kind of truth."""
+    family = replace(FAMILY, methods={**FAMILY.methods, "lies": Method("lies", "exact", run)})
+    monkeypatch.setattr("dlsched.families.names.record_of", lambda name: family)
+
+
+def test_methods_are_not_believed(monkeypatch: pytest.MonkeyPatch):
+    """A certificate of something else, and a broken rule, are no answers."""
+    best, other = (dlsched.solve(instance_of(recipe(seed))) for seed in (0, 1))
+
+    def proves_falsely(instance, search):
+        search.offer(best.solution, source="lies")
+        search.prove(best.objective, source="lies", certificate=other.certificate)
+        return TerminationStatus.OPTIMAL
+
+    def breaks(instance, search):
+        search.offer(FAMILY.read_solution({"gpus": {job.id: 8 for job in instance.jobs}}, instance), source="lies")
+        return TerminationStatus.FEASIBLE
+
+    for run, status in ((proves_falsely, "rejected"), (breaks, "solver_error")):
+        teach(monkeypatch, run)
+        _, (outcome,) = outcomes(cell(named("lies")))
+        assert (outcome.status, outcome.objective) == (status, None), outcome
+
+
+def test_errors_are_rows():
+    """Of an instance that cannot be made, and of a solver that a method cannot use."""
+    bad = Recipe("ring_allocation", "generate", "mixed", 0, {"generate": {"jobs": -1, "gpus": 8, "seed": 0}})
+    wrong = replace(named("milp"), solver="nosuch")
+    _, (first, second, third) = outcomes(replace(cell(named("exact")), recipe=bad), cell(wrong), cell(named("equal")))
+    assert first.status == "error"
+    assert "jobs" in first.message
+    assert second.status == "error"
+    assert "found 'nosuch', allowed: highs, cbc, scip, cpsat" in second.message
+    assert third.status == "feasible"
+
+
+@pytest.mark.parametrize(("code", "status"), [(-9, "killed"), (1, "solver_error")])
+def test_a_solver_that_was_killed(code: int, status: str, monkeypatch: pytest.MonkeyPatch):
+    """Its cell is killed; an error of its own is an error of the solver."""
+
+    def dies(instance, search):
+        raise dlsched.SolverError(f"the solver process ended with code {code}")
+
+    teach(monkeypatch, dies)
+    _, (outcome,) = outcomes(cell(named("lies")))
+    assert outcome.status == status
+
+
+def test_a_function_that_is_not_needed(tmp_path: Path):
+    """Of an instance that has no solution: its row has its own seconds, and not those of the function's last call."""
+    (tmp_path / "own.py").write_text(
+        "import time\ndef slow(instance):\n    time.sleep(0.4)\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
+    )
+    hopeless = Recipe(
+        "ring_allocation", "a.json", "", None, {"instance": ring_allocation.example().as_data() | {"gpus": 1}}
+    )
+    slow = cell(function(tmp_path / "own.py", "slow"))
+    runner = Runner(str(tmp_path / "temporary"))
+    try:
+        first, second = (runner.run(each, lambda begun: None) for each in (slow, replace(slow, recipe=hopeless)))
+    finally:
+        runner.stop()
+    assert (first.status, second.status) == ("feasible", "infeasible"), (first, second)
+    assert first.time_s >= 0.4
+    assert 0 < second.time_s < 0.2
+
+
+def test_a_function_whose_process_cannot_be_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nothing is known of what it took."""
+    runner = Runner(str(tmp_path))
+    runner._foreign.usage = Usage(9.0, 9.0, 9.0)
+
+    def prepare(each):
+        raise CellEnded("error", "no more")
+
+    monkeypatch.setattr(runner._foreign, "prepare", prepare)
+    outcome = runner.run(cell(function(tmp_path / "own.py", "f")), lambda begun: None)
+    assert (outcome.message, outcome.time_s, outcome.cpu_s, outcome.memory_mib) == ("no more", None, None, None)

@@ -1,0 +1,160 @@
+"""Cells on a Dask cluster, which is started once: the same outcomes as here, whatever becomes of workers."""
+
+import logging
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dlsched import InputError, SolverError, SolverMissingError
+from dlsched.study.cells.cell import Cell, versions
+from dlsched.study.cells.outcome import Outcome
+from dlsched.study.engines import in_worker, on_dask
+from study.cells_at_hand import ROOMY, cell, function, functions, lives, named, run, said
+from study.engines.test_local import mixed
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of a cluster of two workers."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
+        memory_limit=0,
+        scheduler_kwargs={"allowed_failures": 0},  # by default three, and each takes seconds
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def on_cluster(cells: list[Cell], scheduler: str | None, folder: Path) -> list[Outcome]:
+    """What comes of cells, in their order."""
+    found = [each for some in on_dask.run(iter(cells), 2, str(folder), scheduler) for each in some]
+    by_key = {outcome.key: outcome for outcome in found}
+    assert len(found) == len(by_key) == len(cells)
+    return [by_key[each.key] for each in cells]
+
+
+def test_a_cluster_gives_the_same(scheduler: str, tmp_path: Path):
+    """As processes here."""
+    cells = mixed(tmp_path)
+    assert list(map(said, on_cluster(cells, scheduler, tmp_path))) == list(map(said, run(cells, 2, tmp_path)))
+
+
+def test_a_run_that_is_closed(scheduler: str, tmp_path: Path):
+    """Ends what hangs on the workers, and the next run is served."""
+    own = functions(tmp_path)
+    own.write_text(own.read_text() + "\n\ndef hangs(instance):\n    mark(os.getpid())\n    time.sleep(600)\n")
+    marked = Path(f"{own}.pids")
+    cells = [cell(named("equal")), *(cell(function(own, "hangs"), seed) for seed in range(2))]
+    running = on_dask.run(iter(cells), 2, str(tmp_path), scheduler)
+    assert [outcome.status for outcome in next(running)] == ["feasible"]
+    while not marked.exists() or not marked.read_text().endswith("\n"):
+        time.sleep(0.01)
+    running.close()
+    while any(lives(int(pid)) for pid in marked.read_text().split()):
+        time.sleep(0.01)  # a worker notices when it looks
+    assert [outcome.status for outcome in on_cluster([cell(named("exact"))], scheduler, tmp_path)] == ["optimal"]
+
+
+def test_another_version_is_refused(scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """With the package, what was found and what is allowed: it is part of the keys of cells."""
+    monkeypatch.setattr(on_dask, "versions", lambda: versions() | {"numpy": "0.1"})
+    with pytest.raises(InputError, match=rf"^worker tcp://\S+: numpy: found {versions()['numpy']}, allowed: 0\.1, as"):
+        on_cluster([cell(named("exact"))], scheduler, tmp_path)
+
+
+def test_a_folder_that_workers_lack(scheduler: str, tmp_path: Path):
+    """Is needed by methods of one's own only."""
+    assert on_cluster([cell(named("exact"))], scheduler, tmp_path / "nosuch")[0].status == "optimal"
+    with pytest.raises(InputError, match=r"the plan's folder: found no \S+nosuch, allowed: one on a file system"):
+        on_cluster([cell(function(functions(tmp_path), "good"))], scheduler, tmp_path / "nosuch")
+
+
+def test_no_such_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Is said, and what is allowed."""
+    monkeypatch.setattr(on_dask, "CONNECT_S", 0.3)
+    for address in ("tcp://127.0.0.1:1", "nonsense://here", "no address"):
+        with pytest.raises(InputError, match=rf"^scheduler: found none that answers at '{address}'"):
+            on_cluster([cell(named("exact"))], address, tmp_path)
+
+
+def test_without_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What to install is said."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(SolverMissingError, match=r"pip install 'dlsched\[dask\]'"):
+        on_cluster([cell(named("exact"))], None, tmp_path)
+
+
+def test_a_process_without_cells_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nobody may ever come back to it."""
+    monkeypatch.setattr(in_worker, "_wanted", lambda: lambda: True)
+    monkeypatch.setattr(in_worker, "IDLE_S", 0.0)
+    monkeypatch.setattr(in_worker, "_name", lambda: "w")
+    outcomes = in_worker.run_batch(pickle.dumps([cell(named("exact"), limits=ROOMY)]), str(tmp_path), versions())
+    assert [outcome.status for outcome in outcomes] == ["optimal"]
+    assert in_worker._kept.timer is not None
+    in_worker._kept.timer.join()
+    assert in_worker._kept.keeper is not None
+    assert not in_worker._kept.keeper.alive
+
+
+def test_a_cell_that_kills_its_worker(scheduler: str, tmp_path: Path):
+    """Ends as killed, after its batch was split; those of its batch end well."""
+    own = functions(tmp_path)
+    own.write_text(
+        own.read_text()
+        + "\n\ndef kills_its_worker(instance):\n"
+        + "    import psutil\n"
+        + "    above = psutil.Process().parents()\n"
+        + "    next(each for each in above if 'spawn_main' in ' '.join(each.cmdline())).kill()\n"
+        + "    time.sleep(60)\n"
+    )
+    cells = [cell(named("exact"), seed) for seed in range(6)]
+    cells.insert(3, cell(function(own, "kills_its_worker")))
+    found = on_cluster(cells, scheduler, tmp_path)
+    killed = found.pop(3)
+    assert (killed.status, killed.message) == ("killed", "its worker died 3 times, with nothing else on it")
+    assert {outcome.status for outcome in found} == {"optimal"}
+
+
+CLUSTER = """
+import logging, sys, distributed
+if __name__ == "__main__":
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL, memory_limit=0
+    )
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_lost_scheduler(tmp_path: Path):
+    """Is said; what had ended was given, and what ran there is gone with its workers."""
+    own = functions(tmp_path)
+    own.write_text(own.read_text() + "\n\ndef hangs(instance):\n    mark(os.getpid())\n    time.sleep(600)\n")
+    (tmp_path / "cluster.py").write_text(CLUSTER)
+    cluster = subprocess.Popen(
+        [sys.executable, str(tmp_path / "cluster.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with cluster:
+        assert cluster.stdout is not None
+        address = cluster.stdout.readline().strip()
+        cells = [cell(named("equal")), cell(function(own, "hangs"))]
+        running = on_dask.run(iter(cells), 1, str(tmp_path), address)
+        assert [outcome.status for outcome in next(running)] == ["feasible"]
+        marked = Path(f"{own}.pids")
+        while not marked.exists() or not marked.read_text().endswith("\n"):
+            time.sleep(0.01)
+        cluster.kill()
+        with pytest.raises(SolverError, match=r"scheduler was lost; what has ended is kept"):
+            next(running)
+    while lives(int(marked.read_text())):
+        time.sleep(0.01)

@@ -1,0 +1,165 @@
+"""Instances that a function of the user's own draws: which, what is refused, and what comes of one that fails."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlsched import InputError, UsageError, ring_allocation, study
+from dlsched.core.instance import InstanceFile
+from dlsched.study.cells.cell import key_of
+from dlsched.study.plans.drawn import draw
+from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod
+from dlsched.study.plans.plan_file import make_plan
+from dlsched.study.plans.sources import instance_of, recipes
+from dlsched.study.reporting import command_of
+from dlsched.study.trial import count, try_out
+
+MINE = """
+from dlsched import elastic_stream, ring_allocation
+
+def few(*, jobs, mood="calm", seed):
+    return ring_allocation.generate(jobs=jobs, gpus=8, seed=seed)
+
+def the_example(*, name=None):
+    return ring_allocation.example()
+
+def of_another_family(*, seed):
+    return elastic_stream.example()
+
+def not_always(*, seed):
+    if seed == 1:
+        return 1 / 0
+    return few(jobs=2, seed=seed)
+
+def nothing(*, seed):
+    return None
+
+number = 3
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Callable[..., Plan]:
+    """Make a plan of a source in the file of functions above."""
+    (tmp_path / "mine.py").write_text(MINE)
+
+    def call(function: str, folder: Path = tmp_path, **more: Any) -> Plan:
+        source = {"family": "ring_allocation", "python": f"mine.py:{function}", **more}
+        return make_plan(instances=source, methods=["equal"], folder=folder)
+
+    return call
+
+
+def test_a_grid_of_parameters_seeds_fastest(plan: Callable[..., Plan]) -> None:
+    """Each combination is what the function returns; texts and other values tell kinds apart, jobs and seeds do not."""
+    drawn = plan("few", mood=["calm", "grim"], jobs=[2, 3], seeds="4:6")
+    found = list(recipes(drawn))
+    assert count(drawn)[0] == len(found) == 8
+    assert [(each.preset, each.seed, each.source) for each in found[:3]] == [
+        ("calm", 4, "mine.py:few"),
+        ("calm", 5, "mine.py:few"),
+        ("calm", 4, "mine.py:few"),
+    ]
+    assert [each.preset for each in found] == ["calm"] * 4 + ["grim"] * 4
+    assert [instance_of(each) for each in found[:4]] == [
+        ring_allocation.generate(jobs=jobs, gpus=8, seed=seed) for jobs in (2, 3) for seed in (4, 5)
+    ]
+
+
+def test_a_function_without_seed_draws_once(plan: Callable[..., Plan]) -> None:
+    (found,) = recipes(plan("the_example"))
+    assert (found.seed, found.preset, instance_of(found)) == (None, "", ring_allocation.example())
+    assert [each.preset for each in recipes(plan("the_example", name=[2, 2.5]))] == ["name 2", "name 2.5"]
+
+
+def test_functions_of_modules(tmp_path: Path) -> None:
+    asked = {"family": "elastic_stream", "python": "dlsched.elastic_stream:generate", "jobs": 3, "seeds": 2}
+    (found,) = recipes(make_plan(instances=asked, methods=["equal"], folder=tmp_path))
+    assert instance_of(found).name == "poisson-3x64-seed2"
+
+
+def key(plan: Plan) -> str:
+    return key_of(next(iter(recipes(plan))), PlannedMethod("equal", "name", "equal"), 0, CellLimits())
+
+
+def test_keys_hold_the_code_and_not_where_it_stands(plan: Callable[..., Plan], tmp_path: Path) -> None:
+    before = key(plan("few", jobs=2))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.py").write_text(MINE)
+    assert key(plan("few", elsewhere, jobs=2)) == before
+    (tmp_path / "mine.py").write_text(MINE.replace("gpus=8", "gpus=9"))
+    changed = plan("few", jobs=2)
+    assert key(changed) != before
+    (found,) = recipes(changed)
+    made: InstanceFile = instance_of(found)
+    assert isinstance(made, ring_allocation.Instance) and made.gpus == 9
+
+
+@pytest.mark.parametrize(
+    ("function", "more", "said"),
+    [
+        ("few", {}, "jobs: found nothing, allowed: a value, as mine.py:few has no default for it"),
+        ("few", {"jobs": 2, "moods": 1}, "moods: found an unknown parameter, allowed: only jobs, mood"),
+        ("few", {"jobs": 2, "seed": 1}, "seed: found an unknown parameter, allowed: seeds"),
+        ("few", {"jobs": []}, "jobs: found an empty list"),
+        (
+            "the_example",
+            {"seeds": "0:2"},
+            'seeds: found "0:2", allowed: none, as mine.py:the_example has no parameter seed',
+        ),
+        ("the_example", {"family": "rings"}, 'family: found "rings", allowed: ring_allocation'),
+        ("of_another_family", {}, "found an instance of elastic_stream, allowed: an instance of ring_allocation"),
+        ("nothing", {}, 'found "NoneType", allowed: an instance of ring_allocation'),
+        ("not_always", {"seeds": [1, 2]}, "mine.py, line 15: ZeroDivisionError: division by zero"),
+        ("number", {}, 'found "mine.py:number", allowed: a function or class'),
+        ("absent", {}, 'found "mine.py:absent", allowed: a function or class'),
+    ],
+)
+def test_what_is_refused(plan: Callable[..., Plan], function: str, more: dict[str, Any], said: str) -> None:
+    """Before anything runs, with the place in the plan."""
+    with pytest.raises(InputError) as error:
+        plan(function, **more)
+    assert "instances[0]." in str(error.value)
+    assert said in str(error.value)
+
+
+def test_a_place_without_a_function_is_refused(tmp_path: Path) -> None:
+    for where in ("mine.py", ":few", "mine.py:"):
+        with pytest.raises(InputError, match=r"python: found .*, allowed: \"path.py:function\""):
+            make_plan(instances={"family": "ring_allocation", "python": where}, methods=["equal"], folder=tmp_path)
+
+
+def test_an_instance_that_cannot_be_drawn_is_a_row(plan: Callable[..., Plan], tmp_path: Path) -> None:
+    with study.run(plan("not_always", seeds="0:3"), tmp_path / "store", workers=1) as done:
+        rows = done.rows()
+    assert [row.status for row in rows] == ["feasible", "error", "feasible"]
+    assert "line 15: ZeroDivisionError" in rows[1].message
+
+
+def test_a_function_is_asked_for_what_it_takes(plan: Callable[..., Plan]) -> None:
+    """A recipe by hand with an argument that the function does not know."""
+    (source,) = plan("few", jobs=2).sources
+    assert isinstance(source, Drawn)
+    (found,) = recipes(plan("few", jobs=2))
+    arguments = found.data["arguments"]
+    assert isinstance(arguments, dict)
+    arguments["colour"] = "red"
+    with pytest.raises(UsageError, match="unexpected keyword argument 'colour'"):
+        draw(found)
+
+
+def test_a_report_says_the_call(plan: Callable[..., Plan], tmp_path: Path) -> None:
+    with study.run(plan("few", jobs=2, mood="grim", seeds=5), tmp_path / "store", workers=1) as done:
+        (row,) = done.rows()
+        assert command_of(done, row) == "mine.py:few(jobs=2, mood='grim', seed=5)"
+        assert (row.preset, row.seed, row.jobs, row.source) == ("grim", 5, 2, "mine.py:few")
+        assert done.instance(row.key) == ring_allocation.generate(jobs=2, gpus=8, seed=5)
+
+
+def test_a_trial_names_the_function(plan: Callable[..., Plan]) -> None:
+    """Kinds of instances, before they run: two moods, three seeds each."""
+    tried = try_out(plan("few", jobs=2, mood=["calm", "grim"], seeds="0:3"))
+    assert tried.by_kind == {("ring_allocation", mood, "mine.py:few"): 3 for mood in ("calm", "grim")}

@@ -1,0 +1,482 @@
+"""Plans: what a file says is what the records hold, and what is wrong with one is said with its place, before anything runs."""
+
+import dataclasses
+import tomllib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlsched import FAMILIES, InputError, UsageError, elastic_stream, ring_allocation, write
+from dlsched.study.plans.plan import CellLimits, Files, Generated, Plan, PlannedMethod, Windows
+from dlsched.study.plans.plan_file import make_plan, plan_from, read_plan
+from dlsched.study.plans.toml import toml_text
+
+FORMAT = 'format = "dlsched/study/1"\n'
+RINGS = '[[instances]]\nfamily = "ring_allocation"\njobs = 3\n'
+SGD = '[[instances]]\nfamily = "async_sgd"\njobs = 3\n'
+EXACT = '[[methods]]\nname = "exact"\n'
+
+MINE = """
+def smallest(instance, most=3, *, share):
+    return None
+
+def drawn(instance, seed, tick):
+    return None
+
+class Policy:
+    clairvoyant = False
+    def __init__(self, order="fifo"):
+        pass
+    def decide(self, view):
+        return {}
+
+number = 3
+"""
+
+WHOLE = """
+format = "dlsched/study/1"
+name = "all that a plan may hold"
+seed = 7
+
+[[instances]]
+family = "elastic_stream"
+preset = ["poisson", "bursts"]
+jobs = [4, 8]
+gpus = 16
+load = 1
+seeds = "0:6:2"
+
+[[instances]]
+files = ["*.json", "a.json"]
+
+[[methods]]
+name = "exact"
+
+[[methods]]
+name = "milp"
+label = "scip"
+solver = "scip"
+
+[[methods]]
+name = "mine"
+python = "mine.py:Policy"
+order = "las"
+seed = 3
+
+[[methods]]
+python = "dlsched.elastic_stream:fixed"
+units_per_job = 8
+family = "elastic_stream"
+
+[[methods]]
+name = "in-sh"
+command = ["./mine.sh", "{instance}", "-v"]
+
+[limits]
+time_s = 1
+memory_gib = 0.5
+nodes = 0
+threads = 2
+grace_s = 0
+
+[reference]
+method = "scip"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A plan's folder, not the current one, with methods and an instance file."""
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "boom.py").write_text("\nimport no_such_package\n")
+    program = tmp_path / "mine.sh"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (tmp_path / "plain.txt").write_text("no program")
+    write(elastic_stream.example(), tmp_path / "a.json")
+    monkeypatch.chdir("/")
+    return tmp_path
+
+
+@pytest.fixture
+def read(folder: Path) -> Callable[[str], Plan]:
+    """Write a plan and read it."""
+
+    def call(written: str) -> Plan:
+        (folder / "doubling.toml").write_text(written, encoding="utf-8")
+        return read_plan(folder / "doubling.toml")
+
+    return call
+
+
+@pytest.fixture
+def refused(read: Callable[[str], Plan]) -> Callable[[str], list[str]]:
+    """What is said of a wrong plan, a sentence each, without the file's name."""
+
+    def call(written: str) -> list[str]:
+        with pytest.raises(InputError) as raised:
+            read(written)
+        first, *others = str(raised.value).split("\n  ")
+        return [first.split("doubling.toml: ", 1)[1], *others]
+
+    return call
+
+
+def test_a_whole_plan(read: Callable[[str], Plan], folder: Path) -> None:
+    """Every key is in its record; lists are grids; paths begin at the plan's folder; what is omitted is as in `generate`."""
+    plan = read(WHOLE)
+    assert (plan.name, plan.seed, plan.reference) == ("all that a plan may hold", 7, "scip")
+    assert (plan.folder, plan.text) == (folder, WHOLE)
+    assert plan.limits == CellLimits(time_s=1.0, memory_gib=0.5, nodes=0, threads=2, grace_s=0.0)
+    grid = {"preset": ("poisson", "bursts"), "jobs": (4, 8), "gpus": (16,), "max_gpus": (16,), "load": (1.0,)}
+    assert plan.sources == (Generated("elastic_stream", {**grid, "seed": (0, 2, 4)}), Files(("*.json", "a.json")))
+    assert isinstance(plan.sources[0], Generated) and isinstance(plan.sources[0].grid["load"][0], float)
+    exact, scip, mine, fixed, program = plan.methods
+    assert exact == PlannedMethod("exact", "name", "exact")
+    assert scip == PlannedMethod("scip", "name", "milp", solver="scip")
+    assert (mine.label, mine.kind, mine.what) == ("mine", "python", (str(folder / "mine.py"), "Policy"))
+    assert (mine.parameters, mine.family, mine.seed, mine.foreign) == ({"order": "las"}, None, 3, True)
+    assert (fixed.label, fixed.what) == ("dlsched.elastic_stream:fixed", ("dlsched.elastic_stream", "fixed"))
+    assert (fixed.parameters, fixed.family) == ({"units_per_job": 8}, "elastic_stream")
+    assert (program.label, program.kind) == ("in-sh", "command")
+    assert program.what == (str(folder / "mine.sh"), "{instance}", "-v")
+    assert all(len(each.fingerprint) == 64 for each in (mine, fixed, program))
+
+
+def test_a_short_plan(read: Callable[[str], Plan]) -> None:
+    """The name is the file's, the preset the family's first, seed and limits those of the records."""
+    plan = read(FORMAT + RINGS + EXACT)
+    assert (plan.name, plan.seed, plan.limits, plan.reference) == ("doubling", 0, CellLimits(), None)
+    grid = {"preset": ("mixed",), "jobs": (3,), "max_gpus": (64,), "seed": (0,)}
+    assert plan.sources == (Generated("ring_allocation", grid),)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "expected"),
+    [("5", (5,)), ("[4, 2]", (4, 2)), ('"0:3"', (0, 1, 2)), ('"3:8:2"', (3, 5, 7)), ('" 1 : 2 "', (1,))],
+)
+def test_seeds(seeds: str, expected: tuple[int, ...], read: Callable[[str], Plan]) -> None:
+    """One, a list in its order, and ranges as Python's."""
+    source = read(f"{FORMAT}{RINGS}seeds = {seeds}\n{EXACT}").sources[0]
+    assert isinstance(source, Generated) and source.grid["seed"] == expected
+
+
+def test_a_list_of_families_is_a_grid_too(read: Callable[[str], Plan]) -> None:
+    """Each has its own first preset."""
+    plan = read(f'{FORMAT}[[instances]]\nfamily = ["ring_allocation", "async_sgd"]\njobs = 3\n{EXACT}')
+    found = [(source.family, source.grid["preset"]) for source in plan.sources if isinstance(source, Generated)]
+    assert found == [("ring_allocation", ("mixed",)), ("async_sgd", ("published",))]
+
+
+def test_a_kind_is_every_method_of_it_that_is_not_named(read: Callable[[str], Plan]) -> None:
+    """A method that only one family has as such runs there; one that is named with a label of its own is no such."""
+    plan = read(FORMAT + RINGS + SGD + '[[methods]]\nkind = "bound"\n')
+    found = [(method.label, method.family) for method in plan.methods]
+    assert found == [("lagrange", None), ("lp", None)]
+    plan = read(FORMAT + RINGS + SGD + '[[methods]]\nkind = "exact"\n[[methods]]\nname = "milp"\nsolver = "cbc"\n')
+    found = [(method.label, method.family, method.solver) for method in plan.methods]
+    assert found == [
+        ("exact", None, None),
+        ("dp", "ring_allocation", None),
+        ("minlp", "ring_allocation", None),
+        ("knapsack", "async_sgd", None),
+        ("milp", None, "cbc"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["exact", "heuristic", "bound"])
+def test_a_kind_covers_each_family(kind: str, read: Callable[[str], Plan]) -> None:
+    """On each of the six, what runs is what the family's record has of the kind."""
+    sources = "".join(f'[[instances]]\nfamily = "{family}"\njobs = 3\n' for family in FAMILIES)
+    plan = read(f'{FORMAT}{sources}[[methods]]\nkind = "{kind}"\n')
+    for family, record in FAMILIES.items():
+        runs = sorted(str(each.what) for each in plan.methods if each.family in (None, family))
+        assert runs == sorted(name for name, method in record.methods.items() if method.kind == kind)
+
+
+def test_traces(read: Callable[[str], Plan], folder: Path) -> None:
+    """Options are those of `dlsched import`; dates and lengths of time as people write them; lists are grids."""
+    rows = "".join(f"2017-10-0{day} 12:00:00,60,1,60,vc\n" for day in (1, 2))
+    (folder / "jobs.csv").write_text("timestamp,duration,num_gpus,gpu_time,cluster\n" + rows)
+    plan = read(
+        f'{FORMAT}[[instances]]\nimport = "philly"\nfile = "jobs.csv"\ngpus = [8, 16]\nrestart = 5\nfrom = 2017-10-02\n'
+        f'window = "24h"\n{EXACT}'
+    )
+    assert plan.sources == tuple(
+        Windows("philly", "jobs.csv", {"gpus": gpus, "restart": 5.0, "from": "2017-10-02"}, 86400.0) for gpus in (8, 16)
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("name = \n", "line 2 column 8: found no TOML (Invalid value), allowed: TOML"),
+        ('name = "a', "at its end: found no TOML (Unterminated string), allowed: TOML"),
+        ("seed = 1\nseed = 2\n", "line 3 column 9: found no TOML (Cannot overwrite a value), allowed: TOML"),
+        (f"seed = 1{'0' * 5000}\n", "found no TOML (Exceeds the limit"),
+        (f"seed = {'[' * 5000}\n", "found lists or tables nested too deeply"),
+    ],
+)
+def test_no_toml(written: str, said: str, refused: Callable[[str], list[str]]) -> None:
+    """Line and column."""
+    assert refused(FORMAT + written)[0].startswith(said)
+
+
+def test_no_file_and_no_text(folder: Path) -> None:
+    """What cannot be read says why; a mark of byte order at the head is none of the plan's."""
+    with pytest.raises(InputError, match=r"nosuch\.toml: cannot be read: No such file"):
+        read_plan(folder / "nosuch.toml")
+    (folder / "x.toml").write_bytes(b"a = '\xff'")
+    with pytest.raises(InputError, match=r"x\.toml: byte 5: found no UTF-8, allowed: UTF-8 text"):
+        read_plan(folder / "x.toml")
+    (folder / "x.toml").write_text(FORMAT + RINGS + EXACT, encoding="utf-8-sig")
+    assert read_plan(folder / "x.toml").name == "x"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (RINGS + EXACT, "format: found nothing, allowed: dlsched/study/1"),
+        ('format = "dlsched/study/2"\n', 'format: found "dlsched/study/2", allowed: dlsched/study/1'),
+        (FORMAT, "instances: found nothing, allowed: a list with at least one table"),
+        (FORMAT + RINGS, "methods: found nothing, allowed: a list with at least one table"),
+        (
+            FORMAT + "sed = 3\n" + RINGS + EXACT,
+            "sed: found an unknown key, allowed: only format, name, seed, instances",
+        ),
+        (FORMAT + "seed = -1\n" + RINGS + EXACT, "seed: found -1, allowed: an integer >= 0"),
+        (FORMAT + "name = 3\n" + RINGS + EXACT, "name: found 3, allowed: a text that is not empty"),
+        (FORMAT + "limits = 3\n" + RINGS + EXACT, "limits: found 3, allowed: a table of keys and values"),
+        (FORMAT + RINGS + EXACT + "[limits]\ntime = 3\n", "limits.time: found an unknown key, allowed: only time_s, "),
+        (FORMAT + RINGS + EXACT + "[limits]\ntime_s = 0\n", "limits.time_s: found 0, allowed: a number > 0"),
+        (FORMAT + RINGS + EXACT + "[limits]\ntime_s = inf\n", "limits.time_s: found inf, allowed: a number > 0"),
+        (
+            FORMAT + RINGS + EXACT + '[limits]\nmemory_gib = "4"\n',
+            'limits.memory_gib: found "4", allowed: a number > 0',
+        ),
+        (FORMAT + RINGS + EXACT + "[limits]\nnodes = 1.5\n", "limits.nodes: found 1.5, allowed: an integer >= 0"),
+        (FORMAT + RINGS + EXACT + "[limits]\nthreads = 0\n", "limits.threads: found 0, allowed: an integer >= 1"),
+        (FORMAT + RINGS + EXACT + "[limits]\ngrace_s = -1\n", "limits.grace_s: found -1, allowed: a number >= 0"),
+        (FORMAT + RINGS + EXACT + '[reference]\nmethod = "dp"\n', 'reference.method: found "dp", allowed: exact'),
+        (FORMAT + RINGS + EXACT + "[reference]\n", "reference.method: found null, allowed: exact"),
+    ],
+)
+def test_wrong_at_the_top(written: str, said: str, refused: Callable[[str], list[str]]) -> None:
+    """Keys, types and ranges."""
+    assert refused(written)[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("foo = 1", ": found none of family, files, import, allowed: exactly one of them"),
+        ('family = "async_sgd"\nfiles = "a.json"', ": found family and files, allowed: exactly one of them"),
+        ('family = "ring"', '.family: found "ring", allowed: ring_allocation, elastic_stream, '),
+        ('family = "async_sgd"\npreset = "mxed"', '.preset: found "mxed", allowed: published, network, '),
+        (
+            'family = "async_sgd"\ngpus = 8',
+            ".gpus: found an unknown key, allowed: only family, preset, jobs, nodes, max_nodes, ",
+        ),
+        ('family = "async_sgd"\njobs = []', ".jobs: found an empty list, allowed: at least one value"),
+        ('family = "async_sgd"\njobs = [3, 3]', ".jobs[1]: found 3 again, allowed: every value once"),
+        ('family = "async_sgd"\njobs = [3, "4"]', '.jobs[1]: found "4", allowed: an integer >= 1'),
+        ('family = "async_sgd"\njobs = true', ".jobs: found true, allowed: an integer >= 1"),
+        ('family = "async_sgd"\njobs = 0', ".jobs: found 0, allowed: an integer >= 1"),
+        ('family = "srpt_mapping"\nload = 0', ".load: found 0, allowed: a number > 0"),
+        ('family = "async_sgd"\nseeds = "5:5"', '.seeds: found "5:5", which holds no seed, allowed: '),
+        (
+            'family = "async_sgd"\nseeds = "0:5:0"',
+            '.seeds: found "0:5:0", allowed: an integer >= 0, a list of them, or text',
+        ),
+        ('family = "async_sgd"\nseeds = "0-5"', '.seeds: found "0-5", allowed: '),
+        ('family = "async_sgd"\nseeds = "0:99999999"', '.seeds: found "0:99999999", allowed: at most 1,000,000 seeds'),
+        ('family = "async_sgd"\nseeds = [0, -1]', ".seeds[1]: found -1, allowed: an integer >= 0"),
+        ('family = "async_sgd"\nseeds = [0, 0]', ".seeds[1]: found 0 again, allowed: every value once"),
+        (
+            'family = "matching_placement"\njobs = [4, 8]\ngpus = [6, 12]',
+            ".gpus: found 6 where preset = few-types, jobs = 8, allowed: an integer >= jobs",
+        ),
+        (
+            'files = "nosuch/*.json"',
+            '.files[0]: found "nosuch/*.json", allowed: a pattern of files that are there, relative to ',
+        ),
+        ('files = ["a.json", "plain.txt"]', ".files[1]: plain.txt: line 1 column 1: found no JSON"),
+        ('files = ["a.json"]\njobs = 3', ".jobs: found an unknown key, allowed: only files"),
+        ('import = "slrm"', '.import: found "slrm", allowed: pcs, '),
+        ('import = "gavel"', ".file: found nothing, allowed: a text that is not empty"),
+        ('import = "gavel"\nfile = "nosuch"', ": nosuch: cannot be read: No such file"),
+        (
+            'import = "pcs"\nfile = "x"\nwindow = "1h"',
+            ".window: found an unknown key, allowed: only import, file, gpus, epochs",
+        ),
+        (
+            'import = "gavel"\nfile = "x"\nwindow = "24"',
+            '.window: found "24", allowed: a number of seconds >= 1, or text',
+        ),
+        ('import = "gavel"\nfile = "x"\ngpus = 0', ".gpus: found 0, allowed: an integer >= 1"),
+        ('import = "gavel"\nfile = "x"\nrestart = -1', ".restart: found -1, allowed: a number >= 0"),
+    ],
+)
+def test_wrong_instances(entry: str, said: str, refused: Callable[[str], list[str]], folder: Path) -> None:
+    """Each with its place; sizes that only together are refused by the generator too."""
+    (found,) = refused(f"{FORMAT}[[instances]]\n{entry}\n{EXACT}")
+    assert found.replace(f"{folder}/", "").startswith(f"instances[0]{said}")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("foo = 1", ": found none of name, python, command, kind, allowed: exactly one of them"),
+        ('python = "mine.py:drawn"\nkind = "exact"', ": found python and kind, allowed: exactly one"),
+        ('name = "nosuch"', '.name: found "nosuch", allowed: exact, dp, '),
+        ('name = "doubling"', '.name: found "doubling", which async_sgd lacks, allowed: exact, knapsack, '),
+        (
+            'name = "exact"\nfamily = "srpt_mapping"',
+            '.family: found "srpt_mapping", allowed: ring_allocation, async_sgd',
+        ),
+        ('name = "milp"\nsolver = "gurobi"', '.solver: found "gurobi", allowed: highs, '),
+        ('name = "equal"\nsolver = "highs"', '.solver: found "highs", allowed: none, as equal needs no solver'),
+        ('name = "equal"\nseed = 3', ".seed: found 3, allowed: none, as equal draws nothing at random"),
+        ('name = "equal"\nunits = 3', ".units: found an unknown key, allowed: only name, label, family, solver, seed"),
+        ('name = "equal"\nlabel = ""', '.label: found "", allowed: a text that is not empty'),
+        ('kind = "heuristics"', '.kind: found "heuristics", allowed: heuristic, exact, bound'),
+        ('kind = "exact"\nsolver = "cbc"', ".solver: found an unknown key, allowed: only kind, family"),
+        ('python = "nosuch.py:f"', '.python: found "nosuch.py:f", allowed: a file that is there, relative to '),
+        ('python = "mine.py"', '.python: found "mine.py", allowed: "path.py:function" or "package.module:function"'),
+        (
+            'python = "mine.py:number"',
+            '.python: found "mine.py:number", allowed: a function or class that stands in mine.py',
+        ),
+        (
+            'python = "no_such:f"',
+            ".python: found \"no_such:f\" (ModuleNotFoundError: No module named 'no_such'), allowed: ",
+        ),
+        ('python = "boom.py:f"', '.python: found "boom.py:f" (boom.py, line 2: ModuleNotFoundError: No module named '),
+        (
+            'python = "mine.py:smallest"',
+            ".share: found nothing, allowed: a value, as mine.py:smallest has no default for it",
+        ),
+        (
+            'python = "mine.py:smallest"\nshare = 1\nmots = 2',
+            ".mots: found an unknown parameter, allowed: only most, share",
+        ),
+        ('python = "mine.py:drawn"\ntick = 1', ".tick: found an unknown parameter, allowed: none"),
+        ('python = "mine.py:Policy"\norder = [1, nan]', ".order[1]: found nan, allowed: a finite number"),
+        ('python = "mine.py:Policy"\norder = 2017-10-01', ".order: found 2017-10-01, allowed: a number, a text, "),
+        ('command = "./mine.sh"', '.command: found "./mine.sh", allowed: a list of words, such as '),
+        ("command = []", ".command: found an empty list, allowed: a list of words, such as "),
+        ('command = ["sh", 3]', ".command[1]: found 3, allowed: a text that is not empty"),
+        ('command = ["./nosuch"]', '.command[0]: found "./nosuch", allowed: a program that may be run, in '),
+        ('command = ["plain.txt"]', '.command[0]: found "plain.txt", allowed: a program that may be run, in '),
+        ('command = ["sh"]\nseed = 3', ".seed: found an unknown key, allowed: only command, name, label, family"),
+    ],
+)
+def test_wrong_methods(entry: str, said: str, refused: Callable[[str], list[str]]) -> None:
+    """Each with its place."""
+    (found,) = refused(f"{FORMAT}{RINGS}{SGD}{EXACT}[[methods]]\n{entry}\n")
+    assert found.startswith(f"methods[1]{said}")
+
+
+def test_labels_are_of_one_method_on_a_family(read: Callable[[str], Plan], refused: Callable[[str], list[str]]) -> None:
+    """The same name twice needs a label; on different families it does not."""
+    (found,) = refused(FORMAT + RINGS + EXACT + EXACT)
+    assert (
+        found == 'methods[1]: found the label "exact", which methods[0] has too, allowed: another, as label = "exact-2"'
+    )
+    assert len(read(FORMAT + RINGS + EXACT + EXACT + 'label = "again"\n').methods) == 2
+    apart = '[[methods]]\nname = "milp"\nfamily = "{}"\n'
+    plan = read(FORMAT + RINGS + SGD + apart.format("async_sgd") + apart.format("ring_allocation"))
+    assert [method.family for method in plan.methods] == ["async_sgd", "ring_allocation"]
+
+
+def test_a_family_without_a_method_is_refused(refused: Callable[[str], list[str]]) -> None:
+    """Its instances would be drawn for nothing."""
+    (found,) = refused(FORMAT + RINGS + SGD + EXACT + 'family = "async_sgd"\n')
+    assert found == "methods: found none for ring_allocation, allowed: at least one for every family of the instances"
+
+
+def test_ten_errors_are_listed_and_all_are_counted(refused: Callable[[str], list[str]]) -> None:
+    """In the order of the file."""
+    found = refused(FORMAT + "".join(f'[[instances]]\nfamily = "{index}"\n' for index in range(14)) + EXACT)
+    assert found[0].endswith("(and 13 more)")
+    assert [sentence.split(",")[0] for sentence in found] == [
+        f'instances[{index}].family: found "{index}"' for index in range(10)
+    ]
+
+
+def test_an_instance_that_is_not_valid_is_found_before_anything_runs(
+    refused: Callable[[str], list[str]], folder: Path
+) -> None:
+    """Every such file, with what is wrong first in it."""
+    for name in ("x.json", "y.json"):
+        (folder / name).write_text('{"format": "dlsched/ring_allocation/1", "name": "x", "gpus": 0, "jobs": []}')
+    found = refused(f'{FORMAT}[[instances]]\nfiles = "*.json"\n{EXACT}')
+    for sentence, name in zip(found, ("x.json", "y.json"), strict=True):
+        assert sentence.startswith(f"instances[0].files[0]: {folder / name}: gpus: found 0, allowed: a number >= 1")
+
+
+def plan_in_python(**changes: Any) -> Plan:
+    """A plan of one instance, with changes."""
+    return make_plan(**({"instances": {"family": "ring_allocation", "jobs": 3}, "methods": ["exact"]} | changes))
+
+
+def test_from_python_it_is_the_same_as_from_a_file(read: Callable[[str], Plan], folder: Path) -> None:
+    """The same mapping gives the same records; the text that it writes is read back as the same plan."""
+    data = tomllib.loads(WHOLE)
+    made, file = plan_from(data, folder), read(WHOLE)
+    assert dataclasses.replace(made, text="") == dataclasses.replace(file, text="")
+    assert dataclasses.replace(read(made.text), text="") == dataclasses.replace(file, text="")
+
+
+def test_python_values_are_taken(folder: Path) -> None:
+    """Ranges, tuples, paths, functions and policy classes by their module, limits as a record, a reference as its label."""
+    plan = plan_in_python(
+        instances=[{"family": "elastic_stream", "jobs": (3, 4), "seeds": range(1, 9, 3)}, {"files": Path("a.json")}],
+        methods=["exact", elastic_stream.equal, {"name": "x", "python": elastic_stream.fixed, "units_per_job": 4}],
+        limits=CellLimits(time_s=3.0),
+        reference="x",
+        folder=folder,
+    )
+    assert isinstance(plan.sources[0], Generated)
+    assert (plan.sources[0].grid["jobs"], plan.sources[0].grid["seed"]) == ((3, 4), (1, 4, 7))
+    assert plan.sources[1] == Files(("a.json",))
+    equal, fixed = plan.methods[1:]
+    assert (equal.label, equal.what) == ("dlsched.elastic_stream.heuristics:equal", tuple(equal.label.split(":")))
+    assert (fixed.label, fixed.what) == ("x", ("dlsched.elastic_stream.heuristics", "fixed"))
+    assert (plan.limits, plan.reference) == (CellLimits(time_s=3.0), "x")
+    assert 'seeds = "1:9:3"' in plan.text
+
+
+@pytest.mark.parametrize("thing", [lambda instance: None, "x".join, partial(elastic_stream.fixed)])
+def test_functions_that_others_cannot_import_are_refused(thing: Any) -> None:
+    """A lambda, a method that is bound, a function with arguments held."""
+    with pytest.raises(UsageError, match="allowed: a function or class at the top of a module"):
+        plan_in_python(methods=[thing])
+
+
+def test_values_that_no_file_holds_are_refused() -> None:
+    """An object of another kind."""
+    with pytest.raises(UsageError, match="allowed in a plan: numbers, texts, lists, tables and functions"):
+        plan_in_python(instances={"family": ring_allocation.example()})
+    with pytest.raises(InputError, match=r"the plan: instances\[0\]\.jobs: found 0"):
+        plan_in_python(instances={"family": "ring_allocation", "jobs": 0})
+
+
+texts = st.text(max_size=6)
+plain = st.recursive(
+    st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(derandomize=True, deadline=None, database=None)
+@given(st.dictionaries(texts, plain, max_size=3))
+def test_what_is_written_as_toml_is_read_back(data: dict[str, Any]) -> None:
+    """By the standard library's reader, whatever the keys and texts."""
+    assert tomllib.loads(toml_text(data)) == data

@@ -1,0 +1,189 @@
+"""The numbers of the plots, by hand; that a plot's tables hold them; and what is said where there is nothing to draw."""
+
+import pytest
+
+from dlsched.study.reports.html.distribution import distribution
+from dlsched.study.reports.html.figure import Figure, axis, looks, not_drawn
+from dlsched.study.reports.html.matrix import chosen, trials
+from dlsched.study.reports.html.profiles import STEPS, factors_of_best, grid, profile
+from dlsched.study.reports.html.sizes import MOST, against_size
+from dlsched.study.rows import Row
+
+from .synthetic import changed, rows
+
+LOOKS = looks(["a", "b"])
+
+
+def row(instance: str, method: str, ratio: float | None, **more: object) -> Row:
+    """A row of 10 jobs and an optimum of 1."""
+    base = Row("", instance, "ring_allocation", "generate", "mixed", 10, 64, 1, method, "feasible")
+    rated: dict[str, object] = {
+        "reference_kind": "" if ratio is None else "optimum",
+        "ratio": ratio,
+        "objective": ratio,
+    }
+    return changed(base, **{**rated, "gap": None if ratio is None else 1 - 1 / ratio, **more})
+
+
+def texts(figure: Figure, table: int) -> list[list[str]]:
+    return [[cell.text for cell in line] for line in figure.tables[table].rows]
+
+
+def test_dots_are_the_ratios_and_bounds_are_hollow() -> None:
+    """Two instances, one with a bound for a reference; b has no answer to the second."""
+    found = trials(
+        [
+            row("i", "a", 1.25),
+            row("i", "b", 1.0),
+            row("j", "a", 1.5, reference_kind="bound"),
+            row("j", "b", None, status="timeout"),
+        ]
+    )
+    figure = distribution(found, LOOKS, 10)
+    dots = [trace for trace in figure.traces if "index" in trace]
+    assert [
+        (trace["name"], trace["x"], trace["index"], trace["marker"]["symbol"], trace["sign"]) for trace in dots
+    ] == [
+        ("a", [1.25], [0], "circle", ""),
+        ("a", [1.5], [1], "circle-open", "≤ "),
+        ("b", [1.0], [0], "circle", ""),
+    ]
+    assert texts(figure, 1) == [
+        ["i", "10 jobs, 64 GPUs, seed 1", "1.25", "1"],
+        ["j", "10 jobs, 64 GPUs, seed 1", "≤ 1.5", "timeout"],
+    ]
+    assert "hollow" in figure.says
+
+
+def test_the_bar_is_the_middle_half_of_all_instances() -> None:
+    """Of 1, 1.1, ..., 1.8 the quarters are 1.2, 1.4 and 1.6, though only some dots are drawn."""
+    found = trials([row(f"i{index}", "a", 1 + index / 10) for index in range(9)])
+    figure = distribution(found, looks(["a"]), 3)
+    assert [trace["x"] for trace in figure.traces if "index" not in trace] == [[1.2, 1.6], [1.4, 1.4]]
+    assert texts(figure, 0) == [["a", "9", "1", "1.2", "1.4", "1.6", "1.76", "1.8"]]
+
+
+def test_the_profile_is_against_the_best_answer() -> None:
+    """Factors of a: 1, 1.2; of b: 1.5, none at all."""
+    found = trials([row("i", "a", 2.0), row("i", "b", 3.0), row("j", "a", 1.2), row("j", "b", None)])
+    figure = profile(found, LOOKS, "ring_allocation")
+    assert [(trace["x"], trace["y"]) for trace in figure.traces] == [
+        ([1.0, 1.5, 1.53], [1.0, 1.0, 1.0]),
+        ([1.0, 1.5, 1.53], [0.0, 0.5, 0.5]),
+    ]
+    assert texts(figure, 0) == [["1", "1", "0"], ["1.5", "1", "0.5"], ["1.53", "1", "0.5"]]
+
+
+@pytest.mark.parametrize(("family", "better"), [("ring_allocation", "a"), ("ring_embedding", "b")])
+def test_without_a_reference_objectives_make_the_profile(family: str, better: str) -> None:
+    """Objectives 2 and 4: the less is better in one family, the more in the other."""
+    found = trials([row("i", "a", None, objective=2.0), row("i", "b", None, objective=4.0)])
+    figure = profile(found, LOOKS, family)
+    assert {trace["name"]: trace["y"][0] for trace in figure.traces} == {
+        "a": float(better == "a"),
+        "b": float(better == "b"),
+    }
+
+
+def test_a_curve_of_many_steps_is_drawn_at_some() -> None:
+    """Its first and last factor among them."""
+    taus = grid([1 + index / 1000 for index in range(1000)])
+    assert (len(taus), taus[0], taus[-1]) == (STEPS, 1.0, 1.999)
+
+
+def test_gaps_and_times_by_size() -> None:
+    """Of three instances of 10 jobs and one of 40 the medians; a bound among those of a size makes its mark hollow."""
+    found = trials(
+        [
+            row("i", "a", 1.25, time_s=1.0),
+            row("j", "a", 2.0, time_s=2.0),
+            row("k", "a", 1.0, time_s=4.0),
+            row("l", "a", 2.0, time_s=1e-9, jobs=40, reference_kind="bound"),
+        ]
+    )
+    gap, time = against_size(found, looks(["a"]))
+    assert (gap.traces[1]["y"], gap.traces[1]["customdata"]) == ([20.0, 50.0], [10, 40])
+    assert gap.traces[0]["y"] == [2.0, 47.0, None, 50.0, 50.0, None]
+    assert gap.traces[1]["marker"]["symbol"] == ["circle", "circle-open"]
+    assert texts(gap, 0) == [["a", "10", "3", "2", "20", "47"], ["a", "40", "1", "≤ 50", "≤ 50", "≤ 50"]]
+    assert time.traces[1]["y"] == [2.0, 1e-5]
+
+
+def test_many_sizes_are_put_together() -> None:
+    """Every instance lies in one of eight bins, each from 200^(k/8) on: 1, 1.94, 3.76, ..., 103.1."""
+    found = trials([row(f"i{jobs}", "a", 1.5, jobs=jobs, time_s=1.0) for jobs in range(1, 201)])
+    table = against_size(found, looks(["a"]))[0].tables[0]
+    assert len(table.rows) == MOST
+    assert sum(int(line[2].text) for line in table.rows) == 200
+    assert (table.rows[0][1].text, table.rows[-1][1].text) == ("1", "104–200")
+
+
+def test_sizes_are_gpus_where_only_they_differ() -> None:
+    found = trials([row("i", "a", 1.5, gpus=8, time_s=1.0), row("j", "a", 1.5, gpus=16, time_s=1.0)])
+    assert [line[1].text for line in against_size(found, looks(["a"]))[0].tables[0].rows] == ["8", "16"]
+    near = trials([row("i", "a", 1.5, gpus=180, time_s=1.0), row("j", "a", 1.5, gpus=196, time_s=1.0)])
+    assert against_size(near, looks(["a"]))[0].missing == "all instances have 10 jobs"
+
+
+def test_what_cannot_be_drawn_is_said_in_one_sentence() -> None:
+    """One method, one size, and no answer."""
+    found = trials([row("i", "a", None, status="error")])
+    only = looks(["a"])
+    figures = [distribution(found, only, 9), profile(found, only, "ring_allocation"), *against_size(found, only)]
+    assert not any(figure.traces for figure in figures)
+    assert not_drawn(figures) == (
+        "Ratios: not drawn, no answer has a ratio; performance profile: not drawn, one method alone is compared with no "
+        "other; gap against size and time against size: not drawn, all instances have 10 jobs"
+    )
+
+
+def test_a_selection_holds_the_worst_of_every_method_and_says_what_it_is() -> None:
+    """Of 1,000 instances; the worst of each method are far apart in their order."""
+    every = rows(instances=1000, failing=0.0, sizes=[10])
+    found = trials(every)
+    kept, words = chosen(found, ["greedy", "first-fit"], 100)
+    names = {trial.name for trial in kept}
+    for method in ("greedy", "first-fit"):
+        ranked = sorted((each for each in every if each.method == method), key=lambda each: -(each.ratio or 0))
+        assert {each.instance for each in ranked[:10]} <= names
+    assert len(kept) <= 100
+    assert words.startswith(f"Shown are {len(kept)} of 1,000 instances: the 10 worst of every method and every ")
+    assert chosen(found, ["greedy"], 1000) == (found, "")
+
+
+def test_instances_of_one_name_are_told_apart() -> None:
+    """By where they are from; and a second run of a method has a trial of its own."""
+    same = [row("i", "a", 1.0), row("i", "a", 2.0), row("i", "a", 3.0, seed=2)]
+    assert [trial.rows["a"].ratio for trial in trials(same)] == [1.0, 2.0, 3.0]
+
+
+def test_a_wide_axis_is_logarithmic_and_says_so() -> None:
+    wide, narrow, none = axis(1.0, 10.0, "x"), axis(1.0, 2.0, "x"), axis(0.0, 9.0, "x")
+    assert (wide["type"], wide["title"]) == ("log", {"text": "x (log scale)"})
+    assert "type" not in narrow and "type" not in none
+    assert axis(1.0, 1.0, "x")["range"] == [0.95, 1.05]
+
+
+def test_every_method_looks_different() -> None:
+    """Up to twelve by hue, dash or mark, and the first six without colour too."""
+    found = list(looks([f"m{index}" for index in range(12)]).values())
+    assert len({(look.colour, look.dash, look.symbol) for look in found}) == 12
+    assert len({look.dash for look in found[:6]}) == len({look.symbol for look in found[:6]}) == 6
+
+
+def test_instances_alike_in_all_but_their_number_are_two_trials() -> None:
+    both = [row("i", "a", 1.0, instance_id=1), row("i", "b", 1.0, instance_id=2)]
+    assert [list(trial.rows) for trial in trials(both)] == [["a"], ["b"]]
+
+
+def test_an_instance_without_ratios_is_compared_by_objectives() -> None:
+    """The first has ratios, 1 and 1.5; the second objectives of 10 and 20 alone."""
+    found = trials(
+        [
+            row("i", "a", 1.0),
+            row("i", "b", 1.5),
+            row("j", "a", None, objective=20.0),
+            row("j", "b", None, objective=10.0),
+        ]
+    )
+    assert factors_of_best(found, ["a", "b"], "ring_allocation") == {"a": [1.0, 2.0], "b": [1.5, 1.0]}

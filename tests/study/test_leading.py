@@ -1,0 +1,168 @@
+"""Studies from end to end: rows that are true, runs that go on, misuse that is refused."""
+
+from pathlib import Path
+
+import pytest
+
+import dlsched
+from dlsched import study
+from dlsched.core.errors import InputError, UsageError
+from dlsched.study.leading import Standing, store_of
+from tests.study.small import rows_of, small
+
+
+def test_rows_are_what_solving_one_by_one_gives(tmp_path: Path) -> None:
+    """Every row against ``dlsched.solve`` of the same instance, and ratios against the optimum it proves."""
+    with study.run(small(tmp_path), tmp_path / "s", workers=2) as done:
+        rows = done.rows()
+        instances = [done.instance(row.key) for row in rows]
+    assert [row.method for row in rows] == ["exact", "doubling", "equal"] * 6
+    assert [(row.jobs, row.gpus, row.seed) for row in rows[::3]] == [(n, 24, seed) for n in (4, 6) for seed in range(3)]
+    for row, instance in zip(rows, instances, strict=True):
+        result = dlsched.solve(instance, method=row.method)
+        optimum = dlsched.solve(instance).objective
+        assert (row.instance, row.status, row.objective, row.bound) == (
+            instance.name,
+            result.status,
+            result.objective,
+            result.bound,
+        )
+        assert optimum is not None and row.objective is not None
+        assert row.reference_kind == "optimum" and row.ratio == pytest.approx(row.objective / optimum, rel=1e-12)
+        assert row.time_s is not None and row.memory_mib is not None and row.cpu_s is not None
+
+
+def test_one_worker_and_two_give_the_same_rows(tmp_path: Path) -> None:
+    plan = small(tmp_path)
+    with study.run(plan, tmp_path / "one", workers=1) as one, study.run(plan, tmp_path / "two", workers=2) as two:
+        assert rows_of(one) == rows_of(two)
+
+
+def test_what_has_ended_does_not_run_again(tmp_path: Path) -> None:
+    """The standing at the start of the second run says that nothing is left; times are those of the first."""
+    plan, standings = small(tmp_path), list[Standing]()
+    with study.run(plan, tmp_path / "s", workers=1) as first:
+        before = first.rows()
+    with study.run(plan, tmp_path / "s", workers=1, progress=standings.append) as second:
+        assert second.rows() == before
+    assert standings == [Standing(18, 18, 0)]
+
+
+def test_retry_runs_what_ended_so_and_nothing_else(tmp_path: Path) -> None:
+    """A function that fails until a file is there."""
+    (tmp_path / "mine.py").write_text(
+        "import os\n\ndef mine(instance):\n    if not os.path.exists('there'):\n        raise ValueError('not yet')\n"
+        "    return {'gpus': {job.id: 1 for job in instance.jobs}}\n",
+        encoding="utf-8",
+    )
+    plan = small(tmp_path, methods=[{"name": "mine", "python": "mine.py:mine"}, {"name": "equal"}])
+    with study.run(plan, tmp_path / "s", workers=1) as first:
+        rows = first.rows()
+    assert {row.status for row in rows if row.method == "mine"} == {"error"}
+    assert all("not yet" in row.message for row in rows if row.method == "mine")
+    (tmp_path / "there").touch()
+    with study.run(plan, tmp_path / "s", workers=1) as same:
+        assert same.rows() == rows
+    with study.run(plan, tmp_path / "s", workers=1, retry=["error"]) as again:
+        assert {row.status for row in again.rows() if row.method == "mine"} == {"feasible"}
+        assert [row for row in again.rows() if row.method == "equal"] == [row for row in rows if row.method == "equal"]
+
+
+def test_the_same_instance_and_method_twice_is_one_cell_and_two_rows(tmp_path: Path) -> None:
+    """Labels are names, no part of what decides an outcome."""
+    plan = small(tmp_path, methods=[{"name": "equal"}, {"name": "equal", "label": "again"}])
+    with study.run(plan, tmp_path / "s", workers=1) as done:
+        rows = done.rows()
+        assert len({row.key for row in rows}) == 6 and len(rows) == 12
+        assert [row.method for row in rows] == ["equal", "again"] * 6
+
+
+def test_the_store_stands_beside_the_plan(tmp_path: Path) -> None:
+    assert store_of(tmp_path / "mine.toml") == tmp_path / "mine.study.sqlite"
+    path = tmp_path / "mine.toml"
+    path.write_text(small(tmp_path).text, encoding="utf-8")
+    study.run(path, workers=1).close()
+    with study.open(tmp_path / "mine.study.sqlite") as done:
+        assert done.about.cells == done.about.ended == 18 and done.about.instances == 6
+        assert done.about.plan == path.read_text(encoding="utf-8")
+
+
+def test_frame_has_the_columns_of_exports(tmp_path: Path) -> None:
+    from dlsched.study.rows import COLUMNS
+
+    pytest.importorskip("pandas")
+    with study.run(small(tmp_path), tmp_path / "s", workers=1) as done:
+        frame = done.frame()
+        assert list(frame.columns) == list(COLUMNS) and len(frame) == 18
+        assert list(frame["objective"]) == [row.objective for row in done.rows()]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"workers": 0}, "workers: found 0, allowed: an integer >= 1"),
+        ({"engine": "spark"}, "engine: found 'spark', allowed: local, dask"),
+        ({"scheduler": "tcp://a:1"}, "scheduler: found 'tcp://a:1', allowed: only with engine dask"),
+        ({"retry": ["optimal"]}, "retry: found 'optimal', allowed: timeout"),
+    ],
+)
+def test_misuse_is_refused(tmp_path: Path, options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        study.run(small(tmp_path), tmp_path / "s", **options)  # type: ignore[arg-type]
+
+
+def test_a_plan_made_in_python_needs_a_store(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="store: found none"):
+        study.run(small(tmp_path))
+    with pytest.raises(InputError, match="cannot be read"):
+        study.run(tmp_path / "missing.toml")
+
+
+def test_instances_of_one_name_stay_apart(tmp_path: Path) -> None:
+    """A grid over what no name says, here the largest count of a job: every instance counts."""
+    sources = [{"family": "ring_allocation", "jobs": 4, "gpus": 24, "max_gpus": [2, 24], "seeds": "0:3"}]
+    with study.run(small(tmp_path, instances=sources), tmp_path / "s", workers=1) as done:
+        rows = done.rows()
+    assert len({row.instance for row in rows}) == 3 and len({row.instance_id for row in rows}) == 6
+    (group,) = study.summarise(rows)
+    assert group.instances == 6 and {line.cells for line in group.lines} == {6}
+
+
+def test_grids_that_overlap_draw_an_instance_once(tmp_path: Path) -> None:
+    """Seeds 0 to 3 and 2 to 5 are six instances."""
+    one = {"family": "ring_allocation", "jobs": 4, "gpus": 24}
+    plan, standings = small(tmp_path, instances=[one | {"seeds": "0:4"}, one | {"seeds": "2:6"}]), list[Standing]()
+    with study.run(plan, tmp_path / "s", workers=1, progress=standings.append) as done:
+        assert [row.seed for row in done.rows()] == [seed for seed in range(6) for _ in range(3)]
+    assert study.count(plan) == (6, 18) and standings[-1] == Standing(18, 18, 0)
+
+
+def test_a_file_under_another_name_keeps_what_is_known_of_it(tmp_path: Path) -> None:
+    """Its cells have ended under the first name; sizes, and what no decision changes, are known under the second."""
+    instance = dlsched.srpt_mapping.generate(jobs=4, gpus=16, seed=1)
+    rows = []
+    for name in ("first.json", "second.json"):
+        dlsched.write(instance, tmp_path / name)
+        plan = small(tmp_path, instances=[{"files": [name]}], methods=[{"name": "exact"}, {"name": "fifo"}])
+        with study.run(plan, tmp_path / "s", workers=1) as done:
+            rows.append(rows_of(done, "source"))
+    assert rows[0] == rows[1] and rows[0][1]["jobs"] == 4 and rows[0][1]["gpus"] == 16
+
+
+def test_a_function_that_claims_a_false_objective_is_rejected(tmp_path: Path) -> None:
+    """One that claims the true one is not; messages do not name the folder, in which rows would differ."""
+    (tmp_path / "mine.py").write_text(
+        "def claim(instance, objective):\n    counts = {job.id: 1 for job in instance.jobs}\n"
+        "    return {'solution': {'gpus': counts}, 'objective': objective}\n",
+        encoding="utf-8",
+    )
+    one = {"family": "ring_allocation", "preset": "table", "jobs": 1, "gpus": 8, "seeds": 0}
+    plan = small(tmp_path, instances=[one], methods=[{"name": "first", "python": "mine.py:claim", "objective": 1.0}])
+    with study.run(plan, tmp_path / "s", workers=1) as done:
+        (row,) = done.rows()
+        instance = done.instance(row.key)
+    true = dlsched.ring_allocation.objective(instance, dlsched.ring_allocation.Allocation({instance.jobs[0].id: 1}))
+    assert (row.status, row.message) == ("rejected", f"objective: 1.0 is claimed, it is {true!r}")
+    plan = small(tmp_path, instances=[one], methods=[{"name": "first", "python": "mine.py:claim", "objective": true}])
+    with study.run(plan, tmp_path / "s", workers=1) as done:
+        assert [(row.status, row.objective) for row in done.rows()] == [("feasible", true)]
