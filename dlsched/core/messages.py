@@ -1,7 +1,8 @@
 """What messages say of bad input: the path of the field, what was found, what is allowed; always on one line."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -36,6 +37,30 @@ def field_path(where: tuple[str | int, ...]) -> str:
 def printable(text: str) -> str:
     """Write text on one line, with what no terminal shows escaped."""
     return text if text.isprintable() else repr(text)[1:-1]
+
+
+def cut(text: str, longest: int) -> str:
+    """Cut text in the middle where it is longer than that.
+
+    >>> cut("application-1506638472019-10025", 15)
+    'applica…9-10025'
+    """
+    head = longest // 2
+    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
+def told_apart(labels: Mapping[str, str]) -> dict[str, str]:
+    """Number the labels of names that would look the same.
+
+    >>> told_apart({"abcde": "ab…e", "abXde": "ab…e"})
+    {'abcde': 'ab…e', 'abXde': 'ab…e (2)'}
+    """
+    seen: Counter[str] = Counter()
+    chosen = {}
+    for name, label in labels.items():
+        seen[label] += 1
+        chosen[name] = label if seen[label] == 1 else f"{label} ({seen[label]})"
+    return chosen
 
 
 def located(error: ValidationError, unions: Collection[str] = ()) -> str:

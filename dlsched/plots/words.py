@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from dlsched.core.messages import cut, told_apart
+
 LONGEST = 28  # characters of a name that is shown
 TIME_UNITS = (("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
@@ -43,9 +45,7 @@ def short(text: str, longest: int = LONGEST) -> str:
     >>> short("application-1506638472019-10025", 15)
     'applica…9-10025'
     """
-    text = plain(text)
-    head = longest // 2
-    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
+    return cut(plain(text), longest)
 
 
 def labels(names: Iterable[str], longest: int = LONGEST) -> dict[str, str]:
@@ -54,13 +54,7 @@ def labels(names: Iterable[str], longest: int = LONGEST) -> dict[str, str]:
     >>> labels(["a", "b"])
     {'a': 'a', 'b': 'b'}
     """
-    chosen: dict[str, str] = {}
-    seen: dict[str, int] = {}
-    for name in names:
-        label = short(name, longest)
-        seen[label] = seen.get(label, 0) + 1
-        chosen[name] = label if seen[label] == 1 else f"{label} ({seen[label]})"
-    return chosen
+    return told_apart({name: short(name, longest) for name in names})
 
 
 def equal_names(names: Sequence[str], letters: int, lines: int = 2) -> str:

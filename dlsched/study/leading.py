@@ -105,14 +105,10 @@ def run(
             for outcomes in arriving:
                 opened.put(outcomes)
                 ended += len(outcomes)
-                failed += sum(map(_failed, outcomes))
+                failed += sum(outcome.failed for outcome in outcomes)
                 if progress is not None:
                     progress(Standing(cells, ended, failed))
     return Study(store)
-
-
-def _failed(outcome: Outcome) -> bool:
-    return outcome.objective is None and outcome.bound is None and outcome.status != "infeasible"
 
 
 def _require(workers: int | None, engine: str, scheduler: str | None, retry: Sequence[str]) -> None:

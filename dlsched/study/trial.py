@@ -99,7 +99,7 @@ def _run(cells: Sequence[Cell], folder: str) -> tuple[dict[str, float], int]:
         for outcomes in arriving:
             for outcome in outcomes:
                 took[outcome.key] = limits[outcome.key] if outcome.time_s is None else outcome.time_s
-                failed += outcome.objective is None and outcome.bound is None and outcome.status != "infeasible"
+                failed += outcome.failed
             if time.monotonic() - began > PATIENCE_S:
                 break
     return took, failed

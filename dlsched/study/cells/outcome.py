@@ -80,6 +80,11 @@ class Outcome:
     certificate: Json = None
     facts: Facts | None = None
 
+    @property
+    def failed(self) -> bool:
+        """Whether it holds nothing, and no proof that there is nothing."""
+        return self.objective is None and self.bound is None and self.status != "infeasible"
+
     def as_bytes(self) -> bytes:
         """Return it as JSON."""
         data = {name: getattr(self, name) for name in self.__slots__}

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable
 
-from dlsched.core.messages import printable
+from dlsched.core.messages import cut, printable, told_apart
 
 CELL, KEY = 60, 36
 """Characters of a name in a table, and in a plot."""
@@ -32,9 +32,7 @@ def short(text: str, longest: int = CELL) -> str:
     >>> short("application-1506638472019-10025", 15)
     'applica…9-10025'
     """
-    text = printable(text)
-    head = longest // 2
-    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
+    return cut(printable(text), longest)
 
 
 def labels(names: Iterable[str], longest: int = CELL) -> dict[str, str]:
@@ -45,13 +43,7 @@ def labels(names: Iterable[str], longest: int = CELL) -> dict[str, str]:
     >>> labels(["abcde", "abXde"], 4)
     {'abcde': 'ab…e', 'abXde': 'ab…e (2)'}
     """
-    chosen: dict[str, str] = {}
-    seen: dict[str, int] = {}
-    for name in dict.fromkeys(names):
-        label = short(name, longest)
-        seen[label] = seen.get(label, 0) + 1
-        chosen[name] = label if seen[label] == 1 else f"{label} ({seen[label]})"
-    return chosen
+    return told_apart({name: short(name, longest) for name in names})
 
 
 def for_plotly(text: str) -> str:
