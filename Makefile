@@ -68,6 +68,7 @@ bench-speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/streams.py
+	$(BIN)/python benchmarks/stream_bounds.py
 	$(BIN)/python benchmarks/placement.py
 	$(BIN)/python benchmarks/placement_growth.py
 	$(BIN)/python benchmarks/srpt.py

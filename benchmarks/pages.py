@@ -28,7 +28,7 @@ from dlsched.study.reports.markdown_page import page
 HERE = Path(__file__).parent
 STUDIES = sorted(path.stem for path in (HERE / "studies").glob("*.toml") if path.stem != "demo")
 """All but the one of ``make demo``, which has a report of its own."""
-TRACES = {"gangs": HERE.parents[1] / "shared" / "data" / "philly_jobs.csv"}
+TRACES = dict.fromkeys(("gangs", "prices"), HERE.parents[1] / "shared" / "data" / "philly_jobs.csv")
 """Studies of traces that are not part of this repository."""
 
 

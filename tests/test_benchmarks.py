@@ -17,7 +17,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.result import InstanceId, Result
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-QUICK = ("knapsack", "overhead", "reading", "streams", "simulation", "nodes")
+QUICK = ("knapsack", "overhead", "reading", "streams", "stream_bounds", "simulation", "nodes")
 SLOW = ("srpt", "slots", "placement", "placement_growth")
 
 
@@ -187,7 +187,7 @@ def test_scripts_run_at_small_sizes(name, tmp_path):
         pytest.skip("needs Numba")
     before = {path: path.stat().st_mtime_ns for path in (BENCHMARKS / "results").iterdir()}
     command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--quick", "--page", str(tmp_path / "page.md")]
-    if name == "streams":
+    if name in ("streams", "stream_bounds"):
         philly(tmp_path / "trace.csv")
         command += ["--trace", str(tmp_path / "trace.csv")]
     ended = subprocess.run(command, capture_output=True, text=True)

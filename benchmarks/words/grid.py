@@ -1,7 +1,7 @@
 """What the study ``grid`` found: the best orders and sizings, and what each does, by paired comparisons."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 
 NAMES = [f"{order}-{sizing}" for sizing in SIZINGS for order in ORDERS]
+OUTSIDE = ("priced", "weighted")
+"""Policies that are no cells of the grid."""
 RIGID, SHARED = ("fixed", "fastest", "knee"), ("equal", "marginal")
 NODES = 16
 Pairs = Sequence[tuple[str, str]]
@@ -22,7 +24,8 @@ Pairs = Sequence[tuple[str, str]]
 
 def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
     """What the page asks for."""
-    hours = cases([row for row in rows if row.method != "bound"], lambda row: (row.objective or np.nan) / 3600)
+    every = cases([row for row in rows if row.method != "bound"], lambda row: (row.objective or np.nan) / 3600)
+    hours = {case: {name: each[name] for name in NAMES} for case, each in every.items()}
     bounds = {case: each["bound"] for case, each in cases(rows, lambda row: (row.reference or 0) / 3600).items()}
     sets = {case: alike([each]) for case, each in hours.items()}
     late = {case: each for case, each in hours.items() if "none" in case}
@@ -33,6 +36,7 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
     means = [
         [name, *(_shown(each[name]) + " *" * (name in sets[case][0]) for case, each in hours.items())] for name in NAMES
     ]
+    means += [[name, *(_shown(each[name]) for each in every.values())] for name in OUTSIDE]
     jobs = [job for size in sorted({(row.jobs or 0, row.seed or 0) for row in rows}) for job in _drawn(*size).jobs]
     rates = async_sgd.throughputs([async_sgd.network_of(job) for job in jobs], NODES)
     alone_h = np.array([job.batches * job.cycle_s for job in jobs]) / 3600
@@ -51,6 +55,7 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
         "served": _times(dict([list(late.items())[-1]]), [("srpt-knee", "las-knee")])[0],
         "served_early": _times(dict([list(early.items())[-1]]), [("srpt-knee", "las-knee")])[0],
         "best": listed(best),
+        "outside": " ".join(_outside(name, every, sets, bounds) for name in OUTSIDE),
         "means": markdown_table(["cell", *hours], [*means, ["bound", *map(_shown, bounds.values())]]),
         "winners": _winners(hours, sets),
         "orders": _against(hours, lambda order, sizing: f"srpt-{sizing}"),
@@ -81,6 +86,19 @@ def _times(hours: Cases, pairs: Pairs) -> tuple[float, float]:
     """The least and the largest mean of the second over that of the first."""
     found = [float(each[other].mean() / each[name].mean()) for each in hours.values() for name, other in pairs]
     return min(found), max(found)
+
+
+def _outside(
+    name: str, every: Cases, sets: Mapping[Hashable, list[list[str]]], bounds: Mapping[Hashable, FloatArray]
+) -> str:
+    """How a policy outside the grid compares with the best cell of each case, and with the bound."""
+    far = [each[name] - each[sets[case][0][0]] for case, each in every.items()]
+    better, worse = (sum(differs(x) and sign * x.mean() > 0 for x in far) for sign in (-1, 1))
+    over = [float(np.mean(each[name] / bounds[case])) for case, each in every.items()]
+    return (
+        f"Against the best cell of each case `{name}` is better in {better} and worse in {worse} of {len(far)} cases; it "
+        f"takes at most {min(over):.2f} to {max(over):.2f} times the best schedule in hindsight."
+    )
 
 
 def _winners(hours: Cases, sets: Mapping[str, list[list[str]]]) -> str:

@@ -1,6 +1,6 @@
 """What the study ``patterns`` found: on which patterns a fixed allocation is halved, in three readings of the claim."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 from studies.patterns import FOUND
@@ -18,7 +18,7 @@ COLUMNS = [f"k = {units}" for units in COUNTS]
 
 def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
     """What the page asks for."""
-    ratios = cases([row for row in rows if row.method != "doubling"], lambda row: row.ratio)
+    ratios = cases([row for row in rows if row.method.startswith("k = ")], lambda row: row.ratio)
     fifo = {case: np.array([each[name] for name in COLUMNS]) for case, each in ratios.items()}
     strong = {case: found.min(axis=0) for case, found in fifo.items()}
     strongest = {case: np.min(list(each.values()), axis=0) for case, each in ratios.items()}
@@ -32,6 +32,8 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
         "(b) the best of them in hindsight": np.array([strong[case].mean() for case in grid]),
         "(c) the same in the better of two orders": np.array([strongest[case].mean() for case in grid]),
     }
+
+    over = _over_bound(rows)
 
     def by_load(values: Mapping[str, FloatArray]) -> str:
         lines = [[group, *(_starred(values[f"{group}, {load}"].mean()) for load in loads)] for group in groups]
@@ -79,11 +81,39 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
         "fresh": markdown_table(
             ["pattern", *COLUMNS, "(b)", "(b), least and largest", "streams with (b) above 2", "(c)"], fresh
         ),
+        "hindsight": markdown_table(
+            ["pattern", *next(iter(over.values()))],
+            [
+                [f"{len(grid)} patterns of the grid, mean", *_means([over[case] for case in grid], np.mean)],
+                ["the same, largest", *_means([over[case] for case in grid], np.max)],
+                *([case, *map(shown, over[case].values())] for case in over if case not in grid),
+            ],
+        ),
         "found": "\n".join(
             f"- {name}: {mix}, {arrivals}, load {load:.2f}; {MIXES[mix]}."
             for name, (mix, arrivals, load) in FOUND.items()
         ),
     }
+
+
+def _over_bound(rows: Sequence[Row]) -> dict[Hashable, dict[str, FloatArray]]:
+    """By pattern what policies take at most, over the best stream in hindsight."""
+    flows = cases(rows, lambda row: row.bound if row.method == "bound" else row.objective)
+    found: dict[Hashable, dict[str, FloatArray]] = {}
+    for case, each in flows.items():
+        bound = each.pop("bound")
+        fixed = {name: flow for name, flow in each.items() if name.startswith("k = ")}
+        found[case] = {
+            "doubling": each["doubling"] / bound,
+            "(b)": np.min([fixed[name] for name in COLUMNS], axis=0) / bound,
+            "(c)": np.min(list(fixed.values()), axis=0) / bound,
+            "priced": each["priced"] / bound,
+        }
+    return found
+
+
+def _means(of_cases: Sequence[Mapping[str, FloatArray]], over_cases: Callable[[Sequence[float]], float]) -> list[str]:
+    return [f"{over_cases([float(each[name].mean()) for each in of_cases]):.2f}" for name in of_cases[0]]
 
 
 def _starred(value: float) -> str:

@@ -1,7 +1,8 @@
 """What the study ``trend`` found: doubling against the fixed allocations, and policies that coincide."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
+from dlsched.core.arrays import FloatArray
 from dlsched.elastic_stream.heuristics import ALIASES
 from dlsched.study.figures.cases import alike, cases, compared, interval, shown
 from dlsched.study.reading import Study
@@ -45,7 +46,19 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
         "earlier": len(apart),
         "agree": sum(each < 0.05 for each in apart),
         "apart": max(apart),
+        "hindsight": "\n".join(
+            _hindsight(case, each, bound) for (case, each), bound in zip(hours.items(), bounds, strict=True)
+        ),
         "policies": markdown_table(["policy", *(x for case in hours for x in (f"{case}, h", "less doubling"))], table),
         "alike": "\n".join(f"- {', '.join(names)}" for names in alike(list(hours.values())) if len(names) > 1),
         "aliases": ", ".join(f"{alias} is {name}" for alias, name in ALIASES.items()),
     }
+
+
+def _hindsight(case: Hashable, hours: Mapping[str, FloatArray], bound: FloatArray) -> str:
+    """How far doubling and the policy with the least mean ratio are from the bound."""
+    ratios = {name: each / bound for name, each in hours.items()}
+    best = min(ratios, key=lambda name: ratios[name].mean())
+    return (
+        f"- {case}: doubling {shown(ratios['doubling'])} times, the best policy, `{best}`, {shown(ratios[best])} times."
+    )

@@ -33,6 +33,7 @@ utilities and rows
 ``utility_table``              utilities of 0, 1, 2 ... units, with their concave envelopes
 ``utility_steps``              a utility as a sum of steps
 ``utility_stretches``          an S-shaped utility between lines above it
+``upper_hull``                 the least concave function above points
 ``pool_price``                 the price at which one pool serves jobs with such tables
 ``whole_rows``                 rows over whole numbers, in whole numbers
 =============================  ========================================================================================

@@ -10,17 +10,26 @@ certificate                     what it proves
 ``SrptCertificate``             min of a sum of completion times: SRPT of jobs with these sizes (seconds on one machine
                                 that serves one job at a time) from their releases ends no later in sum than any schedule
 ``LengthsCertificate``          no job ends sooner after its release than these seconds
+``PricesCertificate``           min sum_j cost_j(x_j), units of all x_j at most C at any time: for all prices p(t) >= 0 of a
+                                unit and second the optimum is at least sum_j min_x (cost_j(x) + int p(t) units_x(t) dt)
+                                - C int p(t) dt, where each minimum may be replaced by anything below it
 ==============================  ======================================================================================
 
-Proof of the first two: for a feasible x the terms with y (or lambda) add up to no more than 0, so subtracting them lowers c x;
-what is left is minimised column by column. A family that maximises has prices >= 0 on its rows, and at most as bound; its own
-``certificate`` says what they prove. Numbers are the exact values of the floats given; a sum is rounded down to a
-float once, at the end. ``value`` is what the certificate proves on its own.
+Proof of the first two and the last: for a feasible x the terms with y (or lambda) add up to no more than 0, so subtracting
+them lowers c x; what is left is minimised column by column. A family that maximises has prices >= 0 on its rows, and at
+most as bound; its own ``certificate`` says what they prove. Numbers are the exact values of the floats given; a sum is
+rounded down to a float once, at the end. ``value`` is what the certificate proves on its own.
 """
 
 from dlsched.certificates.completion import claimed, srpt_value
 from dlsched.certificates.exact import exact_sum, rounded_down, rounded_up
-from dlsched.certificates.kinds import DualsCertificate, LengthsCertificate, PriceCertificate, SrptCertificate
+from dlsched.certificates.kinds import (
+    DualsCertificate,
+    LengthsCertificate,
+    PriceCertificate,
+    PricesCertificate,
+    SrptCertificate,
+)
 from dlsched.certificates.linear import ExactRow, exact_multipliers, price_value
 
 __all__ = [
@@ -28,6 +37,7 @@ __all__ = [
     "ExactRow",
     "LengthsCertificate",
     "PriceCertificate",
+    "PricesCertificate",
     "SrptCertificate",
     "claimed",
     "exact_multipliers",

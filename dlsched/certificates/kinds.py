@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
-from pydantic import ValidationError, create_model
+from pydantic import Field, ValidationError, create_model
 from pydantic_core import SchemaValidator
 
 from dlsched.core.errors import InputError
@@ -19,6 +19,8 @@ class _Kind:
     """What every kind has: its name in files, and its data."""
 
     kind: ClassVar[str]
+    arithmetic: ClassVar[str] = "exact"
+    """By which it is verified."""
 
     def as_data(self) -> dict[str, object]:
         """Return the certificate as result files hold it: kind first, value last, without what may be left out."""
@@ -68,7 +70,28 @@ class LengthsCertificate(_Kind):
     value: Finite
 
 
-AnyCertificate: TypeAlias = PriceCertificate | DualsCertificate | SrptCertificate | LengthsCertificate
+@dataclass(frozen=True, slots=True)
+class PricesCertificate(_Kind):
+    """Prices of a unit of the shared resource over time, and the bound they prove.
+
+    ``prices[k]``, seconds of the objective per unit and second, holds from ``breakpoints[k]`` to ``breakpoints[k + 1]``, by
+    the family's clock (seconds, or numbers of ticks), and 0 before the first and after the last. ``blocks`` has further
+    prices, by the size of a block of units, for each whole block that is held.
+    """
+
+    kind = "prices"
+    arithmetic = "exact or safely rounded"
+    breakpoints: Annotated[tuple[Finite, ...], Field(strict=False)]
+    prices: Annotated[tuple[NonNegative, ...], Field(strict=False)]
+    value: Finite
+    blocks: Mapping[str, Annotated[tuple[NonNegative, ...], Field(strict=False)]] = field(
+        default_factory=dict, hash=False
+    )
+
+
+AnyCertificate: TypeAlias = (
+    PriceCertificate | DualsCertificate | SrptCertificate | LengthsCertificate | PricesCertificate
+)
 KINDS: dict[str, type[AnyCertificate]] = {each.kind: each for each in get_args(AnyCertificate)}
 
 

@@ -3,14 +3,25 @@
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.elastic_stream import certificate, generator, heuristics, policies
-from dlsched.elastic_stream.bounds import area, bound, length
+from dlsched.elastic_stream.bounds import area, bound, length, prices
 from dlsched.elastic_stream.checker import check, flow_times, infeasible, objective
 from dlsched.elastic_stream.drawing import draw
 from dlsched.elastic_stream.formulations.milp import build_milp
 from dlsched.elastic_stream.generator import example, generate
-from dlsched.elastic_stream.heuristics import doubling, equal, exploratory, fixed, marginal, myopic, ordered
+from dlsched.elastic_stream.heuristics import (
+    doubling,
+    equal,
+    exploratory,
+    fixed,
+    marginal,
+    myopic,
+    ordered,
+    priced,
+    weighted,
+)
 from dlsched.elastic_stream.instance import EarlyStop, Instance, Job
 from dlsched.elastic_stream.methods import METHODS
+from dlsched.elastic_stream.planning.plan import plan
 from dlsched.elastic_stream.simulation.figures import figures
 from dlsched.elastic_stream.simulation.simulator import run, simulate
 from dlsched.elastic_stream.simulation.view import Policy, View
@@ -40,10 +51,14 @@ __all__ = [
     "myopic",
     "objective",
     "ordered",
+    "plan",
     "policies",
+    "priced",
+    "prices",
     "run",
     "simulate",
     "solve",
+    "weighted",
 ]
 
 FAMILY = Family(

@@ -1,13 +1,23 @@
 """Exact methods of elastic_stream: the best of the policies first, then a search over slots or the time-indexed program."""
 
-from dlsched.core.errors import PolicyError, UsageError
-from dlsched.core.search import Search
+from contextlib import suppress
+from functools import partial
+
+from dlsched.certificates import PricesCertificate
+from dlsched.core.budget import Tick
+from dlsched.core.errors import PolicyError, SolverError, UsageError
+from dlsched.core.result import Certificate
+from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream.bounds import bound
+from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_stream
+from dlsched.elastic_stream.bounds.any_time import worths
+from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices
 from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.planning.plan import EFFORT, plan_stream
 from dlsched.elastic_stream.slots import plan
+from dlsched.elastic_stream.slots.lone_costs import lone_costs
 from dlsched.elastic_stream.slots.search import TooLarge, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.solvers.conclude import solve_and_conclude
@@ -15,7 +25,15 @@ from dlsched.version import VERSION
 
 SLOTS = f"dlsched slots {VERSION}"
 
-_SLOW = ("equal", "marginal", "doubling", "exploratory", "myopic")  # ascending; the others look at few jobs an event
+_SLOW = (
+    "equal",
+    "marginal",
+    "weighted",
+    "doubling",
+    "exploratory",
+    "priced",
+    "myopic",
+)  # ascending; the others look at few jobs an event
 
 
 def _effort(name: str) -> tuple[int, bool, bool]:
@@ -27,10 +45,16 @@ def _effort(name: str) -> tuple[int, bool, bool]:
 _FAST_FIRST = sorted(POLICIES, key=_effort)
 
 
+class _Enough(Exception):  # noqa: N818  a signal, not an error
+    """A stage has had its time, or a plan attains the bound."""
+
+
 def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """With ticks our search over slots; without, or where that is too large, the best policy's stream and the bound."""
-    status = _best_policy(instance, search)
-    if status is TerminationStatus.OPTIMAL or instance.tick_s is None:
+    """With ticks the policies, prices and our search over slots; without, or where that is too large, also plans in hindsight."""
+    if instance.tick_s is None:
+        return _in_hindsight(instance, search)
+    status = _offer_policies(instance, search)
+    if status is TerminationStatus.OPTIMAL:
         return status
     reason = plan.refusal(instance)
     if reason is None:
@@ -38,8 +62,116 @@ def run_exact(instance: Instance, search: Search[Stream]) -> TerminationStatus:
             return _by_slots(instance, search)
         except TooLarge as large:
             reason = str(large)
-    search.say(f"the best of the policies, no proven optimum: {reason}")
-    return status
+    _plan(instance, search)
+    if not search.proven:
+        search.say(f"the best of the policies and a plan, no proven optimum: {reason}")
+    return _status(search)
+
+
+def _in_hindsight(instance: Instance, search: Search[Stream]) -> TerminationStatus:
+    """The policies, prices and a plan; then prices at the events of the best stream, and a plan again.
+
+    Where time is limited, policies have a third of it, and prices half of what is left each time.
+    """
+    with suppress(_Enough):
+        if _offer_policies(instance, search, tick=_share(search, 1 / 3)) is TerminationStatus.OPTIMAL:
+            return TerminationStatus.OPTIMAL
+    for _ in range(2):
+        _plan(instance, search)
+    return _status(search)
+
+
+def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:
+    """A stream in hindsight from prices over time, and what they prove."""
+    _begin(instance, search)
+    search.offer(quick_stream(instance, tick=search.tick), source="srpt")
+    _improve(instance, search, _shortest(instance), effort=0)
+    _plan(instance, search)
+    return _status(search)
+
+
+def run_bound(instance: Instance, search: Search[Stream]) -> TerminationStatus:
+    """The best of area, length and prices; a node is a linear program."""
+    bounds(instance, better=partial(_prove, search), solved=partial(search.tick, 1), tick=search.tick)
+    return TerminationStatus.FEASIBLE
+
+
+def run_prices(instance: Instance, search: Search[Stream]) -> TerminationStatus:
+    """Prices alone; a node is a linear program."""
+    _prove(search, prices(instance, better=partial(_prove, search), solved=partial(search.tick, 1), tick=search.tick))
+    return TerminationStatus.FEASIBLE
+
+
+def _plan(instance: Instance, search: Search[Stream]) -> None:
+    """Prove what prices prove at the events of the stream held, and improve it by what they say each job is worth."""
+    if not any(job.work for job in instance.jobs):
+        return
+    held = search.certificate if isinstance(search.certificate, PricesCertificate) else None
+    if held is None or instance.tick_s is None:
+        held = _look_for_prices(instance, search, held)
+    if not search.proven:
+        weights = _shortest(instance) if held is None else worths(instance, held, tick=search.tick).tolist()
+        _improve(instance, search, weights)
+
+
+def _shortest(instance: Instance) -> list[float]:
+    """What jobs are worth where no prices are known."""
+    return [instance.fastest_s(job) for job in range(len(instance.jobs))]
+
+
+def _improve(instance: Instance, search: Search[Stream], weights: list[float], effort: float = EFFORT) -> None:
+    """Hold the streams that weights lead to, until one attains the bound."""
+
+    def offer(stream: Stream) -> None:
+        search.offer(stream, source="plan")
+        if search.proven:
+            raise _Enough
+
+    with suppress(_Enough):
+        plan_stream(instance, weights, generator=search.generator, effort=effort, better=offer, tick=search.tick)
+
+
+def _share(search: Search[Stream], part: float) -> Tick:
+    """A tick that also ends its stage when the stage has had that part of the time left; limits of time only."""
+    left_s = search.left.time_s
+    if left_s is None:
+        return search.tick
+    until_s = search.budget.elapsed_s + part * left_s
+
+    def tick() -> None:
+        search.tick()
+        if search.budget.elapsed_s >= until_s:
+            raise _Enough
+
+    return tick
+
+
+def _look_for_prices(
+    instance: Instance, search: Search[Stream], start: PricesCertificate | None = None
+) -> PricesCertificate | None:
+    """Prove what prices prove at the events of the stream held; None, with a word, where the linear programs fail."""
+    try:
+        found = prices(
+            instance,
+            known=search.incumbent,
+            start=start,
+            better=partial(_prove, search),
+            solved=partial(search.tick, 1),
+            tick=_share(search, 1 / 2),
+        )
+    except _Enough:
+        return search.certificate if isinstance(search.certificate, PricesCertificate) else start
+    except SolverError as error:
+        if str(error).startswith(CONTRADICTION):
+            raise
+        search.say(f"prices: {error}")
+        return start
+    _prove(search, found)
+    return found
+
+
+def _status(search: Search[Stream]) -> TerminationStatus:
+    return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
 
 def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
@@ -53,7 +185,7 @@ def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     reason = milp.refusal(instance)
     if reason is not None:
         raise UsageError(f"method milp: {reason}")
-    status = _best_policy(instance, search)
+    status = _offer_policies(instance, search)
     if not any(job.work for job in instance.jobs):
         return status  # an empty program
     assert search.objective is not None, "fixed finishes every stream"
@@ -66,19 +198,26 @@ def offer_quick(instance: Instance, search: Search[Stream]) -> None:
     search.offer(in_turn(instance), source="in turn")
 
 
-def _best_policy(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """Offer a quick answer, prove the bound, and offer the stream of every policy, the fast ones first.
+def _begin(instance: Instance, search: Search[Stream]) -> None:
+    """Hold a quick answer, and prove area and length."""
+    offer_quick(instance, search)
+    _prove(search, length(instance, tick=search.tick))
+    _prove(search, area(instance, tick=search.tick))
+
+
+def _offer_policies(instance: Instance, search: Search[Stream], tick: Tick | None = None) -> TerminationStatus:
+    """Hold a quick answer, prove area and length, and offer the streams of policies; optimal: one of them attains the bound.
 
     The message says how many have none.
     """
-    offer_quick(instance, search)
-    certificate = bound(instance, tick=search.tick)
-    search.prove(certificate.value, source="certificate", certificate=certificate)
+    if search.bound is None:
+        _begin(instance, search)
     skipped = 0
+    tick = tick or search.tick
     for name in _FAST_FIRST:
-        search.tick()
+        tick()
         try:
-            found = POLICIES[name](instance, step=search.report, tick=search.tick)
+            found = POLICIES[name](instance, step=search.report, tick=tick)
         except (PolicyError, UsageError):  # its own method says which
             skipped += 1
             reason = "which restart jobs for ever or have too many counts to weigh"
@@ -92,17 +231,28 @@ def _best_policy(instance: Instance, search: Search[Stream]) -> TerminationStatu
 
 
 def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """Search over slots; a node is a state that is followed."""
-    assert search.objective is not None
+    """Prove what prices by slot prove, then search over slots with them; a node is a state that is followed."""
+    assert search.objective is not None and search.bound is not None
     jobs = len(instance.jobs)
+    by_slot = None
+    certificate = None if refusal(instance) is not None else _look_for_prices(instance, search)
+    if certificate is not None:
+        by_slot = lone_costs(instance, slot_prices(certificate), search.tick)
     search_slots(
         instance,
         search.objective * jobs,
         found=lambda made: search.offer(plan.stream_of(instance, made), source=SLOTS),
         proven=lambda total_s: search.prove(total_s / jobs, source=SLOTS),
         budget=search.budget,
+        prices=by_slot,
     )
     if not search.proven:  # what is held is worse than what was found, by rounding of slots
         return TerminationStatus.FEASIBLE
     search.prove(search.objective, source=SLOTS)
     return TerminationStatus.OPTIMAL
+
+
+def _prove(search: Search[Stream], certificate: Certificate) -> None:
+    """Record a certificate that proves more than is proven."""
+    if search.bound is None or certificate.value > search.bound:
+        search.prove(certificate.value, source="certificate", certificate=certificate)

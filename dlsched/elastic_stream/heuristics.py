@@ -73,6 +73,16 @@ def myopic(instance: Instance, *, step: Step = no_step, tick: Tick = no_tick) ->
     return _play(instance, policies.Myopic(), step, tick)
 
 
+def weighted(instance: Instance, *, step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
+    """Give units by gain in speed per unit and epoch left at every event: ``policies.Weighted``."""
+    return _play(instance, policies.Weighted(), step, tick)
+
+
+def priced(instance: Instance, *, step: Step = no_step, tick: Tick = no_tick) -> Stream | None:
+    """Give units by gain in speed per unit, weighed at the prices to come, at every event: ``policies.Priced``."""
+    return _play(instance, policies.Priced(), step, tick)
+
+
 def ordered(
     instance: Instance, order: str, sizing: str, *, step: Step = no_step, tick: Tick = no_tick
 ) -> Stream | None:
@@ -93,7 +103,7 @@ def _play(instance: Instance, policy: Policy, step: Step, tick: Tick) -> Stream 
 
 
 PLAIN: dict[str, Heuristic] = {
-    policy.__name__: policy for policy in (doubling, marginal, fixed, equal, exploratory, myopic)
+    policy.__name__: policy for policy in (doubling, marginal, fixed, equal, exploratory, myopic, weighted, priced)
 }
 ALIASES = {f"fifo-{sizing}": sizing for sizing in ("fixed", "equal", "marginal")}
 """Cells of the grid that have a name of their own."""

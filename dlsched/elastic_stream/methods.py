@@ -6,7 +6,7 @@ from dlsched.core.family import Method
 from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.result import Certificate
 from dlsched.elastic_stream import bounds
-from dlsched.elastic_stream.exact import offer_quick, run_exact, run_milp
+from dlsched.elastic_stream.exact import offer_quick, run_bound, run_exact, run_milp, run_plan, run_prices
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
@@ -19,11 +19,13 @@ def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, 
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", run_exact, warm=offer_quick),
+        Method("exact", "exact", run_exact, seeded=True, warm=offer_quick),
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=offer_quick),
         *(Method(name, "heuristic", heuristic(name, POLICIES[name], in_turn, early=True)) for name in POLICIES),
-        _bound("bound", bounds.bound),
+        Method("plan", "heuristic", run_plan, seeded=True, warm=offer_quick),
+        Method("bound", "bound", run_bound),
         _bound("area", bounds.area),
         _bound("length", bounds.length),
+        Method("prices", "bound", run_prices),
     )
 }

@@ -3,7 +3,7 @@
 ============  ====================================================================================================
 kind          what stands there
 ============  ====================================================================================================
-verified      proven here: feasibility, a certificate's value in exact arithmetic, infeasibility by counting
+verified      proven here: feasibility, a certificate's value, infeasibility by counting
 recomputed    computed anew, and equal: objective, gap, figures, the status against both and against the limits
 claimed       taken on trust: a bound beyond the certificate, what a solver or an algorithm is said to have proven
 failures      false, or impossible
@@ -187,7 +187,7 @@ def _infeasible(family: AnyFamily, instance: InstanceFile, result: Result[Soluti
 def _certificate(
     family: AnyFamily, instance: InstanceFile, result: Result[Solution], objective: float | None, found: Verification
 ) -> float | None:
-    """Verify a certificate in exact arithmetic; return what it proves."""
+    """Verify a certificate; return what it proves."""
     certificate = result.certificate
     if certificate is None:
         return None
@@ -203,7 +203,7 @@ def _certificate(
     if objective is not None and family.sense.better(objective, value) and not meets(objective, value, result.constant):
         found.failures.append(f"certificate: its {value!r} contradicts the objective {objective!r}")
         return None
-    found.verified.append(f"verified: {value!r} ({_kind(certificate)}, exact arithmetic)")
+    found.verified.append(f"verified: {value!r} ({_kind(certificate)}, {_arithmetic(certificate)} arithmetic)")
     return value
 
 
@@ -253,6 +253,13 @@ def _trusted(result: Result[Solution]) -> Iterator[str]:
     if result.message:
         said.append(f"message {printable(result.message[:60])!r}")
     yield ", ".join(said)
+
+
+def _arithmetic(certificate: Certificate) -> str:
+    arithmetic: str = getattr(
+        certificate, "arithmetic", "exact"
+    )  # certificates are what `Certificate` says, and no more
+    return arithmetic
 
 
 def _kind(certificate: Certificate) -> str:

@@ -3,7 +3,7 @@
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.srpt_mapping import certificate, checker, generator
-from dlsched.srpt_mapping.bounds import bound, length, machine
+from dlsched.srpt_mapping.bounds import bound, combined, length, machine, prices
 from dlsched.srpt_mapping.checker import check, completion_times, iteration_time, objective
 from dlsched.srpt_mapping.dispatching.annealing import anneal
 from dlsched.srpt_mapping.dispatching.dispatch import dispatch
@@ -36,6 +36,7 @@ __all__ = [
     "best_placement",
     "bound",
     "check",
+    "combined",
     "compact",
     "completion_times",
     "dispatch",
@@ -50,6 +51,7 @@ __all__ = [
     "machine",
     "objective",
     "predict",
+    "prices",
     "shortest_first",
     "solve",
     "with_error",

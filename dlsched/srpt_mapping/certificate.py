@@ -8,13 +8,25 @@ SRPT's sum is a lower bound, with smaller sizes too.
 
 *Length.* No job ends before r_i + n_i alpha_i. *Both*: the k-th end of any schedule is no sooner than SRPT's k-th end,
 nor than the k-th smallest r_i + n_i alpha_i (``certificates.srpt_value``); so the later of the two is summed.
+
+*Prices.* A job holds g_i of G GPUs from its start on for n_i alpha_i seconds at least, wherever it is placed, without a
+pause: see ``certificates.rigid``.
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
-from dlsched.certificates import LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
+from dlsched.certificates import (
+    LengthsCertificate,
+    PricesCertificate,
+    SrptCertificate,
+    claimed,
+    exact_sum,
+    rounded_down,
+    srpt_value,
+)
+from dlsched.certificates.rigid import rigid_value
 from dlsched.cluster.least_iteration import exact_least_iteration_s
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.result import Certificate
@@ -48,13 +60,22 @@ def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
     return exact_sum([Fraction(job.release_s) for job in instance.jobs] + [Fraction(length) for length in lengths])
 
 
+def prices_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
+    """Sum of completion times that prices of a GPU and second prove; errors as ``certificates.rigid``."""
+    lengths = [rounded_down(exact_length_s(instance, index)) for index in range(len(instance.jobs))]
+    gpus = [job.gpus for job in instance.jobs]
+    releases = [job.release_s for job in instance.jobs]
+    return rigid_value(releases, lengths, gpus, instance.total_gpus, breakpoints, prices)
+
+
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
     """Return the bound on the sum of completion times that the certificate proves, exactly; jobs not named count as 0.
 
     Raises
     ------
     ValueError
-        It is not a certificate of this family, names a job that does not exist, or claims more than a job needs.
+        It is not a certificate of this family, names a job that does not exist, claims more than a job needs, or has
+        prices that are none.
     """
     names = [job.id for job in instance.jobs]
     lengths = None
@@ -65,4 +86,8 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
         return machine_value(instance, sizes, lengths)
     if isinstance(certificate, LengthsCertificate):
         return length_value(instance, claimed(names, certificate.lengths, partial(exact_length_s, instance)))
+    if isinstance(certificate, PricesCertificate):
+        if certificate.blocks:
+            raise ValueError("prices of blocks: there are none in this family")
+        return prices_value(instance, certificate.breakpoints, certificate.prices)
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")

@@ -10,8 +10,9 @@ from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
 from dlsched.srpt_mapping import bounds, guarantees
 from dlsched.srpt_mapping.exact.closing import Closing
+from dlsched.srpt_mapping.exact.proving import prove, prove_prices
 from dlsched.srpt_mapping.exact.turns import run_exact
-from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, warm
+from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, plan_held, warm
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.heuristics import POLICIES, one_by_one
 from dlsched.srpt_mapping.instance import Instance
@@ -62,6 +63,32 @@ def run_annealing(instance: Instance, search: Search[Schedule]) -> TerminationSt
     return TerminationStatus.FEASIBLE
 
 
+def run_plan(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
+    """Every policy, then orders from these and from prices, placed one by one and annealed; stops at a limit.
+
+    Raises
+    ------
+    UsageError
+        There are too many jobs.
+    """
+    warm(instance, search)
+    plan_held(instance, search)
+    return TerminationStatus.FEASIBLE
+
+
+def run_bound(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
+    """The best of all bounds; where a limit stops it, the best so far."""
+    prove(search, bounds.combined(instance, tick=search.tick))
+    prove_prices(instance, search)
+    return TerminationStatus.FEASIBLE
+
+
+def run_prices(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
+    """The bound of the best prices found; where a limit stops it, the best so far."""
+    prove_prices(instance, search)
+    return TerminationStatus.FEASIBLE
+
+
 def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, Schedule]:
     return Method(name, "bound", bound_by(lambda instance, search: function(instance, tick=search.tick)))
 
@@ -79,7 +106,9 @@ METHODS = {
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=warm),
         *map(_policy, POLICIES),
         Method("annealing", "heuristic", run_annealing, seeded=True),
-        _bound("bound", bounds.bound),
+        Method("plan", "heuristic", run_plan, seeded=True),
+        Method("bound", "bound", run_bound),
+        Method("prices", "bound", run_prices),
         _bound("machine", bounds.machine),
         _bound("length", bounds.length),
     )

@@ -11,13 +11,17 @@ from dlsched.elastic_stream.policies import (
     Knee,
     Marginal,
     Myopic,
+    Priced,
     Queue,
+    Weighted,
 )
 
 SIZES = {"fixed": Fixed(2), "fastest": Fastest(), "knee": Knee()}
 POLICIES = {
     "doubling": Doubling,
     "myopic": Myopic,
+    "weighted": Weighted,
+    "priced": Priced,
     "exploratory": lambda: Exploratory((1, 2, 4), 7.0),
     **{f"{order}-equal": lambda order=order: EqualShare(order) for order in ORDERS},
     **{f"{order}-marginal": lambda order=order: Marginal(order) for order in ORDERS},

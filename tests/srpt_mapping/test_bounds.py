@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dlsched.certificates import LengthsCertificate, PriceCertificate, SrptCertificate, srpt_value
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.bounds import bound, length, machine
+from dlsched.srpt_mapping.bounds import bound, combined, length, machine, prices
 from dlsched.srpt_mapping.certificate import exact_iteration_s, exact_length_s, exact_size_s, verify
 from dlsched.srpt_mapping.checker import infeasible, iteration_time
 from dlsched.srpt_mapping.formulations.placement import best_placement
@@ -56,32 +56,36 @@ def test_bounds_by_hand():
     """SRPT ends at 1, 2 and 5 s; alone they end at 1, 1 and 6 s; the later of both: 1, 2, 6."""
     assert machine(THREE) == SrptCertificate({"a": 3.0, "b": 1.0, "c": 1.0}, 8.0)
     assert length(THREE) == LengthsCertificate({"a": 6.0, "b": 1.0, "c": 1.0}, 8.0)
-    assert bound(THREE) == SrptCertificate({"a": 3.0, "b": 1.0, "c": 1.0}, 9.0, {"a": 6.0, "b": 1.0, "c": 1.0})
+    assert combined(THREE) == SrptCertificate({"a": 3.0, "b": 1.0, "c": 1.0}, 9.0, {"a": 6.0, "b": 1.0, "c": 1.0})
     assert brute_force_srpt(THREE)[0] == 1 + 2 + 8
 
 
 def test_releases_by_hand():
     """SRPT: a 0..1, b 1..2, a 2..5, ends 2 and 5 s; alone: 2 and 8 s."""
     instance = made([2], (0, 8, plain(1)), (1, 1, plain(2)))
-    assert (machine(instance).value, length(instance).value, bound(instance).value) == (7.0, 10.0, 10.0)
+    assert (machine(instance).value, length(instance).value, combined(instance).value) == (7.0, 10.0, 10.0)
 
 
 @SETTINGS
 @given(srpt_mapping_instances())
 def test_bounds_are_in_order_and_verify(instance):
-    """max(machine, length) <= bound <= optimum, and each verifies to its value or a bit more; none of the infeasible."""
+    """machine, length <= combined <= bound <= optimum, length <= prices; each verifies to its value or a bit more."""
+    functions = machine, length, combined, prices, bound
     if infeasible(instance) is not None:
-        for function in (machine, length, bound):
+        for function in functions:
             with pytest.raises(UsageError, match="the instance is infeasible: every bound holds"):
                 function(instance)
         return
     optimum = brute_force_srpt(instance)[0]
-    certificates = [machine(instance), length(instance), bound(instance)]
+    certificates = [function(instance) for function in functions]
     for certificate in certificates:
         proven = verify(instance, certificate)
         assert Fraction(certificate.value) <= proven <= Fraction(math.nextafter(certificate.value, math.inf))
         assert proven <= Fraction(optimum) * (1 + Fraction(1, 10**12))
-    assert certificates[2].value >= max(certificates[0].value, certificates[1].value)
+    values = [certificate.value for certificate in certificates]
+    assert values[2] >= max(values[:2])
+    assert values[3] >= values[1] * (1 - 1e-12)
+    assert values[4] == max(values)
 
 
 @SETTINGS
@@ -90,25 +94,25 @@ def test_what_claims_more_is_refused(instance, data):
     """A size or length one bit above what the job needs; less, or nothing, is taken, and proves no more."""
     index = data.draw(st.integers(0, len(instance.jobs) - 1))
     name = instance.jobs[index].id
-    combined = bound(instance)
+    both = combined(instance)
     needed = {"size": exact_size_s(instance, index), "length": exact_length_s(instance, index)}
     above = {}
     for kind, exact in needed.items():
         least = float(exact)
         above[kind] = least if Fraction(least) > exact else math.nextafter(least, math.inf)
     for wrong in (
-        SrptCertificate(combined.sizes | {name: above["size"]}, 0.0),
-        SrptCertificate(combined.sizes, 0.0, combined.lengths | {name: above["length"]}),
-        LengthsCertificate(combined.lengths | {name: above["length"]}, 0.0),
+        SrptCertificate(both.sizes | {name: above["size"]}, 0.0),
+        SrptCertificate(both.sizes, 0.0, both.lengths | {name: above["length"]}),
+        LengthsCertificate(both.lengths | {name: above["length"]}, 0.0),
     ):
         with pytest.raises(ValueError, match=rf"s is claimed of job '{name}', it needs"):
             verify(instance, wrong)
-    proven = verify(instance, combined)
+    proven = verify(instance, both)
     for share in (0.0, 0.5, 1.0):
-        sizes = {job: size * share for job, size in combined.sizes.items()}
-        lengths = {job: held * data.draw(st.floats(0, 1)) for job, held in combined.lengths.items()}
+        sizes = {job: size * share for job, size in both.sizes.items()}
+        lengths = {job: held * data.draw(st.floats(0, 1)) for job, held in both.lengths.items()}
         assert verify(instance, SrptCertificate(sizes, 0.0, lengths)) <= proven
-    fewer = {job: size for job, size in combined.sizes.items() if job != name}
+    fewer = {job: size for job, size in both.sizes.items() if job != name}
     assert verify(instance, SrptCertificate(fewer, 0.0)) == verify(instance, SrptCertificate(fewer | {name: 0.0}, 0.0))
 
 
@@ -276,7 +280,7 @@ def test_srpt_value_bounds_gangs(instance):
         for job, seconds in zip(instance.jobs, lengths, strict=True)
     ]
     value = srpt_value(releases, sizes, lengths)
-    assert bound(instance).value == pytest.approx(float(value), rel=1e-12)
+    assert combined(instance).value == pytest.approx(float(value), rel=1e-12)
     for policy in (fifo, least_work_first):
         for backfill in (False, True):
             schedule = policy(instance, backfill=backfill)

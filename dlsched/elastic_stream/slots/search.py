@@ -1,23 +1,16 @@
 """Exact search over slots: for streams with ticks, all states that a stream can be in at a tick, as far as they matter.
 
-From slot to slot, every state is followed by every division of the units among its present jobs. A layer holds the states
-at one tick:
-
-====================  ===============================================================================================
-code                  mathematics
-====================  ===============================================================================================
-``left[i, j]``        epochs that job j has left in state i; 0: it has ended
-``held[i, j]``        units it held in the last slot
-``started[i, j]``     whether it has ever held units
-``cost[i]``           flow times so far: of ended jobs all, of present ones from arrival to the tick
-====================  ===============================================================================================
+From slot to slot, every state is followed by every division of the units among its present jobs.
 
 What makes it end:
 
 *Bound.* A state's flow times add up to at least cost + max(sum of the present jobs' shortest times left, sum of SPT
 completions of their areas left on one machine of the cluster's speed) + the shortest flow times of jobs to come: present
-jobs and each of the others are bounded apart. A state that cannot beat the best stream known is dropped. The least bound
-of all states that are kept bounds the optimum, whenever the search stops.
+jobs and each of the others are bounded apart. Prices by slot (``lone_costs``) often say more: the largest counts. A state that
+cannot beat the best stream known is dropped. The least bound of all states that are kept bounds the optimum, whenever the
+search stops.
+
+*Beam.* Searches that keep only the states of least bound at each tick come first: they find good streams, and prove nothing.
 
 *Dominance.* State A dominates B at the same tick if it has cost no more, and every job has no more left even if A then
 loses one pause of it. A can give every job the units that B gives it from here on. It pays the pauses that B pays, and at
@@ -28,10 +21,8 @@ Numbers are double precision: an improvement within rounding is not looked for.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dlsched.algorithms.grouping import alike, divisions
 from dlsched.algorithms.trail import Trail
@@ -39,9 +30,9 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Budget
 from dlsched.core.ticks import HAIR
 from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.slots.layers import BoolArray, Layer, joined, plan_of
+from dlsched.elastic_stream.slots.lone_costs import LoneCosts
 from dlsched.elastic_stream.slots.plan import Plan, useful_times_s
-
-BoolArray = npt.NDArray[np.bool_]
 
 LARGEST_LAYER = 30_000
 """States kept at one tick, and divisions of the units, beyond which the search gives up."""
@@ -51,38 +42,9 @@ _LARGEST_CELLS = 8_000_000  # states before dominance times jobs, 25 bytes each,
 _LARGEST_TRAIL = 200_000_000  # bytes of what is kept of earlier ticks
 _CHUNK = 400_000  # states times jobs that are made at a time
 _EXACT = 1e-12
-
-
-@dataclass(slots=True, eq=False)
-class Layer:
-    """States at one tick; ``parent`` and ``given`` say where each came from."""
-
-    left: FloatArray
-    held: IntArray
-    started: BoolArray
-    cost: FloatArray
-    parent: IntArray
-    given: IntArray
-
-    def take(self, rows: IntArray | BoolArray) -> "Layer":
-        """Return some of the states."""
-        return Layer(*(getattr(self, name)[rows] for name in self.__slots__))
-
-
-def joined(pieces: list[Layer]) -> Layer:
-    """Put pieces of a layer together."""
-    return Layer(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in Layer.__slots__))
-
-
-def plan_of(trail: Trail, child: Layer, row: int) -> Plan:
-    """Trace a state that follows the last layer back to the first slot."""
-    plan: Plan = [{} for _ in range(child.left.shape[1])]
-    given = child.given[row]
-    for slot, before in trail.back(int(child.parent[row])):
-        for job in np.flatnonzero(given).tolist():
-            plan[job][slot] = int(given[job])
-        given = before
-    return plan
+_BEAM = 200
+"""States kept at one tick by the search for good streams."""
+_BEFORE = 10  # times as many before dominance
 
 
 class TooLarge(Exception):  # noqa: N818  a signal, not an error
@@ -90,7 +52,13 @@ class TooLarge(Exception):  # noqa: N818  a signal, not an error
 
 
 def search_slots(
-    instance: Instance, best_s: float, *, found: Callable[[Plan], bool], proven: Callable[[float], None], budget: Budget
+    instance: Instance,
+    best_s: float,
+    *,
+    found: Callable[[Plan], bool],
+    proven: Callable[[float], None],
+    budget: Budget,
+    prices: LoneCosts | None = None,
 ) -> None:
     """Find the stream of least total flow time, and prove it.
 
@@ -103,14 +71,29 @@ def search_slots(
         time; at the end it is that of the best stream.
     budget
         Its nodes are the states that are followed.
+    prices
+        What prices say of states; None: nothing.
 
     Raises
     ------
     TooLarge
         Too many states, or too many divisions of the units.
     """
-    search = _Slots(instance, budget)
-    slot = search.next_slot(0, search.work > 0)
+    search = _Slots(instance, budget, prices)
+    if prices is not None:
+        best_s = _through(search, best_s, found, lambda total_s: None, _BEAM)
+    _through(search, best_s, found, proven, None)
+
+
+def _through(
+    search: "_Slots",
+    best_s: float,
+    found: Callable[[Plan], bool],
+    proven: Callable[[float], None],
+    beam: int | None,
+) -> float:
+    """Follow the states from the first slot to the last, at each tick at most ``beam`` of them; return the best total."""
+    slot, budget = search.next_slot(0, search.work > 0), search.budget
     layer, trail = search.first(), Trail()
     while True:
         search.arrive(layer, slot)
@@ -137,20 +120,25 @@ def search_slots(
         rows = np.flatnonzero(bound < best_s * (1 - _EXACT))
         if not len(rows):
             proven(best_s)
-            return
+            return best_s
         rows = rows[np.argsort(bound[rows], kind="stable")]  # so that, at equal cost, dominant states come first
         proven(float(bound[rows[0]]))
         following = joined(pieces)
         del pieces, bounds, child
+        if beam is not None:
+            rows = rows[: _BEFORE * beam]
         layer = search.undominated(following.take(rows), slot + 1)
+        if beam is not None and len(layer.cost) > beam:
+            layer = layer.take(np.sort(np.argsort(search.bound(layer, slot + 1), kind="stable")[:beam]))
         slot = search.next_slot(slot + 1, np.any(layer.left > 0, axis=0))
 
 
 class _Slots:
     """The numbers of an instance, as arrays over its jobs."""
 
-    def __init__(self, instance: Instance, budget: Budget) -> None:
+    def __init__(self, instance: Instance, budget: Budget, prices: LoneCosts | None) -> None:
         assert instance.tick_s is not None
+        self.prices = prices
         self.tick_s, self.units, self.budget = instance.tick_s, instance.units, budget
         jobs, indices = instance.jobs, range(len(instance.jobs))
         self.options = useful_times_s(instance)
@@ -232,10 +220,11 @@ class _Slots:
         shortest = left @ self.fastest_s
         areas = np.sort(left * self.area_s, axis=1)[:, ::-1] / self.units
         spt = areas @ np.arange(1, areas.shape[1] + 1)
-        to_come = ~present & (self.work > 0)
-        later = (self.wait_s + self.work * self.fastest_s)[to_come].sum()
-        total: FloatArray = layer.cost + np.maximum(shortest, spt) + float(later)
-        return total
+        later = float((self.wait_s + self.work * self.fastest_s)[~present & (self.work > 0)].sum())
+        to_come: FloatArray = np.maximum(shortest, spt) + later
+        if self.prices is not None:
+            to_come = np.maximum(to_come, self.prices.least(layer, present, slot))
+        return layer.cost + to_come
 
     def undominated(self, layer: Layer, slot: int) -> Layer:
         """Drop states that another one dominates; TooLarge when too many are left."""

@@ -14,7 +14,7 @@ from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import SolverError
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.tolerance import MEETING
-from dlsched.srpt_mapping.bounds import bound
+from dlsched.srpt_mapping.bounds import combined
 from dlsched.srpt_mapping.checker import flow_times
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.layouts import Layouts, Picked, lengths_s, picked_of
@@ -100,7 +100,7 @@ def blocks_of(instance: Instance, found: Layouts, schedule: Schedule, tick: Tick
         within = [(position[job], layout) for job, layout in picked if job in position]
         held = timed(part, within, tick=tick)
         released = [Fraction(-job.release_s) for job in part.jobs]
-        bound_s = rounded_down(exact_sum([Fraction(bound(part, tick=tick).value), *released]))
+        bound_s = rounded_down(exact_sum([Fraction(combined(part, tick=tick).value), *released]))
         flow_s = math.fsum(flow_times(part, held))
         blocks.append(Block(part, [found[job] for job in jobs], held, flow_s, bound_s))
     return blocks

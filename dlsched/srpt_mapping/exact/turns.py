@@ -7,9 +7,11 @@ from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE, rounding
 from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
-from dlsched.srpt_mapping.bounds import bound
+from dlsched.srpt_mapping.bounds import combined
+from dlsched.srpt_mapping.dispatching.plan import LARGEST
 from dlsched.srpt_mapping.exact.closing import Closing
-from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, warm
+from dlsched.srpt_mapping.exact.proving import prove, prove_prices
+from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, plan_held, warm
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.heavy_edge import compact
 from dlsched.srpt_mapping.placing.layouts import layouts
@@ -29,11 +31,11 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
     """The bound and every policy; what these leave open is decided block by block (``blocks``) where layouts are not too many.
 
     Our own search and CP-SAT take turns, each twice as long as the one before, and share what they find; in between
-    annealing runs once. Without limits it ends after ``TURNS`` turns, and says so.
+    annealing runs once, and prices prove what they can. Without limits it ends after ``TURNS`` turns, and says so. With too
+    many layouts there are prices and a plan.
     """
     warm(instance, search)
-    certificate = bound(instance, tick=search.tick)
-    search.prove(certificate.value, source="certificate", certificate=certificate)
+    prove(search, combined(instance, tick=search.tick))
     offer_policies(instance, search)
     if _tight(search):
         return TerminationStatus.OPTIMAL
@@ -45,8 +47,9 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
         search.say(f"{error}; so the schedules were not searched")
         if len(instance.jobs) == 1:
             return _by_placement(instance, search)
-        anneal_held(instance, search)
-        return TerminationStatus.FEASIBLE
+        prove_prices(instance, search)
+        (plan_held if len(instance.jobs) <= LARGEST else anneal_held)(instance, search)
+        return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
     annealed = len(instance.jobs) > FEW and not search.proven
     if annealed:
         anneal_held(instance, search)
@@ -76,6 +79,8 @@ def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], an
                 closing.by_tree(index, LOOKS * 2**turn)
         if not closing.open() or search.proven:
             return TerminationStatus.OPTIMAL
+        if not turn:
+            prove_prices(instance, search)
         if not annealed:
             annealed = True
             anneal_held(instance, search)

@@ -3,6 +3,7 @@
 from dlsched.core.budget import Stopped
 from dlsched.core.search import Search
 from dlsched.srpt_mapping.dispatching.annealing import anneal
+from dlsched.srpt_mapping.dispatching.plan import plan
 from dlsched.srpt_mapping.heuristics import POLICIES, WARM, one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Schedule
@@ -32,3 +33,18 @@ def anneal_held(instance: Instance, search: Search[Schedule]) -> None:
         search.offer(schedule, source="annealing")
 
     anneal(instance, search.incumbent, search.generator, tick=search.tick, better=better)
+
+
+def plan_held(instance: Instance, search: Search[Schedule]) -> None:
+    """The plan from every policy's answer, and from prices."""
+
+    def better(schedule: Schedule) -> None:
+        search.offer(schedule, source="plan")
+
+    schedules = [search.incumbent]
+    for policy in POLICIES.values():
+        found = policy(instance, tick=search.tick)
+        assert found is not None  # there is an incumbent
+        search.offer(found, source="plan")
+        schedules.append(found)
+    plan(instance, schedules, search.generator, tick=search.tick, better=better)

@@ -200,8 +200,8 @@ TREND = Entry(
     ),
     trend,
     ({"seeds": "0:20"}, {"seeds": "0:20"}, {"seeds": "0:20"}),
-    40,
-    12,
+    120,
+    28,
 )
 PATTERNS = Entry(
     "capes-patterns",

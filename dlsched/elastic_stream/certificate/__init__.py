@@ -1,4 +1,4 @@
-"""What a certificate of elastic_stream proves, in exact arithmetic on the instance's own numbers, without a solver.
+"""What a certificate of elastic_stream proves, on the instance's own numbers, exactly or safely rounded, without a solver.
 
 *Area.* On w units job j does at most the fraction w / a_j of its work a second, a_j = min over w <= C of w work_j tau_j(w):
 any stream is a schedule of jobs with sizes a_j / C on one machine of speed 1 that may serve many at a time, pauses left
@@ -10,14 +10,27 @@ completion times, and with smaller sizes too.
 With ticks that is the first tick at or after its arrival, which is also the release in SRPT; flow times count from the
 arrival all the same. Slot t begins at t tick_s, exactly. Work is the float stops_at x epochs, which simulator and checker
 use.
+
+*Prices.* Every job by itself costs at least so much, its flow time and the prices of what it holds; all units together
+cost no more than C times the integral of the prices. What remains is a bound. What a job costs at least is computed with
+safely rounded floats (``certificates.malleable``), by slot in whole numbers (``certificates.slot_costs``).
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
-from dlsched.certificates import LengthsCertificate, SrptCertificate, claimed, exact_sum, srpt_value
+from dlsched.certificates import (
+    LengthsCertificate,
+    PricesCertificate,
+    SrptCertificate,
+    claimed,
+    exact_sum,
+    srpt_value,
+)
 from dlsched.core.result import Certificate
+from dlsched.elastic_stream.certificate.any_time import any_time_value
+from dlsched.elastic_stream.certificate.ticks import ticks_value
 from dlsched.elastic_stream.instance import Instance
 
 
@@ -50,16 +63,37 @@ def length_value(lengths: Sequence[float]) -> Fraction:
 
 
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
-    """Return the bound on the mean flow time that the certificate proves, exactly; jobs not named count as 0.
+    """Return the bound on the mean flow time that the certificate proves, as a rational number; jobs not named count as 0.
 
     Raises
     ------
     ValueError
-        It is not a certificate of this family, names a job that does not exist, or claims more than a job needs.
+        It is not a certificate of this family, names a job that does not exist, claims more than a job needs, or has
+        prices that are no steps.
     """
     names = [job.id for job in instance.jobs]
     if isinstance(certificate, SrptCertificate) and not certificate.lengths:
         return area_value(instance, claimed(names, certificate.sizes, partial(exact_size_s, instance)))
     if isinstance(certificate, LengthsCertificate):
         return length_value(claimed(names, certificate.lengths, partial(exact_length_s, instance)))
+    if isinstance(certificate, PricesCertificate):
+        return _prices_value(instance, certificate)
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
+
+
+def _prices_value(instance: Instance, certificate: PricesCertificate) -> Fraction:
+    """With ticks the better of prices by slot, and of prices at any time, which know of no blocks."""
+    breakpoints, prices, blocks, tick_s = (
+        certificate.breakpoints,
+        certificate.prices,
+        certificate.blocks,
+        instance.tick_s,
+    )
+    if tick_s is None:
+        if blocks:
+            raise ValueError("blocks have prices only where the instance has ticks")
+        return any_time_value(instance, breakpoints, prices)
+    by_slot = ticks_value(instance, breakpoints, prices, blocks)
+    return (
+        by_slot if blocks else max(by_slot, any_time_value(instance, [tick * tick_s for tick in breakpoints], prices))
+    )

@@ -1,0 +1,178 @@
+"""The least that jobs cost by themselves at prices over time, in floats that are safe: never more than the true least.
+
+Jobs are rows. The arrays of a ``Window`` have a job's own clock: it starts at its release and has a unit near its length L.
+
+==================  =================================================================================================
+``nodes``           s_0 = 0 < s_1 < ..., the breakpoints after the release; shape (jobs, intervals + 1)
+``spans, prices``   s_k+1 - s_k, and the price lambda_k between them; where a row ends early, spans of 0
+``counts, speeds``  w and f(w), a share of the work per unit of time; rows are filled up with speeds of 0
+``pauses``          rho; 0: pauses are not counted
+==================  =================================================================================================
+
+*Bound.* For mu >= 0 let q_k(w) = mu f(w) - lambda_k w, and R(k) the largest reward up to s_k: of intervals with q_k(w) x span,
+w = 0 with 0, where beginning to hold w, but for the first time, costs mu f(w) rho. A schedule that does the work by time T
+after the release earns mu for it, so it costs at least h(T) = T + mu - R(T). (On w for x seconds it does f(w) (x - rho)
+of the work, or if x < rho none, where waiting earns no less. The reward is linear in the time of each change, so changes at
+breakpoints suffice.) R is convex between breakpoints, h concave: the smaller end bounds it.
+So phi >= min over k of max over mu of min(h(s_k), h(s_k+1)), or the last node where that is less, which may be any time within
+an interval. Each mu is valid for all k.
+
+*Search.* h is concave in mu, of slope 1 - work done. Of each interval two tangents are kept, one rising and one falling; the
+next mu is where those of the least interval meet. What comes of it is within 2^-42 of the best, or 100 rounds are over.
+
+*Rounding.* u = 2^-53, n intervals. ``speeds`` are at least (1 + 2^-48) f(w), so the float of mu f(w) - lambda w, computed as
+p - c, is no less than the true one if that is positive: p >= mu f (1 + 2^-48) (1 - u), c <= lambda w (1 + u)^2, and what
+p - c loses by rounding is u (p - c). If it is negative, it is too small by at most 8 u of itself. (A price of
+which c overflows makes it minus infinity, a reward of 0.) Nodes and spans are true to 2 u, spans are rounded once more into the
+product. So the reward of one path, in floats, is off by at most (2 n + 16) u (1 + 1e-9) times the sum of the absolute values
+of its terms; this is at most twice the positive ones if the reward is >= 0, and those are at most the reward G without
+pauses. Rounded sums and maxima are monotone, so the float R is no less than the float reward of the best path:
+R <= float R + (8 n + 64) u G. The last sums lose less than 8 u of s + mu + R + G. Underflow loses 2^-1000, since mu >= 2^-60
+or 0, f >= 1e-210 where it counts, and L >= 1/2; the clamps below keep out infinities less infinities, and only raise rewards.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+
+ROUNDS = 100
+_U = 2.0**-53
+_CLOSE = 2.0**-42
+_FAR = 1e290
+"""A loss no reward makes up for."""
+
+
+class Window(NamedTuple):
+    """Some jobs and the prices that matter to them; the module's docstring has the fields."""
+
+    nodes: Floats
+    spans: Floats
+    prices: Floats
+    counts: Floats
+    speeds: Floats
+    pauses: Floats
+
+    def of(self, rows: NDArray[np.intp]) -> "Window":
+        """Return some of the jobs."""
+        return Window(*(field[rows] for field in self))
+
+
+def least_costs(window: Window) -> Floats:
+    """Return, of every job, a number that is no more than it costs: its flow time and the prices of what it holds."""
+    jobs = len(window.spans)
+    found = np.empty(jobs)
+    lengths = 1 / window.speeds.max(axis=1)
+    nodes = window.nodes * (1 - 4 * _U)
+    last = nodes[:, -1]
+    # a job ends in intervals that are there and reach its length
+    low = np.where((window.spans > 0) & (window.nodes[:, 1:] * (1 + 4 * _U) >= lengths[:, None]), nodes[:, :-1], np.inf)
+    rows = np.arange(jobs)
+    under = _Tangent(np.zeros_like(low), window.nodes[:, :-1].copy(), np.ones_like(low))
+    over = _Tangent(np.full_like(low, np.inf), np.zeros_like(low), np.zeros_like(low))
+    multipliers = lengths
+    for number in range(ROUNDS):
+        height, slope, slack = _evaluate(window, multipliers)
+        np.maximum(low, np.minimum(height[:, :-1] - slack[:, :-1], height[:, 1:] - slack[:, 1:]), out=low)
+        falls = height[:, 1:] < height[:, :-1]
+        height = np.where(falls, height[:, 1:], height[:, :-1])
+        slope = np.where(falls, slope[:, 1:], slope[:, :-1])
+        tried = np.broadcast_to(multipliers[:, None], low.shape)
+        under.replace((slope > 0) & (tried > under.multiplier), tried, height, slope)
+        over.replace((slope <= 0) & (tried < over.multiplier), tried, height, slope)
+        here = np.arange(len(rows)), low.argmin(axis=1)
+        found[rows] = np.maximum(lengths * (1 - 4 * _U), np.minimum(low[here], last))
+        multipliers, close = _meet(under.at(here), over.at(here), number)
+        left = np.flatnonzero(~close & (low[here] < last) & (multipliers < 2.0**600))
+        if not len(left):
+            break
+        if len(left) < len(rows):
+            window, under, over = window.of(left), under.at(left), over.at(left)
+            low, rows, lengths, last, multipliers = low[left], rows[left], lengths[left], last[left], multipliers[left]
+    return found
+
+
+class _Tangent(NamedTuple):
+    """A multiplier, the lower bound there and its slope: of every interval of every job, or of one a job."""
+
+    multiplier: Floats
+    height: Floats
+    slope: Floats
+
+    def at(self, where: NDArray[np.intp] | tuple[NDArray[np.intp], NDArray[np.intp]]) -> "_Tangent":
+        return _Tangent(*(field[where] for field in self))
+
+    def replace(self, where: NDArray[np.bool_], multiplier: Floats, height: Floats, slope: Floats) -> None:
+        for kept, new in zip(self, (multiplier, height, slope), strict=True):
+            np.copyto(kept, new, where=where)
+
+
+def _meet(under: _Tangent, over: _Tangent, number: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Where a rising and a falling tangent meet, or now and then halfway; and whether nothing is to be gained there."""
+    wide = over.multiplier - under.multiplier
+    with np.errstate(all="ignore"):
+        step = (over.height - under.height - over.slope * wide) / (under.slope - over.slope)
+        step = np.where(np.isnan(step), np.inf, np.clip(step, 0, wide))
+        best = np.maximum(under.height, np.where(np.isfinite(over.multiplier), over.height, -np.inf))
+        close = under.height + under.slope * step <= best + _CLOSE * np.abs(best)
+        close |= wide <= 4 * _U * over.multiplier
+        near = (over.multiplier <= 4 * under.multiplier) | (under.multiplier == 0)
+        middle = np.where(near, under.multiplier + wide / 2, np.sqrt(under.multiplier) * np.sqrt(over.multiplier))
+    inside = (step > 0) & (step < wide)
+    following = np.where(inside & (number % 3 < 2), under.multiplier + step, middle)
+    following = np.where(np.isfinite(over.multiplier), following, 8 * 2.0**number * under.multiplier)
+    return np.maximum(following, 2.0**-60), close & np.isfinite(over.multiplier)
+
+
+def _evaluate(window: Window, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return h at the nodes, its slope (1 - work done), and what rounding may have added to it."""
+    with np.errstate(over="ignore"):
+        worth = multipliers[:, None] * window.speeds
+        reward, work = _without_pauses(window, worth)
+        slack = (8 * window.spans.shape[1] + 64) * _U * reward
+        if window.pauses.any():
+            reward, work = _with_pauses(window, worth)
+        total = window.nodes + multipliers[:, None]
+        slack += 8 * _U * (total + reward)
+        return total - reward, 1 - work, np.minimum(slack, _FAR)
+
+
+def _without_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
+    """Reward, and work done for it, from the release to every node, if holding and letting go were free."""
+    jobs, intervals = window.spans.shape
+    best, speed = np.zeros((jobs, intervals)), np.zeros((jobs, intervals))
+    for index in range(window.counts.shape[1]):
+        gain = worth[:, index, None] - window.prices * window.counts[:, index, None]
+        better = gain > best
+        np.copyto(best, gain, where=better)
+        np.copyto(speed, np.broadcast_to(window.speeds[:, index, None], speed.shape), where=better)
+    reward, work = np.zeros((jobs, intervals + 1)), np.zeros((jobs, intervals + 1))
+    np.cumsum(best * window.spans, axis=1, out=reward[:, 1:])
+    np.cumsum(speed * window.spans, axis=1, out=work[:, 1:])
+    return reward, work
+
+
+def _with_pauses(window: Window, worth: Floats) -> tuple[Floats, Floats]:
+    """Reward, and work done for it, of the best path: along it the job waits or holds a count; starts but the first pause."""
+    jobs, intervals = window.spans.shape
+    reward, work = np.zeros((jobs, intervals + 1)), np.zeros((jobs, intervals + 1))
+    lost = window.speeds * window.pauses[:, None]
+    cost = np.minimum(worth * window.pauses[:, None], _FAR)
+    held, done = np.zeros_like(worth), np.zeros_like(worth)  # of paths that hold this count; the first start is free
+    for index in range(intervals):
+        start = np.maximum(reward[:, index, None] - cost, 0)
+        ran = np.where(start > 0, work[:, index, None] - lost, 0)
+        better = start > held
+        np.copyto(held, start, where=better)
+        np.copyto(done, ran, where=better)
+        gain = worth - window.prices[:, index, None] * window.counts
+        held = held + np.maximum(np.maximum(gain, -_FAR) * window.spans[:, index, None], -_FAR)
+        done = done + window.speeds * window.spans[:, index, None]
+        most = held.argmax(axis=1)[:, None]
+        top = np.take_along_axis(held, most, axis=1)[:, 0]
+        waits = top <= reward[:, index]
+        reward[:, index + 1] = np.where(waits, reward[:, index], top)
+        work[:, index + 1] = np.where(waits, work[:, index], np.take_along_axis(done, most, axis=1)[:, 0])
+    return reward, work

@@ -1,0 +1,235 @@
+"""The cheapest way of every job at prices over time, and what that is at least; decisions at any time.
+
+With the gain R of ``rewards``, job j that ends at T costs at least  h(T, mu) = T - r + mu - R(T)  for every worth mu of its work.
+On an interval of constant price h is concave in T, so within it the cost is at least the largest over mu of the lower of its
+two ends: a concave function of mu whose maximum is found between two worths, by their tangents. Whatever the worths tried,
+the least over intervals of the largest over them is a bound; so the search goes on at the interval in which that is now the
+least, until it cannot rise there.
+
+After the last breakpoint units are free; an interval is added in which every job could be done from its beginning. A job that
+ends at T costs T - r at least: so only as many intervals are looked at as that leaves open.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dlsched.columns.malleable.jobs import Jobs
+from dlsched.columns.malleable.rewards import Stretch, plans, rewards
+from dlsched.columns.price_ascent import Cheapest
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_CELLS = 60_000
+"""Jobs times intervals that are looked at together."""
+_FEW = 24
+"""Intervals that are looked at first."""
+_ROUNDS = 60
+_NEAR = 0.1
+"""Of the bracket: how far from where the tangents meet it is tried too."""
+_WHOLE = 1 - 1e-11
+"""Work that counts as done: what is summed may miss it by rounding."""
+
+
+class AnyTime:
+    """The jobs of a stream before a grid of breakpoints; ``cheapest`` is asked at one price an interval.
+
+    Parameters
+    ----------
+    jobs
+        At least one.
+    breakpoints
+        Ascending, shape (K + 1,), seconds.
+    """
+
+    def __init__(self, jobs: Jobs, breakpoints: FloatArray) -> None:
+        self.jobs, self.breakpoints = jobs, breakpoints
+        number = len(jobs.index)
+        free_s = 2 * float((jobs.least_s + jobs.restart_s).max())
+        late_s = max(float(breakpoints[-1]), float(jobs.release_s.max()))
+        self.times = np.append(breakpoints, late_s + free_s)
+        self.first = np.clip(np.searchsorted(self.times, jobs.release_s, side="right") - 1, 0, len(self.times) - 2)
+        soonest = np.searchsorted(self.times, jobs.release_s + jobs.least_s)
+        self.looks = np.minimum(_FEW + soonest, len(self.times) - 1) - self.first
+        self.worth = np.column_stack([jobs.least_s * times for times in (1.25, 8.0, 2.5, 30.0)])
+        self.end = np.zeros(number, dtype=np.int64)
+
+    def least(self, prices: FloatArray, *, precision: float = 1e-10, tick: Tick = no_tick) -> FloatArray:
+        """At most what every job costs at least at these prices, shape (J,); within ``precision`` of it where that can be."""
+        return self._price(prices, precision, tick, traced=False)[0]
+
+    def cheapest(self, prices: FloatArray, *, precision: float = 1e-4, tick: Tick = no_tick) -> Cheapest:
+        """Return the cheapest ways found: own costs are flow times, usage is unit-seconds."""
+        least, own, usage = self._price(prices, precision, tick, traced=True)
+        return Cheapest(float(least.sum()), own, usage)
+
+    def worths(self, prices: FloatArray, *, tick: Tick = no_tick) -> FloatArray:
+        """Return the worth of each job's work at which its cheapest way does all of it, shape (J,)."""
+        self._price(prices, 1e-6, tick, traced=False)
+        mean: FloatArray = self.worth[:, :2].mean(axis=1)
+        return mean
+
+    def _price(
+        self, prices: FloatArray, precision: float, tick: Tick, *, traced: bool
+    ) -> tuple[FloatArray, FloatArray, "csr_array"]:
+        from scipy.sparse import coo_array, csr_array
+
+        number = len(self.jobs.index)
+        least, own = np.zeros(number), np.zeros(number)
+        entries: list[tuple[IntArray, IntArray, FloatArray]] = []
+        extended = np.append(prices, 0.0)
+        todo = np.arange(number)
+        while len(todo):
+            again = []
+            for rows in self._batches(todo):
+                tick()
+                batch = _Batch(self, rows, extended)
+                found = batch.close(self.worth[rows], precision)
+                self.worth[rows] = np.column_stack([batch.bracket, self.worth[rows, :2]])
+                self.end[rows] = batch.end
+                short = (found >= batch.elapsed[:, -1]) & (self.first[rows] + self.looks[rows] < len(self.times) - 1)
+                again.append(rows[short])
+                done = ~short
+                least[rows[done]] = found[done]
+                if traced and done.any():
+                    own_s, held = batch.mixed()
+                    own[rows[done]] = own_s[done]
+                    at, interval = np.nonzero(held * done[:, None])
+                    entries.append((rows[at], self.first[rows[at]] + interval, held[at, interval]))
+            todo = np.concatenate(again)
+            self.looks[todo] = np.minimum(2 * self.looks[todo], len(self.times) - 1 - self.first[todo])
+        shape = number, len(self.times) - 1
+        if not entries:
+            return least, own, csr_array(shape)
+        held, row, column = (np.concatenate([entry[part] for entry in entries]) for part in (2, 0, 1))
+        return least, own, coo_array((held, (row, column)), shape=shape).tocsr()[:, :-1]
+
+    def _batches(self, todo: IntArray) -> list[IntArray]:
+        """Jobs that are looked at together: those with pauses apart, those with few intervals first."""
+        batches = []
+        for pauses in (False, True):
+            rows = todo[(self.jobs.restart_s[todo] > 0) == pauses]
+            rows = rows[np.argsort(self.looks[rows], kind="stable")]
+            begin = 0
+            while begin < len(rows):
+                end = begin + 1
+                while end < len(rows) and (end + 1 - begin) * self.looks[rows[end]] <= _CELLS:
+                    end += 1
+                batches.append(rows[begin:end])
+                begin = end
+        return batches
+
+
+_Tried = tuple[IntArray, FloatArray, FloatArray, FloatArray]
+"""Rows of a batch, a worth of each, costs of ending and work done by every end of an interval."""
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """Some jobs, at some prices, over as many intervals each as they look at."""
+
+    oracle: AnyTime
+    rows: IntArray
+    extended: FloatArray
+    jobs: Jobs = field(init=False)
+    stretch: Stretch = field(init=False)
+    elapsed: FloatArray = field(init=False)
+    """Seconds from the release to the ends of the intervals, shape (B, N + 1)."""
+    possible: BoolArray = field(init=False)
+    low: FloatArray = field(init=False)
+    end: IntArray = field(init=False)
+    bracket: FloatArray = field(init=False)
+    """A worth at which the job does less than its work by ``sides``, and one at which it does as much; shape (B, 2)."""
+    sides: IntArray = field(init=False)
+    done: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        oracle, rows = self.oracle, self.rows
+        self.jobs = oracle.jobs.take(rows)
+        most = int(oracle.looks[rows].max())
+        at = oracle.first[rows][:, None] + np.arange(most + 1)
+        last = (oracle.first[rows] + oracle.looks[rows])[:, None]
+        ends = oracle.times[np.minimum(at, last)]
+        self.elapsed = np.maximum(ends - self.jobs.release_s[:, None], 0.0)
+        self.stretch = Stretch(self.extended[np.minimum(at[:, :-1], last - 1)], np.diff(self.elapsed, axis=1))
+        self.possible = (self.elapsed[:, 1:] >= self.jobs.least_s[:, None]) & (at[:, 1:] <= last)
+
+    def close(self, worth: FloatArray, precision: float) -> FloatArray:
+        """Return the bounds of all jobs; ``end`` is the interval of each, ``bracket`` the worths around the best one there."""
+        number = len(self.rows)
+        self.low = np.where(self.possible, 0.0, np.inf)
+        self.end = np.zeros(number, dtype=np.int64)
+        tried: list[_Tried] = []
+        self._try(np.arange(number), worth, tried)
+        best = np.zeros(number)
+        for _ in range(_ROUNDS):
+            self.end = np.where(self.possible.any(axis=1), self.low.argmin(axis=1), 0)
+            best = self.low[np.arange(number), self.end]
+            trial, promised = self._tangents(tried)
+            rows = np.flatnonzero(np.isfinite(best) & (promised > best * (1 + precision)))
+            if not len(rows):
+                break
+            low, high = self.bracket[rows].T
+            near = np.column_stack(
+                [trial[rows] - _NEAR * (trial[rows] - low), trial[rows] + _NEAR * (high - trial[rows])]
+            )
+            self._try(rows, np.column_stack([trial[rows], near]), tried)
+        return np.minimum(best, self.elapsed[:, -1])
+
+    def _try(self, rows: IntArray, worths: FloatArray, tried: list[_Tried]) -> None:
+        """Look at some worths of some jobs, shape (R, M)."""
+        many = np.repeat(rows, worths.shape[1])
+        gains, work = rewards(self.jobs.take(many), worths.ravel(), self.stretch.take(many))
+        costs = self.elapsed[many] + worths.reshape(-1, 1) - gains
+        lower = np.minimum(costs[:, :-1], costs[:, 1:]).reshape(*worths.shape, -1).max(axis=1)
+        self.low[rows] = np.where(self.possible[rows], np.maximum(self.low[rows], lower), np.inf)
+        for number in range(worths.shape[1]):
+            each = slice(number, None, worths.shape[1])
+            tried.append((rows, worths[:, number], costs[each], work[each]))
+
+    def _tangents(self, tried: list[_Tried]) -> tuple[FloatArray, FloatArray]:
+        """Where the tangents of the bracket meet, for each job at its interval, and how high."""
+        number, count = len(self.rows), len(tried)
+        worth, cost, work = (np.full((number, count), np.nan) for _ in range(3))
+        side = np.zeros((number, count), dtype=np.int64)
+        for column, (rows, worths, costs, works) in enumerate(tried):
+            at = self.end[rows]
+            each = np.arange(len(rows))
+            lower = (costs[each, at + 1] < costs[each, at]).astype(np.int64)
+            worth[rows, column], side[rows, column] = worths, lower
+            cost[rows, column], work[rows, column] = costs[each, at + lower], works[each, at + lower]
+        rising = work < _WHOLE
+        below = np.where(rising, worth, -np.inf).argmax(axis=1)
+        above = np.where(work >= _WHOLE, worth, np.inf).argmin(axis=1)
+        each = np.arange(number)
+        has_below, has_above = rising[each, below], work[each, above] >= _WHOLE
+        self.bracket = np.column_stack([worth[each, below], worth[each, above]])
+        self.sides = np.column_stack([side[each, below], side[each, above]])
+        self.done = np.column_stack([work[each, below], work[each, above]])
+        slope_up, slope_down = 1 - self.done[:, 0], self.done[:, 1] - 1
+        (low_mu, high_mu), (low_h, high_h) = self.bracket.T, (cost[each, below], cost[each, above])
+        step = high_h - low_h + slope_down * (high_mu - low_mu)
+        meet = low_mu + step / np.where(has_below & has_above, slope_up + slope_down, 1.0)
+        promised = low_h + slope_up * (meet - low_mu)
+        trial = np.where(has_below & has_above, meet, np.where(has_below, 4 * low_mu, high_mu / 4))
+        both, tiny = has_below & has_above, has_above & (high_mu < 1e-12 * self.jobs.least_s)
+        lone = np.where(has_below, 0, 1)  # the side that is known
+        for pair in (self.bracket, self.sides, self.done):
+            pair[~both] = pair[each, lone][~both, None]
+        return trial, np.where(both, promised, np.where(tiny, 0.0, np.inf))
+
+    def mixed(self) -> tuple[FloatArray, FloatArray]:
+        """Flow times and unit-seconds by interval, of the mix of the bracket's two ways that does the work of each job."""
+        below, above = self.done.T
+        share = np.clip((1 - below) / np.where(above > below, above - below, 1.0), 0.0, 1.0)
+        own, held = np.zeros(len(self.rows)), np.zeros(self.stretch.prices.shape)
+        each = np.arange(len(self.rows))
+        for weight, worth, side in zip((1 - share, share), self.bracket.T, self.sides.T, strict=True):
+            ends = self.end + side
+            own += weight * self.elapsed[each, ends]
+            held += weight[:, None] * plans(self.jobs, worth, self.stretch, ends)
+        return own, held * self.stretch.lasts_s

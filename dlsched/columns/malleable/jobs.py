@@ -1,0 +1,39 @@
+"""Jobs as arrays, for searches at prices: the work of each is 1, speeds are fractions of it a second."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jobs:
+    """Jobs that have work, of which some may be left out.
+
+    Parameters
+    ----------
+    index
+        Positions in the instance, shape (J,).
+    release_s, least_s
+        When each can first hold units; seconds on its fastest count, shape (J,).
+    restart_s
+        Seconds of its pauses, 0 where they are not counted, shape (J,).
+    counts, speeds
+        Units and speeds, shape (J, H), ascending; the last is repeated where a job has fewer. Without pauses only those on
+        the upper hull.
+    """
+
+    index: IntArray
+    release_s: FloatArray
+    least_s: FloatArray
+    restart_s: FloatArray
+    counts: FloatArray
+    speeds: FloatArray
+
+    def take(self, rows: IntArray) -> "Jobs":
+        """Return some of the jobs, with no more columns than they need."""
+        counts, speeds = self.counts[rows], self.speeds[rows]
+        most = int((np.diff(counts, axis=1, prepend=0.0) > 0).sum(axis=1).max(initial=1))
+        index, pauses = self.index[rows], self.restart_s[rows]
+        return Jobs(index, self.release_s[rows], self.least_s[rows], pauses, counts[:, :most], speeds[:, :most])

@@ -1,0 +1,252 @@
+"""The search for the prices that prove most of a stream with decisions at any time; with ticks they prove something, too.
+
+1. Breakpoints are the releases and the ends of periods of a stream that is known: prices jump where jobs come and go. Long
+   intervals are cut. Of large streams some thousands are kept.
+2. Prices begin at half of the jobs present per unit.
+3. The bundle method of ``columns.price_ascent`` raises them, first without pauses, which is fast, then with them.
+
+Every prices on the way are a bound. With ticks breakpoints are ticks.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dlsched.certificates import PricesCertificate, exact_sum
+from dlsched.columns.malleable.any_time import AnyTime
+from dlsched.columns.malleable.jobs import Jobs
+from dlsched.columns.price_ascent import Ascent, Cheapest
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
+from dlsched.elastic_stream.bounds.jobs import jobs_of
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.solution import Stream
+
+MOST_INTERVALS = 1600
+ROUNDS = 30
+"""Steps of the bundle method on every level, at most."""
+
+_LEVELS = 50, 200, 800
+"""Intervals of the coarser levels."""
+_SHARE, _LOOSE, _TIGHT = 0.05, 1e-3, 1e-6
+"""Of what the planes promise: how precise the cheapest ways are; and that at most and at least, relatively."""
+_NARROW = 0.25
+"""Width of the box where prices are known that are not bad."""
+_COARSE, _CLOSE = 2e-3, 1e-3
+"""Of the bound: what the planes may promise beyond it when a level, and the last one, end."""
+_FINEST = 3
+"""On the finest level with pauses, where a step takes longest and brings least, there are so many times fewer."""
+_PIECES = 4
+_FEWEST = 96
+"""Intervals, of streams of few jobs."""
+_SAFE = 1e-9
+"""Of the sums that a bound is the difference of: what the verifier's rounding may take."""
+_LARGE = 400
+"""Jobs from which on those that come one after the other share a plane."""
+
+Better = Callable[[PricesCertificate], None]
+
+
+def ignore(certificate: PricesCertificate) -> None:
+    """Take no notice."""
+
+
+def any_time_prices(
+    instance: Instance,
+    stream: Stream,
+    *,
+    rounds: int = ROUNDS,
+    most: int = MOST_INTERVALS,
+    start: PricesCertificate | None = None,
+    better: Better = ignore,
+    solved: Tick = no_tick,
+    tick: Tick = no_tick,
+) -> PricesCertificate:
+    """Search for prices that prove much, from a stream whose events are breakpoints, or from prices that are known.
+
+    Parameters
+    ----------
+    instance, stream
+        Both feasible.
+    rounds
+        Steps of the bundle method, with pauses and without.
+    most
+        Intervals, at most.
+    start
+        Prices to begin with.
+    better
+        Called with every better certificate on the way.
+    solved, tick
+        Called after every linear program, and often; either may raise to stop.
+    """
+    jobs = jobs_of(instance)
+    if not len(jobs.index):
+        return PricesCertificate((0.0, 1.0), (0.0,), 0.0)
+    ascents = _Levels(instance, jobs, breakpoints_of(instance, jobs, stream, most), rounds, better, solved, tick)
+    if start is None:
+        for known in guesses(instance, jobs, ascents.breakpoints, stream):
+            if known.any():
+                ascents.look(known)
+    else:
+        times = np.array(start.breakpoints) * (instance.tick_s or 1.0)
+        ascents.look(resampled(times, start.prices, ascents.breakpoints))
+    return ascents.climb(coarse=start is None)
+
+
+class _Levels:
+    """Ascents on ever finer breakpoints, each from what the one before has found."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        jobs: Jobs,
+        breakpoints: FloatArray,
+        rounds: int,
+        better: Better,
+        solved: Tick,
+        tick: Tick,
+    ) -> None:
+        self.jobs, self.breakpoints = jobs, breakpoints
+        self._units, self._number, self._tick_s = instance.units, len(instance.jobs), instance.tick_s
+        self._waits_s = float(exact_sum(map(instance.wait_s, range(self._number))))
+        self._rounds, self._better, self._solved, self._tick = rounds, better, solved, tick
+        self._free = replace(jobs, restart_s=np.zeros_like(jobs.restart_s))
+        self._kept: PricesCertificate | None = None
+        self.known = np.zeros(len(breakpoints) - 1)
+
+    def look(self, known: FloatArray) -> None:
+        """Keep prices on the finest breakpoints if they are the best."""
+        found = AnyTime(self._free, self.breakpoints).cheapest(known, tick=self._tick)
+        self._keep(self.breakpoints, known, found.least)
+
+    def climb(self, *, coarse: bool) -> PricesCertificate:
+        """Raise the prices level by level, without pauses on the first one only; return the best."""
+        counts = [most for most in _LEVELS if coarse and 2 * most < len(self.breakpoints)]
+        levels = [self._some(most) for most in counts] + [self.breakpoints]
+        width = 1.0 if coarse else _NARROW
+        if coarse and self.jobs.restart_s.any():
+            self._ascend(self._free, levels[0], width, _COARSE)
+            width = _NARROW
+        for breakpoints in levels:
+            self._ascend(self.jobs, breakpoints, width, _CLOSE if breakpoints is self.breakpoints else _COARSE)
+            width = _NARROW
+        assert self._kept is not None, "prices were looked at"
+        breakpoints, known = np.array(self._kept.breakpoints) * (self._tick_s or 1.0), np.array(self._kept.prices)
+        self._keep(breakpoints, known, float(AnyTime(self.jobs, breakpoints).least(known, tick=self._tick).sum()))
+        return self._kept
+
+    def _some(self, most: int) -> FloatArray:
+        return self.breakpoints[np.unique(np.linspace(0, len(self.breakpoints) - 1, most + 1).astype(np.int64))]
+
+    def _ascend(self, jobs: Jobs, breakpoints: FloatArray, width: float, close: float) -> None:
+        known = averaged(self.breakpoints, self.known, breakpoints)
+        oracle = AnyTime(jobs, breakpoints)
+        supply = self._units * np.diff(breakpoints)
+
+        def price(at: FloatArray) -> Cheapest:
+            precision = _SHARE * (ascent.promised / ascent.value - 1) if 0 < ascent.value < ascent.promised else 1.0
+            return oracle.cheapest(at, precision=min(_LOOSE, max(_TIGHT, precision)), tick=self._tick)
+
+        ascent = Ascent(price, supply, known, groups_of(jobs), width=width, close=close)
+        finest = breakpoints is self.breakpoints and jobs.restart_s.any()
+        for _ in range(self._rounds // _FINEST if finest else self._rounds):
+            if ascent.step():
+                self._keep(breakpoints, ascent.best, ascent.value + float(supply @ ascent.best))
+            self._solved()
+            if ascent.closed:
+                break
+
+    def _keep(self, breakpoints: FloatArray, known: FloatArray, least: float) -> None:
+        certificate = self._certificate(breakpoints, known, least)
+        if self._kept is None or certificate.value > self._kept.value:
+            self._kept = certificate
+            self._better(certificate)
+            self.known = resampled(breakpoints, known, self.breakpoints)
+
+    def _certificate(self, breakpoints: FloatArray, known: FloatArray, least: float) -> PricesCertificate:
+        paid = self._units * float(np.diff(breakpoints) @ known)
+        value = (self._waits_s + least - paid - _SAFE * (self._waits_s + least + paid)) / self._number
+        clock = breakpoints if self._tick_s is None else np.rint(breakpoints / self._tick_s)
+        return PricesCertificate(tuple(clock.tolist()), tuple(known.tolist()), value)
+
+
+def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) -> FloatArray:
+    """Releases and events of a stream, long intervals cut, at most ``most`` intervals; ascending, shape (K + 1,)."""
+    events = np.unique(np.concatenate([jobs.release_s, _ends(stream)]))
+    span_s = float(events[-1] - events[0]) + float(jobs.least_s.max())
+    if len(events) < 2:
+        events = np.append(events[:1], events[0] + span_s)
+    if len(events) > most + 1:
+        events = events[np.unique(np.linspace(0, len(events) - 1, most + 1).astype(np.int64))]
+    lasts_s = np.diff(events)
+    pieces = np.clip(np.ceil(lasts_s / (2 * np.median(lasts_s))), 1, _PIECES).astype(np.int64)
+    if pieces.sum() > most:
+        pieces[:] = 1
+    if pieces.sum() < _FEWEST:
+        pieces = np.maximum(pieces, np.ceil(lasts_s * (_FEWEST / lasts_s.sum())).astype(np.int64))
+    cut = np.concatenate(
+        [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(events[:-1], events[1:], pieces, strict=True)]
+    )
+    cut = np.append(cut, events[-1])
+    if instance.tick_s is not None:
+        cut = np.unique(np.ceil(cut / instance.tick_s * (1 - 1e-12))) * instance.tick_s
+    kept: FloatArray = cut[np.concatenate([[True], np.diff(cut) > 1e-9 * span_s / len(cut)])]
+    return kept
+
+
+def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
+    """Seconds that the whole work of every job is worth at prices, shape (J,); of ticks too, as if they did not matter."""
+    jobs = jobs_of(instance)
+    found = np.zeros(len(instance.jobs))
+    if len(jobs.index):
+        times = np.array(known.breakpoints) * (instance.tick_s or 1.0)
+        found[jobs.index] = AnyTime(jobs, times).worths(np.array(known.prices), tick=tick)
+    return found
+
+
+def _ends(stream: Stream) -> Iterable[float]:
+    return [time_s for held in stream.periods.values() for period in held for time_s in period[:2]]
+
+
+def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Stream) -> list[FloatArray]:
+    """Prices to begin with: what a unit-second more would save, roughly, at several scales.
+
+    It lets the jobs present, per unit, go on by as much; or where a queue stands, it lets through a part of a job, and saves
+    the time until the queue is gone.
+    """
+    middle = (breakpoints[:-1] + breakpoints[1:]) / 2
+    come = np.sort([instance.jobs[instance.index[name]].arrival_s for name in stream.periods])
+    gone = np.sort([held[-1].end_s for held in stream.periods.values()])
+    present = np.searchsorted(come, middle) - np.searchsorted(gone, middle)
+    area = float(np.mean((jobs.counts / jobs.speeds).min(axis=1)))
+    queue = present * float(np.median(jobs.counts[:, 0])) >= instance.units
+    empties = np.append(breakpoints[:-1][~queue], breakpoints[-1])
+    waits_s = np.where(queue, empties[np.searchsorted(empties, middle)] - middle, 0.0)
+    by_number = np.maximum(present, 0) / instance.units
+    return [scale * shape for shape in (by_number, waits_s / area, by_number + waits_s / area) for scale in (0.3, 1.0)]
+
+
+def resampled(times: Sequence[float] | FloatArray, values: Sequence[float] | FloatArray, at: FloatArray) -> FloatArray:
+    """Prices on other breakpoints: those in the middle of each interval."""
+    middle = (at[:-1] + at[1:]) / 2
+    index = np.searchsorted(times, middle, side="right") - 1
+    within = (index >= 0) & (index < len(values))
+    return np.where(within, np.append(values, 0.0)[np.where(within, index, -1)], 0.0)
+
+
+def averaged(times: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+    """Prices on some of the breakpoints: the mean over time between them."""
+    sums = np.concatenate([[0.0], np.cumsum(np.diff(times) * values)])
+    mean: FloatArray = np.diff(np.interp(at, times, sums)) / np.diff(at)
+    return np.maximum(mean, 0.0)
+
+
+def groups_of(jobs: Jobs) -> IntArray | None:
+    """Of large streams, jobs that come one after the other, some hundred groups in all."""
+    number = len(jobs.index)
+    if number <= _LARGE:
+        return None
+    groups = np.empty(number, dtype=np.int64)
+    groups[np.argsort(jobs.release_s, kind="stable")] = np.arange(number) * _LARGE // number
+    return groups

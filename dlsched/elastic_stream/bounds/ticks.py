@@ -1,0 +1,180 @@
+"""The search for the prices by slot that prove most of a stream with ticks.
+
+It begins where the jobs present in a known stream are dear, and lets the bundle method of ``columns.price_ascent`` rise. A
+unit has a price in every slot; so has a block of s units, of which at most C / s, rounded down, can be held: without
+these, half of each of two jobs that need more than half of the units would fit.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dlsched.certificates import PricesCertificate, rounded_down
+from dlsched.columns.malleable.slot_costs import SlotPrices
+from dlsched.columns.price_ascent import Ascent
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick, no_tick
+from dlsched.elastic_stream.bounds.ticked_jobs import TickedJobs, ticked_jobs
+from dlsched.elastic_stream.certificate.ticks import ticks_value
+from dlsched.elastic_stream.heuristics import in_turn
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.solution import Stream
+
+Better = Callable[[PricesCertificate], None]
+
+_ROUNDS, _FEWEST_ROUNDS = 200, 15
+_MOST_ENTRIES = 2**30
+"""Entries of the costs of all jobs at all rounds."""
+_LARGEST = 2**24
+"""Entries of the costs of all jobs at one round."""
+_CELLS = 1024
+"""Of each job's work while prices are looked for; what they prove is computed with more."""
+_MOST_PRICES = 512
+_MOST_COUNTS = 64  # of a job
+_MOST_UNITS = 16  # of a cluster whose blocks have prices
+_TAIL = 0.25
+"""Of the slots of the known stream: what follows them and may have prices too."""
+_LOST = 0.05
+"""Of the jobs' shortest times: what the rounding of cells may take away."""
+
+
+def _keep_none(certificate: PricesCertificate) -> None:
+    """Do nothing with a certificate."""
+
+
+def refusal(instance: Instance) -> str | None:
+    """Return a sentence that says why prices by slot are too dear for a feasible instance, or None."""
+    if instance.tick_s is None:
+        return "tick_s: found null, allowed: a number of seconds, since decisions at any time have no slots"
+    for index, job in enumerate(instance.jobs):
+        if job.work and len(job.useful_counts(instance.units)) > _MOST_COUNTS:
+            return f"jobs[{index}]: found more than {_MOST_COUNTS} useful counts, allowed: fewer (limit max_gpus)"
+    if not any(job.work for job in instance.jobs):
+        return "jobs: found none with work, allowed: one at least"
+    jobs = ticked_jobs(instance, no_tick)
+    jobs.refine(_CELLS, _LARGEST)
+    if jobs.size * jobs.cells > _LARGEST or jobs.lost > _LOST:
+        return f"tick_s: found {instance.tick_s}, allowed: longer, of which the jobs take fewer"
+    return None
+
+
+def ticked_prices(
+    instance: Instance,
+    known: Stream | None = None,
+    *,
+    better: Better = _keep_none,
+    solved: Tick = no_tick,
+    tick: Tick = no_tick,
+) -> PricesCertificate | None:
+    """Return the certificate of the best prices by slot; None for instances that ``refusal`` refuses.
+
+    Parameters
+    ----------
+    instance, known
+        A feasible one with ticks, and a stream of it with whose jobs prices begin; None: a fast rule's.
+    better
+        Called with certificates that prove more and more, whatever ends the search; the last is what is returned.
+    solved, tick
+        Called after every linear program, and between the jobs of each round; either may raise to stop.
+
+    Raises
+    ------
+    SolverError
+        As ``Ascent.step``.
+    """
+    if refusal(instance) is not None:
+        return None
+    stream = in_turn(instance) if known is None else known
+    assert stream is not None, "feasible"
+    jobs = ticked_jobs(instance, tick)
+    prices = _start(instance, jobs, stream)
+    jobs.settle(prices)
+    jobs.refine(_CELLS, _LARGEST)
+    shape = prices.prices.shape
+    supply = np.outer([instance.units // size for size in prices.sizes], np.diff(prices.slots) * jobs.tick_s)
+    ascent = Ascent(lambda flat: jobs.cheapest(_at(prices, flat, shape)), supply.ravel(), prices.prices.ravel())
+    best: PricesCertificate | None = None
+    handed = -math.inf
+
+    def hand_on() -> None:
+        nonlocal best, handed
+        if ascent.value > handed:
+            found = _certificate(instance, _at(prices, ascent.best, shape))
+            handed = ascent.value
+            if best is None or found.value > best.value:
+                best = found
+                better(best)
+
+    try:
+        for number in range(1, max(_FEWEST_ROUNDS, min(_ROUNDS, _MOST_ENTRIES // (jobs.size * jobs.cells))) + 1):
+            tick()
+            ascent.step()
+            solved()
+            if ascent.closed:
+                break
+            if number.bit_count() == 1:  # rarely, since a proof takes longer than a round
+                hand_on()
+    finally:  # whatever stops the rounds
+        hand_on()
+    return best
+
+
+def slot_prices(certificate: PricesCertificate) -> SlotPrices:
+    """Return the prices of a certificate as arrays."""
+    table = {1: certificate.prices} | {int(size): prices for size, prices in certificate.blocks.items()}
+    return SlotPrices(np.array(certificate.breakpoints, dtype=np.int64), tuple(table), np.array(list(table.values())))
+
+
+def _at(prices: SlotPrices, flat: FloatArray, shape: tuple[int, ...]) -> SlotPrices:
+    return SlotPrices(prices.slots, prices.sizes, flat.reshape(shape))
+
+
+def _start(instance: Instance, jobs: TickedJobs, stream: Stream) -> SlotPrices:
+    """Return prices by the jobs present in a stream, half a second over C each: what a slot more for all of them costs."""
+    assert instance.tick_s is not None
+    firsts = np.array([instance.first_slot(index) for index, job in enumerate(instance.jobs) if job.work])
+    ends = np.array(
+        [round(stream.periods[job.id][-1].end_s / instance.tick_s + 0.5) for job in instance.jobs if job.work]
+    )
+    last = int(ends.max())
+    last += math.ceil(_TAIL * (last - int(firsts.min()))) + 2
+    sizes = [1, *_sizes(instance)]
+    slots = _breakpoints(firsts, ends, last, _MOST_PRICES // len(sizes))
+    present = np.searchsorted(np.sort(firsts), slots[:-1], side="right") - np.searchsorted(
+        np.sort(ends), slots[:-1], side="right"
+    )
+    prices = np.zeros((len(sizes), len(slots) - 1))
+    prices[0] = 0.5 * present / instance.units
+    return SlotPrices(slots, tuple(sizes), prices)
+
+
+def _sizes(instance: Instance) -> list[int]:
+    """Sizes of blocks that some job can hold whole, and that do not divide the units: the others say nothing new."""
+    if instance.units > _MOST_UNITS:
+        return []
+    counts = {count for job in instance.jobs if job.work for count in job.useful_counts(instance.units)}
+    return sorted(count for count in counts if instance.units % count)
+
+
+def _breakpoints(firsts: IntArray, ends: IntArray, last: int, most: int) -> IntArray:
+    """Every slot, or where these are too many, half of them evenly and half where jobs come and end."""
+    first = int(firsts.min())
+    if last - first <= most:
+        return np.arange(first, last + 1)
+    events = np.unique(np.concatenate([firsts, ends]))
+    chosen = events[np.linspace(0, len(events) - 1, most // 2).astype(np.int64)]
+    return np.unique(np.concatenate([chosen, np.linspace(first, last, most // 2).astype(np.int64)]))
+
+
+def _certificate(instance: Instance, prices: SlotPrices) -> PricesCertificate:
+    """Return what the prices prove; neighbouring slots of equal prices are one."""
+    table = prices.prices
+    positive = np.flatnonzero((table > 0).any(axis=0))
+    end = int(positive[-1]) + 1 if len(positive) else 1
+    starts = np.flatnonzero(np.concatenate([[True], (np.diff(table[:, :end], axis=1) != 0).any(axis=0)]))
+    breakpoints = tuple(float(slot) for slot in (*prices.slots[starts], prices.slots[end]))
+    first, *others = (tuple(row[starts].tolist()) for row in table)
+    blocks = {str(size): row for size, row in zip(prices.sizes[1:], others, strict=True) if any(row)}
+    value = ticks_value(instance, breakpoints, first, blocks)
+    return PricesCertificate(breakpoints, first, rounded_down(value), blocks)

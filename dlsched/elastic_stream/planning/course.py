@@ -1,0 +1,170 @@
+"""A fast simulation of weights, and of other weights from where they first matter.
+
+The rules are those of the real simulator; times may differ by rounding, and so may what happens at ties. Of the weights
+kept, states at some arrivals are remembered: other weights of jobs that have not arrived there begin from the last such
+state, and end where no job is left over in either.
+"""
+
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dlsched.elastic_stream.planning.sharing import Offer, offers_of, share, worth_it
+from dlsched.elastic_stream.planning.speeds import FRESH, STOPPED, Speeds
+
+_STATES = 64  # remembered, besides those without jobs
+_EVERY = 4  # arrivals, at least, between them
+_MOST = 5_000  # jobs: of more, no states are remembered
+_ROUNDING = 1e-13
+_LEAST = 2.0**-52
+
+Run = tuple[int, float, float, float]
+"""A job that holds units: how many, share of its work left when they changed, when it comes on from there, its speed."""
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """What the simulation knows just before an arrival."""
+
+    arrived: int = 0
+    total: float = 0.0
+    left: dict[int, float] = field(default_factory=dict)
+    """Share of its work, of each job that waits; fresh ones are not in it."""
+    runs: dict[int, Run] = field(default_factory=dict)
+    ends: dict[int, float] = field(default_factory=dict)
+    offers: list[Offer] = field(default_factory=list)
+
+    def copy(self) -> "State":
+        """A state that may be changed without this one."""
+        return State(self.arrived, self.total, self.left.copy(), self.runs.copy(), self.ends.copy(), self.offers.copy())
+
+
+class Course:
+    """What weights lead to.
+
+    Parameters
+    ----------
+    speeds
+        The jobs.
+    weights
+        Of each job; the first that are kept.
+
+    Attributes
+    ----------
+    weights, total_s
+        Those kept, and the sum of their flow times.
+    """
+
+    def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
+        self.speeds, self.weights = speeds, list(weights)
+        jobs = len(speeds.order)
+        self._every = math.inf if jobs > _MOST else max(_EVERY, jobs // _STATES)
+        self._rank = {job: rank for rank, job in enumerate(speeds.order)}
+        self._states: list[State] = [State()]
+        self._until, self._idle, self._kept_total = 0, dict[int, float](), 0.0
+        total = self._play(self.weights, self._states[0])
+        self._keep_states(total)
+        self.total_s = self._seconds(total)
+
+    def tried(self, changed: Mapping[int, float]) -> float:
+        """Sum of flow times in seconds, with other weights of some jobs that have work."""
+        self._weights = self.weights.copy()
+        for job, weight in changed.items():
+            self._weights[job] = weight
+        ranks = [self._rank[job] for job in changed]
+        self._until = max(ranks)
+        start = bisect_right(self._states, min(ranks), key=lambda state: state.arrived) - 1
+        self._total = self._play(self._weights, self._states[start])
+        return self._seconds(self._total)
+
+    def keep(self) -> None:
+        """Keep the weights that were tried last."""
+        self.weights = self._weights
+        self._keep_states(self._total)
+        self.total_s = self._seconds(self._total)
+
+    def _seconds(self, total: float) -> float:
+        return total * self.speeds.scale_s + self.speeds.waits_s
+
+    def _keep_states(self, total: float) -> None:
+        """Put the states that were just seen between the kept ones before and after them."""
+        seen = self._seen
+        before = [state for state in self._states if state.arrived <= self._start]
+        after = [state for state in self._states if state.arrived >= self._joined]
+        if after:
+            shift = total - self._kept_total
+            for state in after:
+                state.total += shift
+        self._states = before + seen + after
+        self._kept_total = total
+        self._idle = {state.arrived: state.total for state in self._states if not state.offers}
+
+    def _play(self, weights: Sequence[float], start: State) -> float:
+        """Go from event to event until all jobs have ended, or come to where the kept weights have come, too."""
+        speeds, order, release = self.speeds, self.speeds.order, self.speeds.release
+        ticked, count = speeds.instance.tick_s is not None, len(order)
+        state = start.copy()
+        ends, offers, arrived = state.ends, state.offers, state.arrived
+        self._seen, self._start, self._joined = [], arrived, math.inf
+        noted = arrived
+        while arrived < count or ends:
+            end = min(ends.values()) if ends else math.inf
+            arrival = release[order[arrived]] if arrived < count else math.inf
+            now = min(end, arrival)
+            if ticked:
+                now = float(math.ceil(now - _ROUNDING * now))
+            latest = now + _ROUNDING * now
+            if arrival <= latest and arrived > noted and (arrived - noted >= self._every or not offers):
+                if not offers and arrived > self._until and arrived in self._idle:
+                    self._joined = arrived
+                    return state.total + self._kept_total - self._idle[arrived]
+                state.arrived = noted = arrived
+                self._seen.append(state.copy())
+            if end <= latest:
+                for job in [job for job, due in ends.items() if due <= latest]:
+                    state.total += ends.pop(job) - release[job]
+                    _withdraw(offers, offers_of(job, weights[job], speeds.steps(job, state.runs.pop(job)[0])))
+            while arrival <= latest:
+                job = order[arrived]
+                arrived += 1
+                for offer in offers_of(job, weights[job], speeds.steps(job, FRESH)):
+                    insort(offers, offer)
+                arrival = release[order[arrived]] if arrived < count else math.inf
+            self._decide(weights, state, now)
+        return state.total
+
+    def _decide(self, weights: Sequence[float], state: State, now: float) -> None:
+        """Share the units out, and let the jobs begin, change and stop."""
+        speeds, runs, left, offers = self.speeds, state.runs, state.left, state.offers
+        shares = share(offers, speeds.instance.units, speeds.speed)
+        changes = []
+        for job, (held, rest, since, speed) in runs.items():
+            units = shares.pop(job, 0)
+            if units != held:
+                if now > since:
+                    rest = max(rest - (now - since) * speed, rest * _LEAST)
+                pause = speeds.pause[job]
+                if units > held and pause and not worth_it(pause, rest, speeds.speed[job][units], speed, since - now):
+                    continue
+                changes.append((job, held, units, rest, pause))
+        for job, units in shares.items():
+            rest = left.pop(job, 0.0)
+            changes.append((job, STOPPED, units, rest, speeds.pause[job]) if rest else (job, FRESH, units, 1.0, 0.0))
+        for job, before, units, rest, pause in changes:
+            weight = weights[job]
+            _withdraw(offers, offers_of(job, weight, speeds.steps(job, before)))
+            for offer in offers_of(job, weight, speeds.steps(job, units or STOPPED)):
+                insort(offers, offer)
+            if units:
+                speed = speeds.speed[job][units]
+                runs[job] = units, rest, now + pause, speed
+                state.ends[job] = now + pause + rest / speed
+            else:
+                left[job] = rest
+                del runs[job], state.ends[job]
+
+
+def _withdraw(offers: list[Offer], gone: Sequence[Offer]) -> None:
+    for offer in gone:
+        del offers[bisect_left(offers, offer)]

@@ -1,0 +1,135 @@
+"""A stream in hindsight from the worth of every job: the best of a few decodings, improved by a search over weights."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.bounds import prices
+from dlsched.elastic_stream.bounds.any_time import worths
+from dlsched.elastic_stream.checker import infeasible, objective
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.planning.course import Course
+from dlsched.elastic_stream.planning.improve import improve
+from dlsched.elastic_stream.planning.policy import Weighed
+from dlsched.elastic_stream.planning.speeds import Speeds
+from dlsched.elastic_stream.simulation.simulator import simulate
+from dlsched.elastic_stream.solution import Stream
+
+EFFORT = 400_000
+"""Weights that are tried, times the number of jobs, by default: seconds to half a minute."""
+_MOST_TRIES = 200  # times the number of jobs
+_PATIENCES = 20.0, 3.0
+_POWERS = 1.0, 0.5, 0.0
+_FIRST = 0.4
+"""Of the tries, those from all the decodings; the others go on from the best that was found."""
+_SMALL = 2_000
+"""Jobs up to which all patiences and powers are tried, beyond only the first."""
+
+
+def plan(
+    instance: Instance,
+    *,
+    generator: np.random.Generator | None = None,
+    effort: float | None = None,
+    tick: Tick = no_tick,
+) -> Stream | None:
+    """Plan a stream in hindsight: find ``prices``, weigh each job by what its work is worth at them, and improve the weights.
+
+    Parameters
+    ----------
+    instance
+        The jobs, all of which it knows, with their true work.
+    generator
+        Draws what is tried; None: seeded with 0.
+    effort
+        As of ``plan_stream``; None: ``EFFORT``.
+    tick
+        Called often; it may raise to stop.
+
+    Returns
+    -------
+    The stream, None where a job needs more units than there are. Guarantee: none; what ``prices`` prove says how far it is
+    from the best. Cost: that of ``prices``, and seconds to half a minute.
+
+    Source: ours; the weights are the multipliers of the work in a Lagrangian bound, and units go by marginal gain (Fox 1966).
+    """
+    if infeasible(instance) is not None:
+        return None
+    weights = worths(instance, prices(instance, tick=tick), tick=tick).tolist()
+    generator = np.random.default_rng(0) if generator is None else generator
+    return plan_stream(instance, weights, generator=generator, effort=EFFORT if effort is None else effort, tick=tick)
+
+
+def plan_stream(
+    instance: Instance,
+    weights: Sequence[float],
+    *,
+    generator: np.random.Generator,
+    effort: float = EFFORT,
+    better: Callable[[Stream], object] = lambda stream: None,
+    tick: Tick = no_tick,
+) -> Stream:
+    """A stream in which units go, at every event, by weight x gain in speed per unit; the weights are improved.
+
+    Parameters
+    ----------
+    instance
+        The jobs.
+    weights
+        Seconds that the whole work of each job is worth, shape (J,), such as its multiplier in the bound of prices. Less
+        than its fastest run, which no such multiplier is, counts as that.
+    generator
+        Draws what is tried.
+    effort
+        How many weights are tried, times the number of jobs.
+    better
+        Called with every stream that is better than those before; the first comes without a search.
+    tick
+        Called before every try, and in simulations; it may raise to stop.
+
+    Raises
+    ------
+    UsageError
+        The instance is infeasible.
+    """
+    reason = infeasible(instance)
+    if reason is not None:
+        raise UsageError(f"no stream: {reason}")
+    courses = _decoded(instance, [max(weight, instance.fastest_s(job)) for job, weight in enumerate(weights)], tick)
+    best = _made(instance, courses[0].speeds, courses[0].weights, tick)
+    better(best)
+    tries = int(min(effort / len(instance.jobs), _MOST_TRIES * len(instance.jobs) * max(1.0, effort / EFFORT)))
+
+    def improved(course: Course, share: float) -> None:
+        def offered(found: list[float]) -> None:
+            nonlocal best
+            made = _made(instance, course.speeds, found, tick)
+            if objective(instance, made) < objective(instance, best):
+                best = made
+                better(best)
+
+        improve(course, int(share * tries), generator, better=offered, tick=tick)
+
+    if len(courses) > 1:
+        for course in courses:
+            improved(course, _FIRST / len(courses))
+    improved(min(courses, key=lambda course: course.total_s), 1 - _FIRST)
+    return best
+
+
+def _decoded(instance: Instance, weights: Sequence[float], tick: Tick) -> list[Course]:
+    """The best of some patiences, for each power of the weights, best first; with power 0 the least work goes first."""
+    few = len(instance.jobs) <= _SMALL
+    speeds = [Speeds(instance, patience) for patience in (_PATIENCES if few else _PATIENCES[:1])]
+    courses = []
+    for power in _POWERS if few else _POWERS[:1]:
+        powers = [weight**power for weight in weights]
+        tick()
+        courses.append(min((Course(each, powers) for each in speeds), key=lambda course: course.total_s))
+    return sorted(courses, key=lambda course: course.total_s)
+
+
+def _made(instance: Instance, speeds: Speeds, weights: Sequence[float], tick: Tick) -> Stream:
+    return simulate(instance, Weighed(speeds, weights), tick=tick)

@@ -1,0 +1,68 @@
+"""What prices by slot say of every state of a search over slots: how much its jobs cost from there on, at least."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.columns.malleable.slot_costs import FRESH, HELD, STOPPED, Costs, SlotPrices
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.budget import Tick
+from dlsched.elastic_stream.bounds.ticked_jobs import ticked_jobs
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.slots.layers import BoolArray, Layer
+
+_LARGEST = 2**23
+"""Entries of the costs of all jobs that are kept."""
+_CELLS = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoneCosts:
+    """Costs of single jobs at prices by slot, from every slot on, whatever they have left and held.
+
+    Flow times still to come are at least the sum of what the present jobs cost from the slot on, and the others from their
+    arrivals on, less what the units bring from the slot on.
+    """
+
+    prices: SlotPrices
+    costs: dict[int, Costs]
+    per_cell: FloatArray
+    to_come_s: FloatArray
+    brings: FloatArray
+
+    def least(self, layer: Layer, come: BoolArray, slot: int) -> FloatArray:
+        """Least flow times to come of states at the start of a slot; ``come`` marks the jobs that came before it."""
+        ends = np.maximum(0, self.prices.slots[1:] - np.maximum(self.prices.slots[:-1], slot))
+        total = np.full(len(layer.cost), float(self.to_come_s[~come].sum()) - float(ends @ self.brings))
+        for job in np.flatnonzero(come & (self.per_cell > 0)).tolist():
+            costs, left = self.costs[job], layer.left[:, job]
+            psi = costs.psi[min(slot - costs.first, len(costs.paid_s))]
+            row = np.where(layer.started[:, job], _rows(costs, layer.held[:, job]), FRESH)
+            total += np.where(left > 0, psi[row, (left * self.per_cell[job]).astype(np.int64)], 0.0)
+        return total
+
+
+def _rows(costs: Costs, held: IntArray) -> IntArray:
+    """Row of psi, by the units held, of a job that has begun."""
+    if costs.kind.rows == 1:
+        return np.zeros_like(held)
+    return np.where(held > 0, HELD + np.searchsorted(costs.kind.counts, held), STOPPED)
+
+
+def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts | None:
+    """Return the costs of the jobs at some prices; None where they are too many to keep."""
+    jobs = ticked_jobs(instance, tick)
+    for run in jobs.runs:
+        run.span = max(1, prices.end - run.members[-1].first)
+    if jobs.cells * jobs.size > _LARGEST:
+        return None
+    jobs.refine(_CELLS, _LARGEST)
+    costs: dict[int, Costs] = {}
+    to_come_s = np.zeros(len(instance.jobs))
+    for found, members in jobs.priced(prices, whole=True):
+        for member in members:
+            costs[member.job] = found
+            to_come_s[member.job] = member.wait_s + found.least_s(member.first)
+    brings = np.array([instance.units // size for size in prices.sizes]) @ prices.prices * jobs.tick_s
+    per_cell = np.array([jobs.cells / job.work if job.work else 0.0 for job in instance.jobs])
+    return LoneCosts(prices, costs, per_cell, to_come_s, brings)

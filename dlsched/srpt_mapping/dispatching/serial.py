@@ -1,0 +1,99 @@
+"""Jobs placed one after another in an order, each where it ends first beside those before it: also in front of them.
+
+A queue starts jobs as time goes by, and a gang at its head keeps GPUs idle; here a job may run in that gap where it delays
+none before it in the order. A job that runs slowly where it could start now is placed later, if it then ends sooner.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+
+from dlsched.core.arrays import IntArray
+from dlsched.core.budget import Tick, no_tick
+from dlsched.srpt_mapping.dispatching.dispatch import Ran
+from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.placing.heavy_edge import compact
+from dlsched.srpt_mapping.placing.servers import Placed, Servers
+
+
+class Serial:
+    """Places orders of the jobs of an instance, all released on its own clock.
+
+    Parameters
+    ----------
+    instance
+        Feasible.
+    least_s
+        Seconds that no placement of a job undercuts, shape (I,).
+    """
+
+    def __init__(self, instance: Instance, least_s: Sequence[float]) -> None:
+        self.instance, self.least_s = instance, least_s
+        self._servers = Servers(instance)
+        self._sizes = list(self._servers.free)
+        self._times: list[float] = []
+        self._free: IntArray = np.zeros((2 * len(instance.jobs) + 1, len(self._sizes)), dtype=np.int64)
+
+    def run(self, order: Sequence[int], tick: Tick = no_tick) -> list[Ran]:
+        """Place the jobs in an order, all of them; by index of the job. Cost: O(I^2 M) at worst, and placements."""
+        self._times, self._free[0] = [0.0], self._sizes
+        ran: dict[int, Ran] = {}
+        for index in order:
+            tick()
+            start_s, length_s, placed = self._soonest(self.instance.jobs[index], self.least_s[index])
+            self._take(start_s, start_s + length_s, placed)
+            ran[index] = Ran(start_s, length_s, self._servers.named(placed))
+        return [ran[index] for index in range(len(order))]
+
+    def _soonest(self, job: Job, least_s: float) -> tuple[float, float, Placed]:
+        """Start, length and placement of the soonest end found."""
+        times, best, end_s = self._times, None, np.inf
+        for index in range(bisect_right(times, job.release_s) - 1, len(times)):
+            start_s = max(job.release_s, times[index])
+            if start_s + least_s >= end_s:
+                break
+            found = self._placed(job, index, start_s, least_s)
+            if found is not None and start_s + found[0] < end_s:
+                best, end_s = (start_s, *found), start_s + found[0]
+        assert best is not None  # in the end all is free
+        return best
+
+    def _placed(self, job: Job, index: int, start_s: float, length_s: float) -> tuple[float, Placed] | None:
+        """Length and placement of a job that starts in a piece of time; None where what is found does not stay free."""
+        while True:
+            last = max(index + 1, bisect_left(self._times, start_s + length_s))
+            free = self._free[index:last].min(axis=0)
+            if free.sum() < job.gpus:
+                return None
+            placed, found_s = self._fastest(job, free.tolist())
+            if found_s <= length_s or bisect_left(self._times, start_s + found_s) <= last:
+                return found_s, placed
+            length_s = found_s
+
+    def _fastest(self, job: Job, free: list[int]) -> tuple[Placed, float]:
+        """By ``compact``, on all servers or, where it must be spread, on those up to a size, whose cards are shared by fewer."""
+        servers, choices = self._servers, []
+        for size in sorted(set(self._sizes), reverse=True):
+            servers.free = [room if held <= size else 0 for room, held in zip(free, self._sizes, strict=True)]
+            if sum(servers.free) < job.gpus:
+                break
+            placed = compact(job.graph, servers)
+            choices.append((placed, job.iterations * servers.iteration_s(job.graph, placed)))
+            if len(placed) == 1:
+                break
+        return min(choices, key=lambda choice: choice[1])
+
+    def _take(self, start_s: float, end_s: float, placed: Placed) -> None:
+        first, last = self._cut(start_s), self._cut(end_s)
+        for server, row in placed:
+            self._free[first:last, server] -= sum(row)
+
+    def _cut(self, time_s: float) -> int:
+        """Make a piece begin at a time; return its index."""
+        index = bisect_left(self._times, time_s)
+        if index == len(self._times) or self._times[index] > time_s:
+            self._free[index + 1 : len(self._times) + 1] = self._free[index : len(self._times)]
+            self._free[index] = self._free[index - 1]
+            self._times.insert(index, time_s)
+        return index

@@ -1,0 +1,53 @@
+"""What jobs cost by themselves: held to all ways to hold units, interval by interval, in rational arithmetic."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from elastic_stream.lone_jobs import cost_in_steps
+
+from dlsched.certificates.malleable import Window, least_costs
+
+ABOVE = 1 + 2.0**-47
+"""By which speeds must be larger than they are."""
+
+
+def drawn(generator, ugly):
+    """A window of three jobs: counts 1 and 3 or one of them, four intervals or fewer, zero prices and pauses among them."""
+    jobs, intervals = 3, int(generator.integers(1, 5))
+    digits = 16 if ugly else 2
+    spans = np.round(
+        generator.choice([0.05, 0.5, 3.0], size=(jobs, intervals)) + generator.random((jobs, intervals)), digits
+    )
+    prices = np.round(generator.choice([0.0, 0.1, 1.0, 30.0], size=(jobs, intervals)) * generator.random(), digits)
+    seconds = np.sort(np.round(0.5 + generator.random((jobs, 2)) * generator.choice([0.4, 3.0]), digits))[:, ::-1]
+    speeds = ABOVE / seconds
+    speeds[generator.random(jobs) < 0.3, 0] = 0.0
+    pauses = np.round(generator.choice([0.0, 0.2, 2.0]) * generator.random(jobs), digits)
+    nodes = np.concatenate((np.zeros((jobs, 1)), np.cumsum(spans, axis=1)), axis=1)
+    return Window(nodes, spans, prices, np.tile([1.0, 3.0], (jobs, 1)), speeds, pauses)
+
+
+def expected(window, job):
+    """By all paths, of speeds without what they are larger by."""
+    speed = {
+        int(count): Fraction(speed) / Fraction(ABOVE)
+        for count, speed in zip(window.counts[job], window.speeds[job], strict=True)
+        if speed
+    }
+    starts = np.concatenate(([0], np.cumsum([Fraction(span) for span in window.spans[job]])[:-1]))
+    steps = [
+        (start, Fraction(span), Fraction(price))
+        for start, span, price in zip(starts, window.spans[job], window.prices[job], strict=True)
+    ]
+    return cost_in_steps(speed, Fraction(window.pauses[job]), steps)
+
+
+@pytest.mark.parametrize("ugly", [False, True])
+def test_the_least_cost_is_that_of_all_paths(ugly):
+    """Never more, and by rounding less; 300 jobs."""
+    for seed in range(100):
+        window = drawn(np.random.default_rng(seed), ugly)
+        for job, found in enumerate(least_costs(window)):
+            exact = expected(window, job)
+            assert exact * (1 - Fraction(1e-12)) <= Fraction(float(found)) <= exact, (seed, job, window)

@@ -1,0 +1,64 @@
+"""Prices at any time: what the search claims the verifier proves, at any scale, with many counts; and by hand."""
+
+import numpy as np
+import pytest
+
+from dlsched.elastic_stream import Instance, bound, length, objective, plan, prices
+from dlsched.elastic_stream.bounds.any_time import averaged, resampled
+from dlsched.elastic_stream.certificate import verify
+
+
+def drawn(seed: int, *, counts: int, scale: float = 1.0, jobs: int = 6) -> Instance:
+    """Jobs whose tables fall, unevenly, on many counts; seconds times ``scale``."""
+    generator = np.random.default_rng(seed)
+    records = []
+    for job in range(jobs):
+        times = np.sort(generator.uniform(1.0, 20.0, counts))[::-1] * scale
+        records.append(
+            {
+                "id": f"j{job}",
+                "arrival_s": float(job * 2.0 * scale),
+                "epochs": float(generator.integers(1, 4)),
+                "epoch_time_s": {count + 1: float(time_s) for count, time_s in enumerate(times)},
+                "restart_s": 0.5 * scale,
+            }
+        )
+    return Instance(name="drawn", units=counts, jobs=records)
+
+
+@pytest.mark.parametrize("counts", [2, 5, 18, 40])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_certificate_is_verified(counts: int, seed: int) -> None:
+    """All on the way, whatever number of counts there is; and none is above a stream."""
+    instance = drawn(seed, counts=counts)
+    kept = []
+    last = prices(instance, better=kept.append, rounds=6)
+    assert kept[-1] == last
+    assert [each.value for each in kept] == sorted(each.value for each in kept)
+    assert all(verify(instance, each) >= each.value for each in kept)
+    made = plan(instance, effort=200.0)
+    assert made is not None
+    assert last.value <= objective(instance, made) * (1 + 1e-9)
+    assert bound(instance).value >= length(instance).value
+
+
+@pytest.mark.parametrize("power", [-250, -40, 40, 250])
+def test_seconds_at_any_scale_prove_the_same(power: int) -> None:
+    plain, scaled = drawn(0, counts=4), drawn(0, counts=4, scale=2.0**power)
+    assert prices(scaled).value == pytest.approx(prices(plain).value * 2.0**power, rel=2e-3)
+
+
+def test_two_jobs_on_one_unit() -> None:
+    """10 s each, both at 0: 10 and 20 s in the best stream. The relaxation mixes who is first, and comes close."""
+    job = {"arrival_s": 0.0, "epochs": 1.0, "epoch_time_s": {1: 10.0}}
+    instance = Instance(name="two", units=1, jobs=[job | {"id": "a"}, job | {"id": "b"}])
+    found = prices(instance)
+    assert 13.0 <= found.value <= 15.0
+    assert verify(instance, found) >= found.value
+
+
+def test_prices_on_other_breakpoints() -> None:
+    """Averages keep what units cost in all; resampled are the prices in the middle."""
+    times, values = np.array([0.0, 1.0, 3.0, 4.0]), np.array([2.0, 1.0, 0.5])
+    assert averaged(times, values, np.array([0.0, 3.0, 4.0])).tolist() == pytest.approx([4 / 3, 0.5])
+    assert resampled(times, values, np.array([-1.0, 0.0, 2.0, 5.0])).tolist() == [0.0, 1.0, 0.5]

@@ -1,0 +1,1 @@
+"""The verifying side of prices."""
