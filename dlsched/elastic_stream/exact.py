@@ -1,4 +1,4 @@
-"""Exact methods of elastic_stream: the best of the policies first, then a search over slots or the time-indexed program."""
+"""Exact methods of elastic_stream: policies first, then prices and a search over slots or plans, or the time-indexed program."""
 
 from contextlib import suppress
 from functools import partial
@@ -77,7 +77,8 @@ def _in_hindsight(instance: Instance, search: Search[Stream]) -> TerminationStat
         if _offer_policies(instance, search, tick=_share(search, 1 / 3)) is TerminationStatus.OPTIMAL:
             return TerminationStatus.OPTIMAL
     for _ in range(2):
-        _plan(instance, search)
+        if not search.proven:
+            _plan(instance, search)
     return _status(search)
 
 

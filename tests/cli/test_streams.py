@@ -45,7 +45,7 @@ def test_solve_and_check(two: Path, cli: Any, tmp_path: Path) -> None:
 
 
 def test_bounds_and_their_certificates(drawn: Path, cli: Any, tmp_path: Path) -> None:
-    """The larger of area and length; each verifies, and a claim beyond what a job needs does not."""
+    """The best of area, length and prices; each verifies, and a claim beyond what a job needs does not."""
     best = cli("bound", drawn, "--json").json
     values = {}
     for method in ("area", "length"):
@@ -61,6 +61,7 @@ def test_bounds_and_their_certificates(drawn: Path, cli: Any, tmp_path: Path) ->
         claims["j0"] = "x"
         out.write_text(json.dumps(result))
         assert cli("check", drawn, out).code == 3
+    values["prices"] = json.loads(cli("solve", drawn, "--method", "prices", "--json").out)["bound"]
     assert best["bound"] == max(values.values())
 
 

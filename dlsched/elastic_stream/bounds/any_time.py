@@ -191,7 +191,11 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
     cut = np.append(cut, events[-1])
     if instance.tick_s is not None:
         cut = np.unique(np.ceil(cut / instance.tick_s * (1 - 1e-12))) * instance.tick_s
-    kept: FloatArray = cut[np.concatenate([[True], np.diff(cut) > 1e-9 * span_s / len(cut)])]
+    apart = np.diff(cut) > np.maximum(1e-9 * span_s / len(cut), 16 * np.spacing(cut[1:]))
+    kept: FloatArray = cut[np.concatenate([[True], apart])]
+    if len(kept) == 1:  # all within the clock's last digits
+        tick_s = instance.tick_s or max(span_s, 32 * float(np.spacing(kept[0])))
+        kept = np.append(kept, kept[0] + tick_s * np.ceil(span_s / tick_s))
     return kept
 
 
