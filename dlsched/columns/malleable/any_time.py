@@ -47,8 +47,7 @@ class AnyTime:
     """
 
     def __init__(self, jobs: Jobs, breakpoints: FloatArray) -> None:
-        self.jobs, self.breakpoints = jobs, breakpoints
-        number = len(jobs.index)
+        self.jobs = jobs
         free_s = 2 * float((jobs.least_s + jobs.restart_s).max())
         late_s = max(float(breakpoints[-1]), float(jobs.release_s.max()))
         self.times = np.append(breakpoints, late_s + free_s)
@@ -56,7 +55,6 @@ class AnyTime:
         soonest = np.searchsorted(self.times, jobs.release_s + jobs.least_s)
         self.looks = np.minimum(_FEW + soonest, len(self.times) - 1) - self.first
         self.worth = np.column_stack([jobs.least_s * times for times in (1.25, 8.0, 2.5, 30.0)])
-        self.end = np.zeros(number, dtype=np.int64)
 
     def least(self, prices: FloatArray, *, precision: float = 1e-10, tick: Tick = no_tick) -> FloatArray:
         """At most what every job costs at least at these prices, shape (J,); within ``precision`` of it where that can be."""
@@ -90,7 +88,6 @@ class AnyTime:
                 batch = _Batch(self, rows, extended)
                 found = batch.close(self.worth[rows], precision)
                 self.worth[rows] = np.column_stack([batch.bracket, self.worth[rows, :2]])
-                self.end[rows] = batch.end
                 short = (found >= batch.elapsed[:, -1]) & (self.first[rows] + self.looks[rows] < len(self.times) - 1)
                 again.append(rows[short])
                 done = ~short

@@ -2,10 +2,11 @@
 
 1. Breakpoints are the releases and the ends of periods of a stream that is known: prices jump where jobs come and go. Long
    intervals are cut. Of large streams some thousands are kept.
-2. Prices begin at half of the jobs present per unit.
-3. The bundle method of ``columns.price_ascent`` raises them, first without pauses, which is fast, then with them.
+2. Prices begin at the best of some guesses: by the jobs present per unit, and by how long a queue stands.
+3. The bundle method of ``columns.price_ascent`` raises them, first on few intervals without pauses, which is fast, then with
+   them on ever more.
 
-Every prices on the way are a bound. With ticks breakpoints are ticks.
+All prices on the way are a bound. With ticks breakpoints are ticks.
 """
 
 from collections.abc import Callable, Iterable, Sequence

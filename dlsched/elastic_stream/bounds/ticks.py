@@ -6,7 +6,6 @@ these, half of each of two jobs that need more than half of the units would fit.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -15,13 +14,12 @@ from dlsched.columns.malleable.slot_costs import SlotPrices
 from dlsched.columns.price_ascent import Ascent
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
+from dlsched.elastic_stream.bounds.any_time import Better, ignore
 from dlsched.elastic_stream.bounds.ticked_jobs import TickedJobs, ticked_jobs
 from dlsched.elastic_stream.certificate.ticks import ticks_value
 from dlsched.elastic_stream.heuristics import in_turn
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
-
-Better = Callable[[PricesCertificate], None]
 
 _ROUNDS, _FEWEST_ROUNDS = 200, 15
 _MOST_ENTRIES = 2**30
@@ -37,10 +35,6 @@ _TAIL = 0.25
 """Of the slots of the known stream: what follows them and may have prices too."""
 _LOST = 0.05
 """Of the jobs' shortest times: what the rounding of cells may take away."""
-
-
-def _keep_none(certificate: PricesCertificate) -> None:
-    """Do nothing with a certificate."""
 
 
 def refusal(instance: Instance) -> str | None:
@@ -63,7 +57,7 @@ def ticked_prices(
     instance: Instance,
     known: Stream | None = None,
     *,
-    better: Better = _keep_none,
+    better: Better = ignore,
     solved: Tick = no_tick,
     tick: Tick = no_tick,
 ) -> PricesCertificate | None:
