@@ -157,7 +157,22 @@ _PRESETS: dict[str, tuple[str, ...]] = {
         "recurring",
         "uneven-servers",
     ),
-    "ring_embedding": ("paper", "paper-sqrt", "paper-log", "slot", "small", "mixed", "general", "fat-tree"),
+    "ring_embedding": (
+        "paper",
+        "paper-sqrt",
+        "paper-log",
+        "slot",
+        "small",
+        "mixed",
+        "general",
+        "fat-tree",
+        "energy",
+        "paper-energy",
+        "paper-alpha1",
+        "paper-alpha2",
+        "paper-loss",
+        "fair",
+    ),
     "async_sgd": ("published", "network", "update", "compute", "mixed", "equal"),
 }
 """Kinds of random instances."""
@@ -177,12 +192,18 @@ _OPTIONS: dict[str, dict[str, tuple[type, str, str]]] = {
     "elastic_stream": {
         "load": (float, "X", "Work that arrives over capacity; streams and gangs."),
         "tick": (float, "S", "Seconds between decisions; streams only."),
+        "weights": (str, "A,B,C", "Weights of which each job gets one; streams only."),
     },
-    "matching_placement": {},
+    "matching_placement": {
+        "objective": (str, "NAME", "What is optimised; matching: mean, max_rho, alpha_fair."),
+        "alpha": (float, "A", "Of alpha_fair: the larger, the more the slowest jobs count."),
+    },
     "srpt_mapping": {"load": (float, "X", "Work that arrives over capacity; streams and gangs.")},
     "ring_embedding": {
         "servers": (int, "N", "Servers of the network; rings only."),
         "slots": (int, "N", "Slots of time; rings only."),
+        "alpha": (float, "A", "Alpha of alpha-fair utilities; rings, matching."),
+        "energy_price": (float, "P", "Price of a kWh, in utility; rings only."),
     },
     "async_sgd": {
         "nodes": (int, "N", "Nodes of the cluster; asynchronous SGD."),

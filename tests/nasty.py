@@ -52,6 +52,7 @@ def hold(
     limits: Limits | None = None,
     skip: Collection[str] = (),
     others: Collection[str] = (),
+    size: float = 0.0,
 ) -> Counter[str]:
     """Run every method on an instance and hold its result to the optimum; None: it is infeasible.
 
@@ -65,6 +66,8 @@ def hold(
         Methods that are left out.
     others
         Methods, besides those with ``solvers``, whose answer is another's solver's.
+    size
+        Of what the objective is the difference of, where that can be far larger; errors allowed are relative to it then.
 
     Returns
     -------
@@ -93,8 +96,8 @@ def hold(
             continue
         assert result.status is not TerminationStatus.INFEASIBLE, said
         near = OTHERS if method.solvers or method.name in others else OWN
-        slack = near * abs(optimum - constant) + rounding(optimum, constant)
-        sign = 1.0 if family.sense == "minimize" else -1.0
+        slack = near * max(abs(optimum - constant), size) + rounding(optimum, constant)
+        sign = 1.0 if family.sense_for(instance) == "minimize" else -1.0
         if result.objective is not None:
             assert sign * (result.objective - optimum) >= -slack, said
             if exact and result.status is TerminationStatus.OPTIMAL:
@@ -108,12 +111,13 @@ def campaign(
     draw: Callable[[np.random.Generator], Any],
     brute_force: Callable[[Any], tuple[float, Any] | None],
     seeds: range,
+    size: Callable[[Any], float] = lambda instance: 0.0,
     **options: Any,
 ) -> Counter[str]:
-    """Hold the instances of these seeds; return what came how often."""
+    """Hold the instances of these seeds, each of a ``size``; return what came how often."""
     seen: Counter[str] = Counter()
     for seed in seeds:
         instance = draw(np.random.default_rng(seed))
         found = brute_force(instance)
-        seen += hold(instance, None if found is None else found[0], **options)
+        seen += hold(instance, None if found is None else found[0], size=size(instance), **options)
     return seen

@@ -59,6 +59,6 @@ def test_what_is_known_is_proven_again(path: Path) -> None:
         assert lower == pytest.approx(instance.known.lower, rel=near)
     assert instance.known.proof and (instance.source or path.stem == family.example().name)
     verified = family.verify(instance, result.certificate)
-    maximising = family.sense is dlsched.Sense.MAXIMIZE
+    maximising = family.sense_for(instance) is dlsched.Sense.MAXIMIZE
     assert verified <= result.certificate.value if maximising else verified >= result.certificate.value
     assert f"`{path.name}`" in (path.parent / "README.md").read_text(encoding="utf-8")

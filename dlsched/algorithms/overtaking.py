@@ -7,7 +7,9 @@ only a few jobs can start or stop. Let free(j) be the units that the running job
 1. j runs if and only if free(j) is at least its size. Of the waiting jobs of one size the first has the most free, so
    only the first of each size is looked at.
 2. Between events the pass must give the same: no waiting job moves forward past a running one, unless ``sort_again``
-   gives the running ones new keys and all waiting ones are looked at (``fill`` with all units).
+   gives the running ones new keys and all waiting ones are looked at (``fill`` with all units). Where keys of running jobs
+   fall, each at its own rate (``falling``), the keys that are held are too large: who does not fit by them does not fit.
+   They are computed anew at the first time in an event at which someone seems to fit before others.
 3. When jobs end, free(j) grows by at most their sizes, and each admission takes its size from all that come after it.
    When this gain is used up, no other job can fit. Jobs that arrived are then looked at one by one.
 4. When a job is admitted that does not fit into what is idle, running jobs behind it go through the pass again. The
@@ -37,7 +39,11 @@ class Line:
         Units by job of all that started or stopped at this event.
     stopped
         Who was stopped at this event, with the keys that they had: they may yet go on as if nothing was.
+    falling
+        Where keys of running jobs fall each at its own rate: the key now, by job and size; set at every event. Else None.
     """
+
+    falling: Callable[[int, int], float] | None = None
 
     def __init__(self, units: int) -> None:
         self.shift, self.changes = 0.0, dict[int, int]()
@@ -115,7 +121,11 @@ class Line:
                 return False
             free += behind[2]
             if free >= size:
-                return True
+                if self.falling is None:
+                    return True
+                self.sort_again(self.falling)
+                self.falling = None
+                return self._fits(entry)
         return False
 
     def _admit(self, entry: Entry) -> int:

@@ -1,6 +1,6 @@
 """The price at which one pool serves jobs with utility tables: a fractional greedy along their envelopes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -8,16 +8,23 @@ from dlsched.algorithms.utility_table import UtilityTable
 from dlsched.core.budget import Tick
 
 
-def pool_price(tables: Sequence[UtilityTable], demand: Sequence[float], pool: float, tick: Tick) -> float:
-    """The least price of a unit at which the units that are worth it fit the pool, by bisection.
+def pool_price(
+    tables: Sequence[UtilityTable],
+    demand: Sequence[float],
+    costs: Sequence[float],
+    pool: Callable[[float], float],
+    tick: Tick,
+) -> float:
+    """The least price at which the units that are worth it fit what the pool offers, by bisection.
 
-    Jobs are served along the concave envelopes of their utilities; a unit of theirs takes ``demand`` from the pool.
+    Jobs are served along the concave envelopes of their utilities; a unit of theirs takes ``demand`` from the pool and
+    costs ``costs`` besides. What the pool offers at a price does not fall with it.
     """
     held = []
-    for table, share in zip(tables, demand, strict=True):
+    for table, share, cost in zip(tables, demand, costs, strict=True):
         tick()
         if share and len(table.corners) > 1:
-            slopes = np.diff(table.values[table.corners]) / np.diff(table.corners) / share
+            slopes = (np.diff(table.values[table.corners]) / np.diff(table.corners) - cost) / share
             held.append((np.minimum.accumulate(slopes)[::-1], table.corners, share))
 
     def needed(price: float) -> float:
@@ -26,12 +33,12 @@ def pool_price(tables: Sequence[UtilityTable], demand: Sequence[float], pool: fl
             for slopes, corners, share in held
         )
 
-    if needed(0.0) <= pool:
+    if needed(0.0) <= pool(0.0):
         return 0.0
     low, high = 0, _bits(max(float(slopes[-1]) for slopes, _, _ in held))
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if needed(_float(middle)) <= pool else (middle, high)
+        low, high = (low, middle) if needed(_float(middle)) <= pool(_float(middle)) else (middle, high)
     return _float(high)
 
 

@@ -22,7 +22,11 @@ def number_of_states(stock: Counts) -> int:
 
 
 def cheapest_choice(
-    stock: Counts, groups: Iterable[tuple[Counts, Floats]], *, tick: Tick = no_tick
+    stock: Counts,
+    groups: Iterable[tuple[Counts, Floats]],
+    *,
+    tick: Tick = no_tick,
+    combine: np.ufunc = np.add,
 ) -> list[Counts] | None:
     """Return the vector chosen of every group, or None when no choice keeps the stock.
 
@@ -34,6 +38,8 @@ def cheapest_choice(
         Vectors, shape (N, G), and their costs, shape (N,); asked for one after another.
     tick
         Called before every vector; it may raise to stop.
+    combine
+        What is made of the costs: ``np.add``, or ``np.maximum`` (of costs >= 0), which never falls in either.
     """
     shape = tuple(int(there) + 1 for there in stock)
     least = np.full(shape, np.inf)
@@ -45,7 +51,7 @@ def cheapest_choice(
             tick()
             target = following[tuple(slice(count, None) for count in row)]
             source = least[tuple(slice(None, size - count) for size, count in zip(shape, row, strict=True))]
-            np.minimum(target, source + cost, out=target)
+            np.minimum(target, combine(source, cost), out=target)
         layers.append((least, counts, costs))
         least = following
     best = np.unravel_index(int(np.argmin(least)), shape)
@@ -55,7 +61,7 @@ def cheapest_choice(
     for least, counts, costs in reversed(layers):
         before = state - counts
         fits = np.flatnonzero((before >= 0).all(axis=1))
-        values = least[tuple(before[fits].T)] + costs[fits]
+        values = combine(least[tuple(before[fits].T)], costs[fits])
         chosen.append(counts[fits[int(np.argmin(values))]])
         state = state - chosen[-1]
     return chosen[::-1]

@@ -1,14 +1,17 @@
 """A utility of z units as a sum of steps, each of some units and what they add.
 
 mu(z) = mu(0) + max { sum_k gain_k g_k :  sum_k width_k g_k <= z,  0 <= g_k <= 1 }. Steps of a concave utility have
-width 1 and gains that decrease, so the best g are whole. Those of an S-shaped one increase up to its steepest one: up to
-there g_k is binary and g_k <= g_{k-1}, and from there g_k is at most that of the steepest; then the best g are whole again.
-A g between 0 and 1 in all of them gives the concave envelope.
+width 1 and gains that decrease, so the best g are whole. Others are cut into runs of gains that decrease. The first g of a run
+is binary, at most the last one of the run before, and at least the others of its run; where another run follows, each g of a run
+is at most the one before, so that this other run needs them all. Then the best g are whole again. Of an S-shaped utility each of
+the first steps is a run, up to the steepest one, which begins the last. A g between 0 and 1 in all of them gives the concave
+envelope of an S; of other utilities something above it.
 
-Gains below 2**-60 of the largest one are no steps of their own: before it they are part of the next step, which is
-wider; after it they are left out. ``hidden`` says how much that can hide.
+Gains below 2**-60 of the largest one, or within the rounding of a utility that is not concave, are no steps of their own: they
+are part of the next step, which is wider; after the last one they are left out. ``hidden`` says how much that can hide.
 """
 
+import math
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,6 +20,8 @@ import numpy as np
 from dlsched.algorithms.utility_table import UtilityTable
 
 _NOTHING = 2.0**-60
+_HAIR = 1e-9  # relative: a gain that is larger than the one before by less does not begin a run
+_ROUNDING = 2.0**-49  # of the utility, what two floats of it round
 
 
 class Step(NamedTuple):
@@ -37,18 +42,21 @@ def steps(table: UtilityTable) -> list[Step]:
     least = max(gains) * _NOTHING
     if table.concave:
         return [Step(1, gain, False, None) for gain in gains if gain > least]
-    steepest = gains.index(max(gains))
+    least = max(least, values[-1] * _ROUNDING)
     found: list[Step] = []
-    before = 0
+    before, first, last = 0, 0, math.inf
     for z, gain in enumerate(gains, start=1):
-        if gain > least:
-            last = len(found) - 1
-            found.append(Step(z - before, values[z] - values[before], True, last if found else None))
-            before = z
-        if z > steepest:
-            break
-    last = len(found) - 1
-    return found + [Step(1, gain, False, last) for gain in gains[steepest + 1 :] if gain > least]
+        if gain <= least:
+            last = min(last, gain)
+            continue
+        starts = not found or gain > last * (1 + _HAIR) + values[-1] * _ROUNDING or z - before > 1
+        needs = None if not found else len(found) - 1 if starts else first
+        if starts:
+            found[first + 1 :] = [step._replace(after=k) for k, step in enumerate(found[first + 1 :], start=first)]
+            first = len(found)
+        found.append(Step(z - before, values[z] - values[before], starts, needs))
+        before, last = z, gain
+    return found
 
 
 def hidden(table: UtilityTable, found: list[Step]) -> float:

@@ -1,6 +1,6 @@
 """Utilities of 0, 1, 2 ... units as tables, with their concave envelopes.
 
-They do not fall, and rise ever faster and then ever slower (S-shaped), or ever slower only (concave).
+They do not fall: most rise ever faster and then ever slower (S-shaped), or ever slower only (concave), some as they like.
 """
 
 import math
@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+_HAIR = 1e-13  # of the range of a utility: what floats round
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class UtilityTable:
 
 
 def hull(values: Floats) -> Integers:
-    """Corners of the upper convex hull of (z, values[z]), of values that rise ever faster and then ever slower."""
+    """Corners of the upper convex hull of (z, values[z]): found at once where it is that of an S, else one after the other."""
     last = len(values) - 1
     if last < 1:
         return np.arange(len(values))
@@ -77,7 +79,34 @@ def hull(values: Floats) -> Integers:
     touched = last - int(np.argmax(slopes[::-1]))
     steps = np.diff(values[touched:])
     bends = touched + 1 + np.flatnonzero(steps[:-1] > steps[1:])
-    return np.unique(np.concatenate(([0, touched], bends, [last])))
+    corners = np.unique(np.concatenate(([0, touched], bends, [last])))
+    above = np.interp(np.arange(len(values)), corners, values[corners])
+    within = _HAIR * float(values.max() - values.min())
+    if np.all(values <= above + within) and _bends_down(values, corners, within):
+        return corners
+    return np.concatenate((np.arange(touched and 1), touched + _chain(values[touched:])))
+
+
+def _bends_down(values: Floats, corners: Integers, within: float) -> bool:
+    """Whether no corner is below the line between its neighbours."""
+    a, b, c = corners[:-2], corners[1:-1], corners[2:]
+    line = values[a] + (values[c] - values[a]) * ((b - a) / (c - a))
+    return bool(np.all(values[b] >= line - within))
+
+
+def _chain(values: Floats) -> Integers:
+    """Andrew's monotone chain."""
+    found: list[int] = []
+    heights: list[float] = []
+    for z, value in enumerate(values.tolist()):
+        while len(found) > 1 and (heights[-1] - heights[-2]) * (z - found[-1]) <= (value - heights[-1]) * (
+            found[-1] - found[-2]
+        ):
+            found.pop()
+            heights.pop()
+        found.append(z)
+        heights.append(value)
+    return np.array(found, dtype=np.int64)
 
 
 def power_of_two(value: float) -> float:

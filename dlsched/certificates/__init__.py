@@ -8,7 +8,8 @@ certificate                     what it proves
 ``DualsCertificate``            min c x, rows A x {<=, =, >=} b, l <= x <= u: for every y with y <= 0 on <= rows and
                                 y >= 0 on >= rows the optimum is at least y b + sum_k min(d_k l_k, d_k u_k), d = c - y A
 ``SrptCertificate``             min of a sum of completion times: SRPT of jobs with these sizes (seconds on one machine
-                                that serves one job at a time) from their releases ends no later in sum than any schedule
+                                that serves one job at a time) from their releases ends no later in sum than any schedule;
+                                of a weighted sum no schedule's is below that of least mean busy times
 ``LengthsCertificate``          no job ends sooner after its release than these seconds
 ``PricesCertificate``           min sum_j cost_j(x_j), units of all x_j at most C at any time: for all prices p(t) >= 0 of a
                                 unit and second the optimum is at least sum_j min_x (cost_j(x) + int p(t) units_x(t) dt)
@@ -21,7 +22,7 @@ most as bound; its own ``certificate`` says what they prove. Numbers are the exa
 rounded down to a float once, at the end. ``value`` is what the certificate proves on its own.
 """
 
-from dlsched.certificates.completion import claimed, srpt_value
+from dlsched.certificates.completion import busy_value, claimed, srpt_value
 from dlsched.certificates.exact import exact_sum, rounded_down, rounded_up
 from dlsched.certificates.kinds import (
     DualsCertificate,
@@ -39,6 +40,7 @@ __all__ = [
     "PriceCertificate",
     "PricesCertificate",
     "SrptCertificate",
+    "busy_value",
     "claimed",
     "exact_multipliers",
     "exact_sum",

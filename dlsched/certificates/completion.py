@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
+_BELOW = 64  # binary digits below the unit of time, to which mean busy times are rounded down
+
 
 def srpt_value(
     releases: Sequence[float | Fraction], sizes: Sequence[float], lengths: Sequence[float] | None = None
@@ -48,6 +50,59 @@ def srpt_value(
         )
         ends = list(map(max, ends, sorted(soonest)))
     return Fraction(sum(ends), unit)
+
+
+def busy_value(
+    releases: Sequence[float | Fraction], sizes: Sequence[float], weights: Sequence[float | Fraction]
+) -> Fraction:
+    """At most the least sum of weighted completion times of jobs on one machine of speed 1; rounded down, by 2^-64 of it.
+
+    A job of size p is served at rates x(t), of all jobs at most 1 together. Its mean busy time is M = int x(t) t dt / p, and it
+    ends no sooner than M + p / 2: its service is no later than if it all came last, at rate 1. A size of 0 has M = r. The sum
+    of omega M is least when, at any time, the job with the largest omega / p is served of those that are released and not
+    done. For let the ratios be rho_1 > ... > rho_K, rho_K+1 = 0, and A_k(t) the service until t of all jobs of ratio rho_k or
+    more: sum omega M = sum over k of (rho_k - rho_k+1) int (A_k(infinity) - A_k(t)) dt, and this rule makes every A_k(t) as
+    large as can be, since it serves one of these jobs whenever one is there. So many jobs may be served at a time. Smaller
+    sizes are valid: a job without its last service ends no later. Weights of 0 count for nothing.
+
+    Source: Goemans, Queyranne, Schulz, Skutella, Wang, Single machine scheduling with release dates, SIAM J. Discrete Math. 2002.
+
+    Raises
+    ------
+    ValueError
+        A size that is negative or not finite.
+    """
+    if not all(math.isfinite(size) and size >= 0 for size in sizes):
+        raise ValueError("sizes must be numbers >= 0")
+    part = max((number.as_integer_ratio()[1] for number in weights), default=1)
+    shares = [_times(weight, part) for weight in weights]
+    unit = max((number.as_integer_ratio()[1] for number in (*releases, *sizes)), default=1)
+    digits = (
+        2 * max(shares, default=1).bit_length()
+    )  # with these, different ratios p / omega give different whole numbers
+    jobs = sorted(
+        (_times(release, unit), (_times(size, unit) << digits) // share, _times(size, unit), share)
+        for release, size, share in zip(releases, sizes, shares, strict=True)
+        if share
+    )
+    there: list[tuple[int, int, int]] = []  # a heap: ratio, number of the job, size left
+    twice = [0] * len(jobs)  # 2 int x(t) t dt
+    now = 0
+    for number, (release, ratio, size, _) in enumerate(jobs):
+        now = max(now, release)
+        heapq.heappush(there, (ratio, number, size))
+        until = jobs[number + 1][0] if number + 1 < len(jobs) else None
+        while there and (until is None or now < until):
+            ratio, job, left = heapq.heappop(there)
+            end = now + left if until is None else min(now + left, until)
+            twice[job] += end * end - now * now
+            if end - now < left:
+                heapq.heappush(there, (ratio, job, left - (end - now)))
+            now = end
+    total = 0  # of omega (2 M + p)
+    for double, (release, _, size, share) in zip(twice, jobs, strict=True):
+        total += share * ((double << _BELOW) // size + (size << _BELOW) if size else release << _BELOW + 1)
+    return Fraction(total, unit * part << _BELOW + 1)
 
 
 def _times(number: float | Fraction, unit: int) -> int:

@@ -1,10 +1,12 @@
 """The least that jobs cost by themselves at prices over time, in floats that are safe: never more than the true least.
 
+A job of weight omega that pays prices lambda costs omega times what one of weight 1 costs that pays lambda / omega.
+
 Jobs are rows. The arrays of a ``Window`` have a job's own clock: it starts at its release and has a unit near its length L.
 
 ==================  =================================================================================================
 ``nodes``           s_0 = 0 < s_1 < ..., the breakpoints after the release; shape (jobs, intervals + 1)
-``spans, prices``   s_k+1 - s_k, and the price lambda_k between them; where a row ends early, spans of 0
+``spans, prices``   s_k+1 - s_k, and the price lambda_k between them, over the weight; where a row ends early, spans of 0
 ``counts, speeds``  w and f(w), a share of the work per unit of time; rows are filled up with speeds of 0
 ``pauses``          rho; 0: pauses are not counted
 ==================  =================================================================================================
@@ -21,10 +23,11 @@ an interval. Each mu is valid for all k.
 next mu is where those of the least interval meet. What comes of it is within 2^-42 of the best, or 100 rounds are over.
 
 *Rounding.* u = 2^-53, n intervals. ``speeds`` are at least (1 + 2^-48) f(w), so the float of mu f(w) - lambda w, computed as
-p - c, is no less than the true one if that is positive: p >= mu f (1 + 2^-48) (1 - u), c <= lambda w (1 + u)^2, and what
-p - c loses by rounding is u (p - c). If it is negative, it is too small by at most 8 u of itself. (A price of
-which c overflows makes it minus infinity, a reward of 0.) Nodes and spans are true to 2 u, spans are rounded once more into the
-product. So the reward of one path, in floats, is off by at most (2 n + 16) u (1 + 1e-9) times the sum of the absolute values
+p - c, is no less than the true one if that is positive: p >= mu f (1 + 2^-48) (1 - u), c <= lambda w (1 + u)^2 (once for the
+quotient lambda, once for the product), and what p - c loses by rounding is u (p - c). If it is negative, it is too small by
+at most 8 u of itself. (A price of which c overflows makes it minus infinity, a reward of 0.) Nodes and spans are true to
+2 u, spans are rounded once more into the product.
+So the reward of one path, in floats, is off by at most (2 n + 16) u (1 + 1e-9) times the sum of the absolute values
 of its terms; this is at most twice the positive ones if the reward is >= 0, and those are at most the reward G without
 pauses. Rounded sums and maxima are monotone, so the float R is no less than the float reward of the best path:
 R <= float R + (8 n + 64) u G. The last sums lose less than 8 u of s + mu + R + G. Underflow loses 2^-1000, since mu >= 2^-60

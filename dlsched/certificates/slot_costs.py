@@ -6,7 +6,8 @@ Its work is 1, in N cells; from slot t on, with k cells left, on its last slot's
     on none       D + the cost from t + 1 on of k cells
 
 with a_w the seconds of all its work on w, p = min(restart, D) if it ran before and h is not w, else 0, and
-m = ceil((D - p) N / a_w). An end after D counts as D. From some slot on units are free.
+m = ceil((D - p) N / a_w). An end after D counts as D. From some slot on units are free. A job of weight omega costs omega times
+what one of weight 1 costs that pays prices over omega.
 
 *Proof that no stream pays less.* By induction from the end: a job that really has at least k / N of its work left pays at
 least the cost of k cells. It does at most m cells in a slot, so that at least k - m are left afterwards. If k cells end in
@@ -41,11 +42,12 @@ _MOST_PAID = 2**61  # prices of a slot count as at most this, so that sums stay 
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """Jobs that differ in arrivals alone: counts, seconds of the work on each, seconds of a pause, all exact."""
+    """Jobs that differ in arrivals alone: counts, seconds of the work on each, seconds of a pause, weight, all exact."""
 
     counts: tuple[int, ...]
     seconds: tuple[Fraction, ...]
     pause_s: Fraction
+    weight: Fraction
 
     @property
     def rows(self) -> int:
@@ -103,13 +105,13 @@ class Run:
         return (self.end - self.firsts[0] + 1) * self.speeds.rows
 
     def least_s(self, cells: int, most: int) -> Fraction:
-        """Sum of what the jobs cost from their first slots on; the span grows till it does not matter, or ``most`` costs."""
+        """Sum of the jobs' weighted costs from their first slots on; spans grow till they do not matter, or ``most`` costs."""
         tick_s = self.paid.tick_s
         while True:
             least = self._priced(cells) if self.size <= most else self._alone()
             late = any(cost > (self.end - first) * tick_s for first, cost in zip(self.firsts, least, strict=True))
             if not late or self.end >= self.paid.slots[-1] or 2 * self.size > most:
-                return exact_sum(least)
+                return self.speeds.weight * exact_sum(least)
             self.span *= 2
 
     def _alone(self) -> list[Fraction]:
@@ -129,7 +131,7 @@ class Run:
         ]
         found = {end: int(fresh[-1])}
         wanted = set(self.firsts)
-        for slot, pay in self.paid.backward(speeds.counts, self.firsts[0], end, scale):
+        for slot, pay in self.paid.backward(speeds.counts, self.firsts[0], end, scale / speeds.weight):
             going, anew = (
                 [step.cost(after, slot_cost) for step, after in zip(row, held, strict=True)] for row in steps
             )

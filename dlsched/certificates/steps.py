@@ -30,12 +30,19 @@ def require_steps(breakpoints: Sequence[float], prices: Sequence[float]) -> None
 
 
 def mean_bound(
-    units: int, least: Sequence[Fraction], breakpoints: Sequence[float], prices: Sequence[float], unit_s: Fraction
+    units: int,
+    least: Sequence[Fraction],
+    breakpoints: Sequence[float],
+    prices: Sequence[float],
+    unit_s: Fraction,
+    weight: Fraction,
 ) -> Fraction:
-    """Mean of the jobs' ``least`` costs less what all units cost, exactly; breakpoints count units of ``unit_s`` seconds.
+    """The jobs' ``least`` costs less what all units cost, over the jobs' ``weight``; exactly.
+
+    Breakpoints count units of ``unit_s`` seconds.
 
     Every stream holds at most C units at any time, so it pays no more for them than C times the integral of the prices.
     """
     spans = [Fraction(second) - Fraction(first) for first, second in pairwise(breakpoints)]
     paid = exact_sum(Fraction(price) * span for price, span in zip(prices, spans, strict=True)) * unit_s
-    return (exact_sum(least) - units * paid) / len(least)
+    return (exact_sum(least) - units * paid) / weight

@@ -21,7 +21,7 @@ def run(file: InstancePath, time_limit: TimeLimit = None, as_json: AsJson = Fals
     if as_json:
         print_json(result.as_data())
     else:
-        print_summary(result, family.unit)
+        print_summary(result, family.unit_for(instance))
     wrong = disproof(instance, result)
     if wrong is not None:
         raise DisagreementError(wrong)

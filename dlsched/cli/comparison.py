@@ -139,9 +139,10 @@ def _claim_row(family: AnyFamily, instance: InstanceFile, path: str, claim: Clai
 def _best_bound(family: AnyFamily, instance: InstanceFile, rows: Sequence[Row]) -> float | None:
     """The tightest bound of the rows, and of what is known of the instance."""
     bounds = [row.bound for row in rows if row.bound is not None]
-    known = None if instance.known is None else instance.known.bound(family.sense)
+    sense = family.sense_for(instance)
+    known = None if instance.known is None else instance.known.bound(sense)
     bounds += [] if known is None else [known]
-    return max(bounds, default=None) if family.sense == "minimize" else min(bounds, default=None)
+    return max(bounds, default=None) if sense == "minimize" else min(bounds, default=None)
 
 
 def _optimum(instance: InstanceFile, rows: Sequence[Row]) -> float | None:
@@ -154,9 +155,9 @@ def _optimum(instance: InstanceFile, rows: Sequence[Row]) -> float | None:
 
 def _against(family: AnyFamily, instance: InstanceFile, row: Row, bound: float | None, optimum: float | None) -> Row:
     """Fill in gap and ratio; an objective that beats a proven value is said to contradict it."""
-    constant = family.constant(instance)
+    constant, sense = family.constant(instance), family.sense_for(instance)
     for proven in (optimum, bound):
-        if row.objective is None or proven is None or not family.sense.better(row.objective, proven):
+        if row.objective is None or proven is None or not sense.better(row.objective, proven):
             continue
         if not meets(row.objective, proven, constant):
             said = f"contradicts the proven {proven!r}"
@@ -166,12 +167,12 @@ def _against(family: AnyFamily, instance: InstanceFile, row: Row, bound: float |
     if row.objective is None or reference is None:
         return row
     met = meets(row.objective, reference, constant)
-    if met and family.sense.better(row.objective, reference):
+    if met and sense.better(row.objective, reference):
         reference = row.objective
     return replace(
         row,
         gap=gap(row.objective, reference, constant),
-        ratio=ratio(row.objective, reference, family.sense, constant),
+        ratio=ratio(row.objective, reference, sense, constant),
         ratio_is_at_most=optimum is None and not met,
         at_optimum=met,
     )

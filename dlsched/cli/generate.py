@@ -25,7 +25,7 @@ def run(
     max_gpus: Annotated[int | None, typer.Option(metavar="N", help="Largest count for a job.")] = None,
     seed: Seed = 0,
     out: OutPath = None,
-    **own: float | None,
+    **own: float | str | None,
 ) -> int:
     """Draw an instance; the same arguments give the same bytes."""
     record = find_family(family)

@@ -77,7 +77,7 @@ def run(
     if as_json and out != "-":
         print_json(result.as_data())
     elif out != "-":
-        print_summary(result, family.unit)
+        print_summary(result, family.unit_for(instance))
     disagreement = disagreement or disproof(instance, result)
     if disagreement is not None:
         raise DisagreementError(disagreement)

@@ -52,14 +52,23 @@ def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]
     return sizes
 
 
-def network_data(topology: Topology, capacities: Sequence[Mapping[str, float]]) -> dict[str, object]:
-    """Nodes, links and paths as an instance holds them; ``capacities`` of the servers, in their order."""
-    held = dict(zip(topology.servers, capacities, strict=True))
+def network_data(
+    topology: Topology, capacities: Sequence[Mapping[str, float]], power_on_w: Sequence[float] | None = None
+) -> dict[str, object]:
+    """Nodes, links and paths as an instance holds them; ``capacities`` of the servers, in their order, and what they take."""
+    watts = [0.0] * len(capacities) if power_on_w is None else power_on_w
+    held: dict[str, dict[str, object]] = {
+        server: {"capacity": capacity} | ({"power_on_w": power} if power else {})
+        for server, capacity, power in zip(topology.servers, capacities, watts, strict=True)
+    }
     paths = topology.paths
-    return {
-        "nodes": [{"id": node} | ({"capacity": held[node]} if node in held else {}) for node in topology.nodes],
+    found: dict[str, object] = {
+        "nodes": [{"id": node, **held.get(node, {})} for node in topology.nodes],
         "links": [{"ends": [first, second], "bandwidth_bytes_per_s": each} for first, second, each in topology.links],
-    } | ({} if paths is None else {"paths": [{"ends": [path[0], path[-1]], "nodes": list(path)} for path in paths]})
+    }
+    return found | (
+        {} if paths is None else {"paths": [{"ends": [path[0], path[-1]], "nodes": list(path)} for path in paths]}
+    )
 
 
 def drawn_bandwidth(generator: np.random.Generator, gbit: Range) -> float:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, model_validator
 
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import STRICT, Name, NonNegative, Positive
@@ -30,12 +30,22 @@ _Pair = Annotated[tuple[Name, Name], Field(strict=False)]
 
 
 class Node(BaseModel):
-    """A switch, or a server when it has a ``capacity``: how much of every resource; none of those it does not name."""
+    """A switch, or a server when it has a ``capacity``: how much of every resource; none of those it does not name.
+
+    ``power_on_w``: what a server takes while it is on, watts, beyond what its workers take.
+    """
 
     model_config = STRICT
 
     id: Name
     capacity: Annotated[Amounts, Field(min_length=1)] | None = None
+    power_on_w: Amount = 0.0
+
+    @model_validator(mode="after")
+    def _server_only(self) -> Self:
+        if self.power_on_w and self.capacity is None:
+            raise Refused(f"{self.power_on_w}", "0 for a node without a capacity", "power_on_w")
+        return self
 
     def holds(self, resource: str) -> float:
         """Its capacity of a resource, 0 of one that it does not name."""

@@ -1,6 +1,7 @@
 """What the instances of malleable jobs share: a job's name, its work, and its speeds on the counts it allows."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
@@ -93,6 +94,14 @@ class TrainingJob(BaseModel):
             return counts[-1]
         times_s = self.epoch_time_s.times_s[: len(counts)]
         return counts[times_s.index(min(times_s))]
+
+    def fair_time_s(self, gpus: int) -> float:
+        """Seconds per epoch on the fastest of the counts of at most ``gpus``, or on the smallest where that is more."""
+        table, law = self.epoch_time_s, self.speed_law
+        if law is not None:
+            return law.epoch_time_s(law.largest_useful_count(max(1, min(self.max_gpus or gpus, gpus))))
+        assert table is not None
+        return min(table.times_s[: max(1, bisect_right(table.counts, gpus))])
 
     def least_area_s(self, gpus: int) -> Fraction:
         """GPU-seconds of an epoch on the most efficient count of at most ``gpus``, exactly."""

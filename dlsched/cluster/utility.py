@@ -1,20 +1,26 @@
 """The kinds of utility mu(x) of a job's progress x.
 
-mu is that of x as a float, and of a sigmoid's power as a float. Floats of it are off by less than a relative 2**-50 and, for
-a sigmoid, ``error``, 2**-49 of its height.
+mu is that of x as a float, and of a sigmoid's power as a float. Floats of it are off by less than a relative 2**-50 and what
+``error`` says: for a sigmoid 2**-49 of its height; for an alpha-fair utility 2**-40 of the largest one asked for, since a
+power of 1e100 or its difference to another can lose a dozen bits.
 """
 
 import math
-from typing import Annotated, Any, Literal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dlsched.cluster.network import Amount, Size
-from dlsched.core.instance import STRICT
+from dlsched.core.instance import STRICT, NonNegative
+from dlsched.core.messages import Refused
 
 Floats = npt.NDArray[np.float64]
+
+_LEAST, _MOST = 1e-100, 1e100
 
 
 class _Utility(BaseModel):
@@ -30,9 +36,9 @@ class _Utility(BaseModel):
         """Whether it is concave from 0 on."""
         return True
 
-    @property
-    def error(self) -> float:
-        """What floats of it are off by, beyond a relative 2**-50."""
+    def error(self, most: float) -> float:
+        """What floats of it are off by, beyond a relative 2**-50, where they are at most ``most``."""
+        del most
         return 0.0
 
 
@@ -95,9 +101,9 @@ class Sigmoid(_Utility):
         """Whether it is concave from 0 on."""
         return self.midpoint == 0
 
-    @property
-    def error(self) -> float:
+    def error(self, most: float) -> float:
         """What floats of it are off by, beyond a relative 2**-50."""
+        del most
         return self.height * 2.0**-49
 
     def at(self, x: float) -> float:
@@ -114,4 +120,121 @@ class Sigmoid(_Utility):
         return values
 
 
-Utility = Annotated[Sqrt | Log | Capped | Sigmoid, Field(discriminator="kind")]
+class AlphaFair(_Utility):
+    """scale ((x + shift)^(1 - alpha) - shift^(1 - alpha)) / (1 - alpha), for alpha = 1 scale ln((x + shift) / shift).
+
+    alpha = 0 is linear, 1 proportional fairness; the larger alpha, the more the least counts (Mo and Walrand 2000). shift > 0
+    where alpha >= 1.
+    """
+
+    kind: Literal["alpha_fair"] = "alpha_fair"
+    alpha: NonNegative
+    scale: Size
+    shift: Amount = 0.0
+
+    @model_validator(mode="after")
+    def _finite(self) -> Self:
+        if self.alpha >= 1 and self.shift == 0:
+            raise Refused("0", "a number > 0 where alpha >= 1", "shift")
+        if self.alpha > 1:  # it never reaches scale shift^(1 - alpha) / (alpha - 1)
+            power = self.alpha - 1
+            limit = (math.log(self.scale) - math.log(power) - power * math.log(self.shift)) / math.log(10)
+            if not -100 <= limit <= 100:
+                allowed = "fields by which a utility grows up to a number from 1e-100 to 1e100"
+                raise Refused(f"a limit of 1e{limit:.0f}", allowed, "alpha")
+        return self
+
+    def error(self, most: float) -> float:
+        """What floats of it are off by, beyond a relative 2**-50, where they are at most ``most``."""
+        return most * 2.0**-40
+
+    def at(self, x: float) -> float:
+        """The utility of x."""
+        return float(self.values(np.array([x]))[0])
+
+    def values(self, x: Floats) -> Floats:
+        """The utility of every x."""
+        power = 1.0 - self.alpha
+        if self.shift == 0:
+            plain: Floats = self.scale * x**power / power
+            return plain
+        grown = np.log1p(x / self.shift)
+        if power == 0:
+            return self.scale * grown
+        values: Floats = self.scale * self.shift**power * (np.expm1(power * grown) / power)
+        return values
+
+
+class FallingLoss(BaseModel):
+    """loss(x) = 1 / (b0 x + b1) + b2, as ``cluster.loss_curve`` fits it; b1 > 0, so that loss(0) is finite."""
+
+    model_config = STRICT
+
+    b0: Amount
+    b1: Size
+    b2: Amount = 0.0
+
+
+class Loss(_Utility):
+    """scale (loss(0) - loss(x)): what the loss has fallen by; training that lowers it no more is worth nothing."""
+
+    kind: Literal["loss"] = "loss"
+    scale: Size
+    curve: FallingLoss
+
+    @model_validator(mode="after")
+    def _finite(self) -> Self:
+        if not _LEAST <= self.scale / self.curve.b1 <= _MOST:
+            allowed = "scale / b1, the most that it can be worth, from 1e-100 to 1e100"
+            raise Refused(f"{self.scale / self.curve.b1}", allowed, "scale")
+        return self
+
+    def at(self, x: float) -> float:
+        """The utility of x."""
+        return float(self.values(np.array([x]))[0])
+
+    def values(self, x: Floats) -> Floats:
+        """The utility of every x."""
+        fallen = self.curve.b0 * x
+        return self.scale / self.curve.b1 * (fallen / (fallen + self.curve.b1))
+
+
+class Table(_Utility):
+    """Linear between points (progress, worth), flat after the last; neither falls, and progress begins with 0."""
+
+    kind: Literal["table"] = "table"
+    progress: Annotated[tuple[Amount, ...], Field(strict=False, min_length=1)]
+    worth: Annotated[tuple[Amount, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if len(self.worth) != len(self.progress):
+            raise Refused(f"{len(self.worth)} numbers", f"{len(self.progress)}, as many as progress", "worth")
+        if self.progress[0] != 0:
+            raise Refused(f"{self.progress[0]}", "0", "progress", 0)
+        for index, (before, after) in enumerate(pairwise(self.progress), start=1):
+            if after <= before:
+                raise Refused(f"{after}", f"a number > {before}", "progress", index)
+        for index, (before, after) in enumerate(pairwise(self.worth), start=1):
+            if after < before:
+                raise Refused(f"{after}", f"a number >= {before}", "worth", index)
+        return self
+
+    @property
+    def concave(self) -> bool:
+        """Whether it is concave from 0 on."""
+        points = list(zip(map(Fraction, self.progress), map(Fraction, self.worth), strict=True))
+        slopes = [(y - b) / (x - a) for (a, b), (x, y) in pairwise(points)]
+        return all(before >= after for before, after in pairwise(slopes))
+
+    def at(self, x: float) -> float:
+        """The utility of x."""
+        return float(self.values(np.array([x]))[0])
+
+    def values(self, x: Floats) -> Floats:
+        """The utility of every x."""
+        values: Floats = np.interp(x, self.progress, self.worth)
+        return values
+
+
+Utility = Annotated[Sqrt | Log | Capped | Sigmoid | AlphaFair | Loss | Table, Field(discriminator="kind")]

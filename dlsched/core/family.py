@@ -5,19 +5,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import SolverError, UsageError, not_installed
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
+from dlsched.core.modelled import Modelled
 from dlsched.core.result import Certificate, Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
-
-if TYPE_CHECKING:
-    import pulp
 
 Kind = Literal["exact", "heuristic", "bound"]
 
@@ -27,15 +25,6 @@ Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
 
 _KEPT = (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
 """Ends that a bound which meets the objective does not turn into ``optimal``."""
-
-
-class Modelled(Protocol):
-    """What a builder of a linear model returns."""
-
-    @property
-    def model(self) -> "pulp.LpProblem":
-        """The model, written down once, by name."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -120,6 +109,8 @@ class Family(Generic[InstanceT, SolutionT]):
     ----------
     name, summary, sense, unit
         Name as in file formats, one sentence, whether the objective is minimised, its unit.
+    sense_of, unit_of
+        The same of an instance, where its own fields say what its objective is; None where all have the family's.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
@@ -170,11 +161,21 @@ class Family(Generic[InstanceT, SolutionT]):
     gpus: Callable[[InstanceT], int | None] = field(default=lambda instance: None)
     constant: Callable[[InstanceT], float] = field(default=lambda instance: 0.0)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    sense_of: Callable[[InstanceT], Sense] | None = None
+    unit_of: Callable[[InstanceT], str] | None = None
     figures: Callable[[InstanceT, SolutionT], dict[str, float]] = field(default=lambda instance, solution: {})
     options: Mapping[str, tuple[type, str, str]] = field(default_factory=dict)
     draw: Callable[[InstanceT, Sequence[tuple[str, SolutionT]], Path, float], Path] | None = None
     simulate: Callable[..., SolutionT] | None = None
     stream: Callable[..., InstanceFile] | None = None
+
+    def sense_for(self, instance: InstanceT) -> Sense:
+        """Whether the objective of an instance is minimised or maximised."""
+        return self.sense if self.sense_of is None else self.sense_of(instance)
+
+    def unit_for(self, instance: InstanceT) -> str:
+        """Unit of the objective of an instance."""
+        return self.unit if self.unit_of is None else self.unit_of(instance)
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
         """Return the method of that name.
@@ -220,7 +221,7 @@ class Family(Generic[InstanceT, SolutionT]):
             instance=instance,
             method=chosen.name,
             status=status,
-            sense=self.sense,
+            sense=self.sense_for(instance),
             objective=search.objective,
             constant=search.constant,
             bound=search.bound,
@@ -250,14 +251,13 @@ class Family(Generic[InstanceT, SolutionT]):
             raise UsageError(f"limits: found {limits!r}, allowed: Limits(time_s=...)")
         if not isinstance(seed, int) or seed < 0:
             raise UsageError(f"seed: found {seed!r}, allowed: an integer >= 0")
-        if isinstance(start, Result):
-            start = start.solution
+        start = start.solution if isinstance(start, Result) else start
         if start is not None and not hasattr(start, "as_data"):
             raise UsageError(f"start: found {type(start).__name__}, allowed: a solution or a result of the family")
         search = Search[SolutionT](
             objective=partial(self.objective, instance),
             check=partial(self.check, instance),
-            sense=self.sense,
+            sense=self.sense_for(instance),
             constant=self.constant(instance),
             limits=limits,
             seed=seed,

@@ -1,7 +1,8 @@
 """How far an objective is from a bound or an optimum.
 
 ``gap = |objective - bound| / max(|objective|, |bound|)``; ``ratio = objective / optimum`` (minimising) or
-``optimum / objective`` (maximising). Unknown is None, never 0 or infinity.
+``optimum / objective`` (maximising), of losses, numbers < 0, the other way round: the worse one is above. Unknown is None,
+never 0 or infinity.
 
 What no decision changes says nothing of a decision: a family's ``constant``, the part of an objective that all solutions
 share (the sum of the releases in a sum of completion times), is taken off every number first.
@@ -41,14 +42,20 @@ def ratio(
 ) -> float | None:
     """Ratio to an optimum (or, as "at most", to a bound): >= 1, 1 when both are 0, None when only the denominator is.
 
+    Of two losses too; None where one number is above 0 and the other below.
+
     >>> ratio(3.0, 2.0), ratio(0.0, 0.0), ratio(3.0, 0.0)
     (1.5, 1.0, None)
+    >>> ratio(-3.0, -2.0, Sense.MAXIMIZE), ratio(-3.0, 2.0, Sense.MAXIMIZE)
+    (1.5, None)
     """
     if objective is None or reference is None:
         return None
     above, below = (objective, reference) if sense is Sense.MINIMIZE else (reference, objective)
     if above == below:
         return 1.0
-    if below == constant:
+    if below < constant:
+        above, below = below, above
+    if below == constant or (above < constant) != (below < constant):
         return None
     return (above - constant) / (below - constant)

@@ -10,6 +10,7 @@ from dlsched.core.gap import meets
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.status import Sense
+from dlsched.core.tolerance import rounding
 from dlsched.core.violation import Violation
 
 if TYPE_CHECKING:
@@ -93,10 +94,11 @@ class Search(Generic[SolutionT]):
         assert self.solution is not None
         return self.solution
 
-    def offer(self, solution: SolutionT | None, *, source: str) -> bool:
+    def offer(self, solution: SolutionT | None, *, source: str, or_equal: bool = False) -> bool:
         """Keep a solution when the checker passes it and it is better than the one held; say whether it was kept.
 
-        None, of a heuristic that found nothing, is not kept.
+        None, of a heuristic that found nothing, is not kept. ``or_equal``: it is better in what the objective does not say, so
+        keep it in place of one that is as good but for rounding.
 
         Raises
         ------
@@ -110,8 +112,11 @@ class Search(Generic[SolutionT]):
             raise SolverError(f"{source} returned an answer that the checker rejects: {violations[0]}")
         objective = self._objective(solution)
         self._require_consistent(objective, self.bound, f"{source} and {self.bound_source}")
-        if self.objective is not None and not self.sense.better(objective, self.objective):
-            return False
+        held = self.objective
+        if held is not None and not self.sense.better(objective, held):
+            as_good = or_equal and abs(objective - held) <= rounding(objective, held)
+            if not as_good:
+                return False
         self.solution, self.objective = solution, objective
         self.report(source)
         return True

@@ -61,11 +61,18 @@ __all__ = [
     "weighted",
 ]
 
+
+def _unit(instance: Instance) -> str:
+    weighted = len({job.weight for job in instance.jobs}) > 1
+    return f"seconds of flow time, {'weighted ' if weighted else ''}mean of jobs"
+
+
 FAMILY = Family(
     name="elastic_stream",
     summary="malleable jobs that arrive over time: how many units each holds when",
     sense=Sense.MINIMIZE,
     unit="seconds of flow time, mean of jobs",
+    unit_of=_unit,
     instance=Instance,
     read_solution=read_solution,
     objective=objective,
@@ -85,6 +92,7 @@ FAMILY = Family(
     options={
         "load": (float, "X", "Work that arrives over capacity; streams and gangs."),
         "tick": (float, "S", "Seconds between decisions; streams only."),
+        "weights": (str, "A,B,C", "Weights of which each job gets one; streams only."),
     },
     draw=draw,
     simulate=simulate,

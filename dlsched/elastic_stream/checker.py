@@ -1,7 +1,8 @@
 """The meaning of elastic_stream: when the jobs of a stream end, what that costs, and which rules it breaks.
 
-minimise mean_j (C_j - r_j), C_j the time at which job j has done its work; progress in a period of w units is f_j(w) a
-second, after the first restart_j seconds of every period but the job's first; a job with no work ends when it arrives.
+minimise sum_j omega_j (C_j - r_j) / sum_j omega_j, C_j the time at which job j has done its work; progress in a period of
+w units is f_j(w) a second, after the first restart_j seconds of every period but the job's first; a job with no work ends
+when it arrives.
 
 ``arrival``    no period of a job begins before r_j
 ``choice``     the units of a period are in W_j, and the job is one of the instance
@@ -43,14 +44,15 @@ def infeasible(instance: Instance) -> str | None:
 
 
 def objective(instance: Instance, stream: Stream) -> float:
-    """Mean flow time in seconds.
+    """Weighted mean of the flow times in seconds.
 
     Raises
     ------
     UsageError
         A job does not do its work: then it has no flow time.
     """
-    return math.fsum(flow_times(instance, stream)) / len(instance.jobs)
+    flows = zip(instance.jobs, flow_times(instance, stream), strict=True)
+    return math.fsum(job.weight * flow_s for job, flow_s in flows) / instance.total_weight
 
 
 def flow_times(instance: Instance, stream: Stream) -> list[float]:

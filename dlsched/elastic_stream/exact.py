@@ -117,7 +117,7 @@ def _plan(instance: Instance, search: Search[Stream]) -> None:
 
 def _shortest(instance: Instance) -> list[float]:
     """What jobs are worth where no prices are known."""
-    return [instance.fastest_s(job) for job in range(len(instance.jobs))]
+    return [job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs)]
 
 
 def _improve(instance: Instance, search: Search[Stream], weights: list[float], effort: float = EFFORT) -> None:
@@ -190,7 +190,7 @@ def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     if not any(job.work for job in instance.jobs):
         return status  # an empty program
     assert search.objective is not None, "fixed finishes every stream"
-    total_s = search.objective * len(instance.jobs)
+    total_s = search.objective * instance.total_weight
     return solve_and_conclude(search, milp.build_milp(instance, total_flow_s=total_s, tick=search.tick))
 
 
@@ -234,16 +234,16 @@ def _offer_policies(instance: Instance, search: Search[Stream], tick: Tick | Non
 def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Prove what prices by slot prove, then search over slots with them; a node is a state that is followed."""
     assert search.objective is not None and search.bound is not None
-    jobs = len(instance.jobs)
+    weight = instance.total_weight
     by_slot = None
     certificate = None if refusal(instance) is not None else _look_for_prices(instance, search)
     if certificate is not None:
         by_slot = lone_costs(instance, slot_prices(certificate), search.tick)
     search_slots(
         instance,
-        search.objective * jobs,
+        search.objective * weight,
         found=lambda made: search.offer(plan.stream_of(instance, made), source=SLOTS),
-        proven=lambda total_s: search.prove(total_s / jobs, source=SLOTS),
+        proven=lambda total_s: search.prove(total_s / weight, source=SLOTS),
         budget=search.budget,
         prices=by_slot,
     )

@@ -45,6 +45,7 @@ def generate(
     max_gpus: int = 16,
     load: float = 0.8,
     tick: float | None = None,
+    weights: str | None = None,
 ) -> Instance:
     """Draw an instance; the same arguments give the same instance.
 
@@ -60,6 +61,8 @@ def generate(
         Unit-seconds needed at the most efficient counts, over those the cluster has while jobs arrive; > 0.
     tick
         Seconds between decisions; None: at any time, and 60 for the preset ``slots``.
+    weights
+        Weights of which each job is given one, all equally likely, as in ``"1,2,4"``; None: no job has one.
 
     Raises
     ------
@@ -83,14 +86,29 @@ def generate(
     arrivals = recipe.arrive(generator, jobs, span_s)
     for index, (job, arrival_s) in enumerate(zip(drawn, arrivals.tolist(), strict=True)):
         job |= {"id": f"j{index}", "arrival_s": float(f"{arrival_s:.9g}")}
+    if weights is not None:
+        allowed = _weights(weights)
+        for job in drawn:
+            job["weight"] = allowed[int(generator.integers(len(allowed)))]
     command = f"dlsched generate elastic_stream --preset {preset} --jobs {jobs} --gpus {units} --seed {seed}"
     further = [
         f"--{name} {value:g}"
         for name, value, usual in (("max-gpus", max_gpus, 16), ("load", load, 0.8), ("tick", tick, None))
         if value is not None and value != usual
-    ]
+    ] + ([] if weights is None else [f"--weights {weights}"])
     name, source = f"{preset}-{jobs}x{units}-seed{seed}", " ".join([command, *further])
     return Instance(name=name, source=source, units=units, tick_s=tick_s, jobs=drawn)
+
+
+def _weights(text: str) -> list[float]:
+    """Read numbers > 0 between commas."""
+    try:
+        weights = [float(part) for part in text.split(",")]
+    except ValueError:
+        weights = []
+    if not weights or not all(0 < weight < math.inf for weight in weights):
+        raise UsageError(f"weights: found {text!r}, allowed: numbers > 0, as in '1,2,4'")
+    return weights
 
 
 def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:

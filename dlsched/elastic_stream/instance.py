@@ -7,6 +7,7 @@ code                  mathematics
 ``tick_s``            D: decisions only at multiples of it, units held to the next one; None: at any time
 ``jobs``              1 .. J
 ``arrival_s``         r_j >= 0
+``weight``            omega_j > 0, of the job's flow time
 ``epochs``            Q_j, epochs of the whole job, >= 0
 ``counts``            W_j, the allowed counts of units
 ``speed``             tau_j(w), seconds per epoch on w units; f_j(w) = 1 / tau_j(w)
@@ -48,13 +49,14 @@ class EarlyStop(BaseModel):
 class Job(TrainingJob):
     """A malleable training job that arrives some time; its speeds are given by ``epoch_time_s`` or ``speed_law``.
 
-    To the fields of a ``TrainingJob`` it adds ``arrival_s`` and ``restart_s``, seconds >= 0; ``stops_at``, in (0, 1] and
-    hidden from policies; and ``early_stop``, the distribution of it as far as policies may know it, of which the rest of
-    the probability runs to the end.
+    To the fields of a ``TrainingJob`` it adds ``arrival_s`` and ``restart_s``, seconds >= 0; ``weight``, > 0, of its flow
+    time; ``stops_at``, in (0, 1] and hidden from policies; and ``early_stop``, the distribution of it as far as policies may
+    know it, of which the rest of the probability runs to the end.
     """
 
     arrival_s: NonNegative
     restart_s: NonNegative = 0.0
+    weight: Positive = 1.0
     stops_at: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
     early_stop: Annotated[tuple[EarlyStop, ...], Field(strict=False)] = ()
 
@@ -102,6 +104,8 @@ class Instance(InstanceFile):
             for name, seconds in (("arrival_s", job.arrival_s), ("restart_s", job.restart_s)):
                 if seconds > _MOST:
                     raise Refused(repr(seconds), "at most 1e100 s", "jobs", index, name)
+            if not _LEAST <= job.weight <= _MOST:
+                raise Refused(repr(job.weight), f"a number {_MODERATE}", "jobs", index, "weight")
             if job.epochs > 0:
                 self._require_moderate(index, job)
         return self
@@ -148,6 +152,16 @@ class Instance(InstanceFile):
     def wait_s(self, job: int) -> Fraction:
         """Seconds from the job's arrival to its release, exactly; an arrival that is a tick but for rounding is one."""
         return max(Fraction(0), self.release_s(job) - Fraction(self.jobs[job].arrival_s))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether some job has another weight than 1."""
+        return any(job.weight != 1 for job in self.jobs)
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of all weights: the number of jobs where none has one."""
+        return math.fsum(job.weight for job in self.jobs)
 
     @cached_property
     def index(self) -> dict[str, int]:

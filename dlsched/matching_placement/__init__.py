@@ -3,6 +3,7 @@
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.matching_placement import certificate, generator
+from dlsched.matching_placement.arrays import constant
 from dlsched.matching_placement.bounds import configuration_lp, relaxation
 from dlsched.matching_placement.checker import check, completion_times, figures, jain_index, objective
 from dlsched.matching_placement.feasibility import infeasible
@@ -18,6 +19,12 @@ from dlsched.matching_placement.markets.placing import market
 from dlsched.matching_placement.markets.sampling import sampled_market
 from dlsched.matching_placement.methods import METHODS
 from dlsched.matching_placement.solution import Placement, read_solution
+
+UNITS = {
+    "mean": "mean seconds to completion",
+    "max_rho": "times the time of an equal share, of the job that is worst off",
+    "alpha_fair": "alpha-fair utility of speed against an equal share",
+}
 
 __all__ = [
     "Instance",
@@ -46,7 +53,10 @@ FAMILY = Family(
     name="matching_placement",
     summary="which of heterogeneous workers each job gets",
     sense=Sense.MINIMIZE,
-    unit="mean seconds to completion",
+    unit=UNITS["mean"],
+    sense_of=lambda instance: Sense.MAXIMIZE if instance.objective == "alpha_fair" else Sense.MINIMIZE,
+    unit_of=lambda instance: UNITS[instance.objective],
+    constant=constant,
     instance=Instance,
     read_solution=read_solution,
     objective=objective,
@@ -65,6 +75,7 @@ FAMILY = Family(
     example=example,
     gpus=lambda instance: len(instance.workers),
     figures=figures,
+    options=generator.OPTIONS,
 )
 
 solve = FAMILY.solve

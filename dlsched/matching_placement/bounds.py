@@ -1,10 +1,11 @@
-"""Bounds of matching_placement, both with the multipliers that prove them; the mean over the jobs, in seconds.
+"""Bounds of matching_placement, both with the multipliers that prove them.
 
 ``configuration_lp``. The linear program over configurations (``configurations.generation``): its value is the best bound of
-Lagrange for prices of the types, since each job is solved exactly at the prices.
+Lagrange for prices of the types, since each job is solved exactly at the prices. Of the largest ratio it is the least
+threshold, up to ``NEAR``, that the linear program of ``configurations.thresholds`` can keep.
 
-``relaxation``. Counts real, communication on the fastest type that can serve the job, and on its chord between the
-smallest and the largest size: with m_i and M_i for these sizes, 1 - 1/n >= 1 - 1/m_i - 1/M_i + n / (m_i M_i) for
+``relaxation``, of the mean only. Counts real, communication on the fastest type that can serve the job, and on its chord between
+the smallest and the largest size: with m_i and M_i for these sizes, 1 - 1/n >= 1 - 1/m_i - 1/M_i + n / (m_i M_i) for
 m_i <= n <= M_i (1 - 1/n is concave, equal at both ends). A convex program in R_i:
 
     minimise sum_i w_i / R_i + b_i n_i + a_i
@@ -22,13 +23,14 @@ import numpy as np
 
 from dlsched.certificates import DualsCertificate, rounded_down
 from dlsched.columns.slack import Prices
-from dlsched.core.budget import Budget, Tick, no_tick
+from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
+from dlsched.matching_placement.arrays import Arrays, Counts, Fair, Floats, arrays
 from dlsched.matching_placement.certificate import verify
 from dlsched.matching_placement.configurations.generation import generate_columns
-from dlsched.matching_placement.feasibility import require_feasible
+from dlsched.matching_placement.configurations.thresholds import HAIR, bound_by_prices
+from dlsched.matching_placement.feasibility import require_feasible, require_objective
 from dlsched.matching_placement.heuristics.local_search import best_local
 from dlsched.matching_placement.instance import Instance
 from dlsched.solvers.lp import linear_program
@@ -59,6 +61,12 @@ def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget
     """
     require_feasible(instance)
     data = arrays(instance)
+    if data.bottleneck:
+        try:
+            found = bound_by_prices(data, data.total(best_local(data, tick)), tick=tick, budget=budget)
+        except TooMany:
+            raise UsageError("configuration-lp had too many configurations for some job") from None
+        return threshold_certificate(instance, *found)
     prices = generate_columns(data, best_local(data, tick), tick=tick, budget=budget)
     if not prices.exact:
         raise UsageError("the pricing of configuration-lp had too many labels; use relaxation")
@@ -68,7 +76,17 @@ def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget
 def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> DualsCertificate:
     """Prices as a certificate; the value allows for rounding, the exact one is ``certificate.verify``'s."""
     room = _ROUNDING * float(prices.least.sum() + prices.prices @ data.stock)
+    if isinstance(data.costs, Fair):
+        room = max(1.0, data.costs.power + 1) * (room + _ROUNDING * float(np.abs(data.costs.offset).sum()))
+        rows = _by_type(instance, prices.prices)
+        return DualsCertificate("milp", rows, data.objective_of(prices.bound - room))
     return DualsCertificate("milp", _stock_rows(instance, prices.prices), (prices.bound - room) / data.jobs)
+
+
+def threshold_certificate(instance: Instance, rho: float, prices: Floats) -> DualsCertificate:
+    """Prices that prove that the largest ratio is at least ``rho``, less a hair."""
+    rows = {row: -price for row, price in _by_type(instance, prices).items()}
+    return DualsCertificate("threshold", rows, rho * (1 - HAIR))
 
 
 def relaxation(instance: Instance, *, tick: Tick = no_tick, budget: Budget | None = None) -> DualsCertificate:
@@ -79,8 +97,9 @@ def relaxation(instance: Instance, *, tick: Tick = no_tick, budget: Budget | Non
     Raises
     ------
     UsageError
-        The instance is infeasible.
+        The instance is infeasible, or its objective is not the mean.
     """
+    require_objective(instance, "relaxation", "mean")
     require_feasible(instance)
     data = arrays(instance)
     prices = _tangents(data, best_local(data, tick), tick, budget or Budget())
@@ -185,5 +204,10 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
 
 def _stock_rows(instance: Instance, prices: Floats) -> dict[str, float]:
     """Multipliers of the mean completion time from prices for the sum."""
-    labels, mean = plain_labels(list(instance.types), "g"), (prices / len(instance.jobs)).tolist()
-    return {f"stock_{label}": -price for label, price in zip(labels, mean, strict=True) if price > 0}
+    return {row: -price for row, price in _by_type(instance, prices / len(instance.jobs)).items()}
+
+
+def _by_type(instance: Instance, prices: Floats) -> dict[str, float]:
+    """Prices that are not 0 by the rows of the types."""
+    labels = plain_labels(list(instance.types), "g")
+    return {f"stock_{label}": price for label, price in zip(labels, prices.tolist(), strict=True) if price > 0}

@@ -1,6 +1,10 @@
 """The meaning of matching_placement: how long a placement takes, and which rules it breaks.
 
-minimise (1/S) sum_i J_i,   J_i = T_i (max_{k in K_i} pi_ik / rho_ik + 2 (n_i - 1) D_i / (n_i min_{k in K_i} r_k))
+J_i = T_i (max_{k in K_i} pi_ik / rho_ik + 2 (n_i - 1) D_i / (n_i min_{k in K_i} r_k)),   x_i = J_i(equal share) / J_i
+
+``mean``         minimise (1/S) sum_i J_i
+``max_rho``      minimise max_i rho_i,  rho_i = 1 / x_i
+``alpha_fair``   maximise sum_i U(x_i),  U(x) = x^(1 - alpha) / (1 - alpha), ln x for alpha = 1
 
 ``one_job``   every worker serves at most one job, once
 ``served``    min_i <= n_i <= max_i for every job
@@ -16,19 +20,40 @@ from collections.abc import Sequence
 
 from dlsched.core.errors import UsageError
 from dlsched.core.violation import Violation
-from dlsched.matching_placement.instance import Instance, Job, Worker
+from dlsched.matching_placement.instance import Instance, Job, Worker, equal_share_time
 from dlsched.matching_placement.solution import Placement
 
 
 def objective(instance: Instance, placement: Placement) -> float:
-    """Mean completion time of the jobs in seconds.
+    """Mean completion time of the jobs in seconds, or what else the instance's objective is.
 
     Raises
     ------
     UsageError
         A job has no worker, or one that does not exist, cannot serve it or serves another too: then there is no time.
     """
+    if instance.objective == "mean":
+        return mean_completion(instance, placement)
+    if instance.objective == "max_rho":
+        return max(ratios(instance, placement))
+    assert instance.alpha is not None
+    return math.fsum(utility(1 / ratio, instance.alpha) for ratio in ratios(instance, placement))
+
+
+def mean_completion(instance: Instance, placement: Placement) -> float:
+    """Mean completion time of the jobs in seconds; errors as ``objective``."""
     return math.fsum(completion_times(instance, placement).values()) / len(instance.jobs)
+
+
+def utility(speed: float, alpha: float) -> float:
+    """What a job of some speed is worth, relative to that of an equal share: U(x), alpha-fair."""
+    return math.log(speed) if alpha == 1 else speed ** (1 - alpha) / (1 - alpha)
+
+
+def ratios(instance: Instance, placement: Placement) -> list[float]:
+    """rho_i = J_i / J_i(equal share) of every job, in order of the file; errors as ``objective``."""
+    times_s = completion_times(instance, placement)
+    return [time / equal_share_time(instance, job) for job, time in zip(instance.jobs, times_s.values(), strict=True)]
 
 
 def completion_times(instance: Instance, placement: Placement) -> dict[str, float]:
@@ -100,32 +125,19 @@ def _broken_choices(instance: Instance, placement: Placement) -> list[Violation]
 
 
 def jain_index(instance: Instance, placement: Placement) -> float:
-    """Jain's fairness index of J_i / J_i(equal share), in [1/S, 1]; 1: all jobs gain or lose alike.
-
-    Equal share: a fluid 1/S of every worker, so R_i = sum_k rho_ik / S (0 for those that cannot serve i), on
-    n = max(1, K/S) workers; the ring carries what the slowest that can serve i carries.
-    """
-    ratios = [
-        time / equal_share_time(instance, job)
-        for job, time in zip(instance.jobs, completion_times(instance, placement).values(), strict=True)
-    ]
-    largest = max(ratios)
-    parts = [ratio / largest for ratio in ratios]
+    """Jain's fairness index of the ``ratios``, in [1/S, 1]; 1: all jobs gain or lose alike."""
+    found = ratios(instance, placement)
+    largest = max(found)
+    parts = [ratio / largest for ratio in found]
     return math.fsum(parts) ** 2 / (len(parts) * math.fsum(part * part for part in parts))
 
 
-def equal_share_time(instance: Instance, job: Job) -> float:
-    """J_i(equal share) in seconds, as ``jain_index`` uses it."""
-    able = [(kind, held) for kind, held in instance.types.items() if kind in job.samples_per_s]
-    share = len(instance.jobs)
-    rate = math.fsum(job.samples_per_s[kind] * len(held) for kind, held in able) / share
-    count = max(1.0, len(instance.workers) / share)
-    bandwidth = min(instance.workers[held[0]].bandwidth_bytes_per_s for _, held in able)
-    exchange_s = 2 * (count - 1) / count * job.gradient_bytes / bandwidth
-    return job.iterations * (job.batch_samples / rate + exchange_s)
-
-
 def figures(instance: Instance, placement: Placement) -> dict[str, float]:
-    """Further figures of a feasible placement: Jain's index, and the number of idle workers."""
+    """Further figures of a feasible placement: mean completion time, largest ratio, Jain's index, number of idle workers."""
     used = sum(map(len, placement.workers.values()))
-    return {"jain_index": jain_index(instance, placement), "idle_workers": float(len(instance.workers) - used)}
+    return {
+        "mean_completion_s": mean_completion(instance, placement),
+        "max_rho": max(ratios(instance, placement)),
+        "jain_index": jain_index(instance, placement),
+        "idle_workers": float(len(instance.workers) - used),
+    }

@@ -1,8 +1,8 @@
 """The exact methods of matching_placement: dynamic programming, column generation with the closing of its gap, and models."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dlsched.columns.closing import close_gap, columns_within, search_beam
 from dlsched.columns.generation import CLOSE
@@ -10,15 +10,25 @@ from dlsched.columns.slack import GROWTH, Prices
 from dlsched.core.budget import TooMany
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.search import Search
-from dlsched.core.status import TerminationStatus
+from dlsched.core.status import Sense, TerminationStatus
 from dlsched.matching_placement import bounds
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
+from dlsched.matching_placement.configurations.fair_pricing import all_pricing
 from dlsched.matching_placement.configurations.generation import generate_columns
-from dlsched.matching_placement.configurations.pricing import all_pricing
 from dlsched.matching_placement.configurations.states import additions, solve_by_states, state_bytes
+from dlsched.matching_placement.configurations.thresholds import (
+    Level,
+    alone,
+    bound_by_prices,
+    by_beam,
+    choice_within,
+    lower,
+)
+from dlsched.matching_placement.feasibility import require_objective
 from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.assignment import build_assignment
 from dlsched.matching_placement.formulations.minlp import build_minlp
+from dlsched.matching_placement.formulations.ratio_programs import by_programs, within
 from dlsched.matching_placement.heuristics.fastest_first import soon
 from dlsched.matching_placement.heuristics.initial import initial
 from dlsched.matching_placement.heuristics.local_search import improve
@@ -26,13 +36,9 @@ from dlsched.matching_placement.heuristics.marginal import greedy
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.conclude import conclude, solve_and_conclude
-from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.version import VERSION
-
-if TYPE_CHECKING:
-    import pulp
 
 COLUMNS = f"dlsched columns {VERSION}"
 DP = f"dlsched dp {VERSION}"
@@ -98,9 +104,11 @@ def _proven_optimal(search: Search[Placement], source: str) -> TerminationStatus
 
 
 def _total(instance: Instance, search: Search[Placement]) -> float:
-    """Seconds of all jobs of the incumbent."""
+    """What is minimised, of the incumbent: the sum of the costs, or the largest."""
     assert search.objective is not None
-    return search.objective * len(instance.jobs)
+    if instance.objective == "mean":
+        return search.objective * len(instance.jobs)
+    return arrays(instance).total(counts_of(instance, search.incumbent))
 
 
 def run_columns(instance: Instance, search: Search[Placement]) -> TerminationStatus:
@@ -110,6 +118,8 @@ def run_columns(instance: Instance, search: Search[Placement]) -> TerminationSta
     """
     data = arrays(instance)
     warm(instance, search)
+    if data.bottleneck:
+        return _by_thresholds(instance, data, search)
 
     def node() -> None:
         search.tick(1)
@@ -138,7 +148,7 @@ def run_columns(instance: Instance, search: Search[Placement]) -> TerminationSta
         prices,
         upper,
         tick=node,
-        proven=lambda bound: search.prove(bound / data.jobs, source=COLUMNS),
+        proven=lambda bound: search.prove(data.objective_of(bound), source=COLUMNS),
     )
     offer(closed.counts, COLUMNS)
     if closed.left is None:
@@ -166,41 +176,81 @@ def _by_programs(
         search.solver_version = outcome.solver
         if outcome.values is not None:
             search.consider(formulation.decode(outcome.values), source=outcome.solver)
-        beyond = prices.beyond(slack) / data.jobs
+        beyond = data.objective_of(prices.beyond(slack))
         bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
         if bound is not None:
-            search.prove(min(bound, beyond), source=f"{COLUMNS} and {outcome.solver}")
+            search.prove(
+                (min if search.sense is Sense.MINIMIZE else max)(bound, beyond),
+                source=f"{COLUMNS} and {outcome.solver}",
+            )
         if search.proven:
             break
-        if prices.bound + slack >= _total(instance, search):
-            search.say(f"{outcome.solver} had every configuration that can matter, and its bound proves less")
-            return TerminationStatus.FEASIBLE
         if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE):
             search.say(outcome.message)
             return outcome.status
+        if prices.bound + slack >= _total(instance, search):
+            search.say(f"{outcome.solver} had every configuration that can matter, and its bound proves less")
+            return TerminationStatus.FEASIBLE
         slack *= GROWTH
     return TerminationStatus.OPTIMAL
 
 
+def _by_thresholds(instance: Instance, data: Arrays, search: Search[Placement]) -> TerminationStatus:
+    """Prices, then a search of the thresholds between what they prove and the incumbent; a node is a threshold.
+
+    Where the search has too many labels, HiGHS chooses among the configurations that keep the threshold.
+    """
+
+    def offer(counts: Counts) -> None:
+        search.offer(placement(instance, counts), source=COLUMNS)
+
+    def choose(level: Level) -> Counts | None:
+        search.tick(1)
+        try:
+            return choice_within(data, level, tick=search.tick)
+        except TooMany:
+            return within(instance, data, [each.counts for each in level.within()], search)
+
+    start = counts_of(instance, search.incumbent)
+    try:
+        low, prices = bound_by_prices(data, data.total(start), tick=search.tick, budget=search.budget)
+        certificate = bounds.threshold_certificate(instance, low, prices)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        few = by_beam(data, tick=search.tick)
+        best = lower(data, start, low, few, tick=search.tick, budget=search.budget, found=offer)
+        proven = partial(search.prove, source=COLUMNS)
+        lower(data, best, low, choose, tick=search.tick, budget=search.budget, found=offer, proven=proven)
+    except TooMany:
+        certificate = bounds.threshold_certificate(instance, alone(data), np.zeros(data.types))
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        search.say("some job has too many configurations within a threshold")
+        return TerminationStatus.FEASIBLE
+    return _proven_optimal(search, COLUMNS)
+
+
 def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The program over all configurations by HiGHS, CBC, SCIP or CP-SAT."""
-    return _by_solver(instance, search, partial(milp.build_milp, drop_dominated=True))
+    """The program over all configurations by HiGHS, CBC, SCIP or CP-SAT; of the largest ratio one for each threshold."""
+    warm(instance, search)
+    if instance.objective == "max_rho":
+        return by_programs(instance, search)
+    most = 2 * _total(instance, search)
+    built = milp.build_milp(instance, drop_dominated=True, most=most, tick=search.tick)
+    return solve_and_conclude(search, built)
 
 
 def run_assignment(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The plain assignment model, worker by worker, by HiGHS, CBC or SCIP."""
-    return _by_solver(instance, search, build_assignment)
-
-
-def _by_solver(
-    instance: Instance, search: Search[Placement], build: "Callable[..., Formulation[pulp.LpProblem, Placement]]"
-) -> TerminationStatus:
+    require_objective(instance, "assignment", "mean", "max_rho")
     warm(instance, search)
-    return solve_and_conclude(search, build(instance, most_s=_roomy(instance, search), tick=search.tick))
+    costs = arrays(instance).costs
+    each = 1.0 if costs is None else costs.equal
+    built = build_assignment(instance, most_s=_roomy(instance, search) * each, tick=search.tick)
+    return solve_and_conclude(search, built)
 
 
 def run_minlp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The non-linear integer program by SCIP."""
+    require_objective(instance, "minlp", "mean")
     warm(instance, search)
     formulation = build_minlp(instance, most_s=_roomy(instance, search), tick=search.tick)
     outcome = solve_minlp(formulation.model, limits=search.left, terms=2 * len(instance.jobs), feasibility=_FEASIBILITY)

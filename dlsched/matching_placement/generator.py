@@ -33,6 +33,12 @@ PRESETS = {
 
 WORKERS_PER_JOB = 3
 
+OBJECTIVES = ("mean", "max_rho", "alpha_fair")
+OPTIONS: dict[str, tuple[type, str, str]] = {
+    "objective": (str, "NAME", "What is optimised; matching: mean, max_rho, alpha_fair."),
+    "alpha": (float, "A", "Of alpha_fair: the larger, the more the slowest jobs count."),
+}
+
 # All figures of this block are choices of ours, orders of magnitude that occur; none is a measurement.
 _NICS = (1.25e9, 3.125e9, 5e9, 1.25e10)  # B/s: 10, 25, 40 and 100 Gbit/s
 _SLOW, _FAST = _NICS[0], _NICS[-1]
@@ -109,7 +115,15 @@ def example() -> Instance:
     )
 
 
-def generate(*, preset: str = "few-types", jobs: int = 6, gpus: int | None = None, seed: int = 0) -> Instance:
+def generate(
+    *,
+    preset: str = "few-types",
+    jobs: int = 6,
+    gpus: int | None = None,
+    seed: int = 0,
+    objective: str | None = None,
+    alpha: float | None = None,
+) -> Instance:
     """Draw a feasible instance; the same arguments give the same instance.
 
     Parameters
@@ -122,12 +136,19 @@ def generate(*, preset: str = "few-types", jobs: int = 6, gpus: int | None = Non
         Number of workers, >= ``jobs``; None: ``WORKERS_PER_JOB`` for every job.
     seed
         Of ``numpy.random.default_rng``.
+    objective, alpha
+        As in ``Instance``, None: the mean; jobs and workers are the same for all.
 
     Raises
     ------
     UsageError
-        An unknown preset, a number out of range, or fewer workers than jobs.
+        An unknown preset or objective, a number out of range, fewer workers than jobs, or an alpha that the objective does not
+        take.
     """
+    if objective not in (None, *OBJECTIVES):
+        raise UsageError(f"objective: found {objective!r}, allowed: {', '.join(OBJECTIVES)}")
+    if (alpha is None) == (objective == "alpha_fair") or not (alpha is None or 0 <= alpha < np.inf):
+        raise UsageError(f"alpha: found {alpha}, allowed: a number >= 0 with alpha_fair, none with other objectives")
     require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus)
     total = WORKERS_PER_JOB * jobs if gpus is None else gpus
     if total < jobs:
@@ -151,14 +172,20 @@ def generate(*, preset: str = "few-types", jobs: int = 6, gpus: int | None = Non
             job = _job(generator, recipe, promised, kinds)
         drawn.append({"id": f"j{index}", **job, **sizes})
     command = f"dlsched generate matching_placement --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
+    named, aimed = "", Drawn()
+    if objective not in (None, "mean"):
+        aimed = {"objective": objective} | ({} if alpha is None else {"alpha": alpha})
+        command += "".join(f" --{option} {value}" for option, value in aimed.items())
+        named = f"-{objective}" + ("" if alpha is None else f"-{alpha:g}")
     return Instance(
-        name=f"{preset}-{jobs}x{total}-seed{seed}",
+        name=f"{preset}-{jobs}x{total}-seed{seed}{named}",
         source="\n".join([command, *_sources(used, kinds)]),
         workers=[
             {"id": f"w{index}", "type": kind.name, "bandwidth_bytes_per_s": kind.bandwidth}
             for index, kind in enumerate(kind_of)
         ],
         jobs=drawn,
+        **aimed,
     )
 
 

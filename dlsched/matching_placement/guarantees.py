@@ -14,7 +14,7 @@ _LARGEST = 200_000  # completions that are tried
 def applies(instance: Instance) -> bool:
     """No communication, one worker suffices, no largest size; and few enough completions to try."""
     plain = all(job.gradient_bytes == 0 and job.min_workers == 1 and job.max_workers is None for job in instance.jobs)
-    return plain and (len(instance.jobs) + 1) ** len(instance.workers) <= _LARGEST
+    return plain and instance.objective == "mean" and (len(instance.jobs) + 1) ** len(instance.workers) <= _LARGEST
 
 
 def half_of_best_completion(instance: Instance, optimum: float) -> float:

@@ -11,11 +11,13 @@ code                           mathematics
 ``gradient_bytes``             D_i, bytes that its ring all-reduces in every iteration
 ``samples_per_s``              rho_ik by type of k; a type that is not named cannot serve the job
 ``min_workers, max_workers``   bounds on n_i, the number of its workers
+``objective, alpha``           what is made of the completion times J_i: see ``checker``
 =============================  ==================================================================================
 """
 
+import math
 from functools import cached_property
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, model_validator
 
@@ -31,6 +33,7 @@ Rates = Annotated[
 ]
 
 _MODERATE = 1e-100, 1e100
+_LARGEST_ALPHA = 1000.0
 
 
 def _require_moderate(value: float, *where: str | int) -> None:
@@ -98,6 +101,17 @@ class Job(BaseModel):
 class Instance(InstanceFile):
     """Workers and the jobs that share them.
 
+    Parameters
+    ----------
+    workers, jobs
+        At least one of each.
+    objective
+        ``mean``: the mean completion time, minimised. ``max_rho``: the largest completion time relative to that of an equal
+        share of the cluster, minimised. ``alpha_fair``: the sum of alpha-fair utilities of the jobs' speed relative to that of
+        an equal share, maximised.
+    alpha
+        From 0 to 1000, with ``alpha_fair`` only: the larger, the more the slowest jobs count.
+
     Raises
     ------
     InstanceError
@@ -113,6 +127,8 @@ class Instance(InstanceFile):
 
     workers: Annotated[tuple[Worker, ...], Field(strict=False, min_length=1)]
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+    objective: Literal["mean", "max_rho", "alpha_fair"] = "mean"
+    alpha: NonNegative | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -125,7 +141,36 @@ class Instance(InstanceFile):
                 allowed = f"{expected} as workers[{first}], of the same type"
                 raise Refused(f"{worker.bandwidth_bytes_per_s}", allowed, "workers", index, "bandwidth_bytes_per_s")
         self._refuse_overflow()
+        self._refuse_alpha()
         return self
+
+    def _refuse_alpha(self) -> None:
+        """It comes with alpha_fair and no other objective; utilities must leave room as times do."""
+        if self.objective != "alpha_fair":
+            if self.alpha is not None:
+                raise Refused(f"{self.alpha}", f"none with objective {self.objective!r}", "alpha")
+            return
+        if self.alpha is None:
+            raise Refused("none", "a number >= 0 with objective 'alpha_fair'", "alpha")
+        if self.alpha > _LARGEST_ALPHA:
+            raise Refused(f"{self.alpha}", f"a number <= {_LARGEST_ALPHA:g}", "alpha")
+        for index, job in enumerate(self.jobs):
+            furthest = max((abs(math.log10(ratio)) for ratio in self._ratios(job)), default=0.0)
+            if abs(self.alpha - 1) * furthest > -math.log10(_MODERATE[0]):
+                allowed = f"a number near enough to 1 that utilities of jobs[{index}] are from 1e-100 to 1e100"
+                raise Refused(f"{self.alpha}", allowed, "alpha")
+
+    def _ratios(self, job: Job) -> list[float]:
+        """Bounds of the completion time relative to that of an equal share; none where no worker can serve the job."""
+        able = [kind for kind in self.types if kind in job.samples_per_s]
+        if not able:
+            return []
+        workers, share_s = len(self.workers), equal_share_time(self, job)
+        rates = [job.samples_per_s[kind] for kind in able]
+        slowest = min(self.workers[self.types[kind][0]].bandwidth_bytes_per_s for kind in able)
+        samples = job.iterations * job.batch_samples
+        longest_s = samples / min(rates) + 2 * job.iterations * job.gradient_bytes / slowest
+        return [samples / max(rates) / workers / share_s, longest_s / share_s]
 
     def _refuse_overflow(self) -> None:
         """Times, rates and bandwidths must leave room for squares and quotients in double precision."""
@@ -160,3 +205,18 @@ class Instance(InstanceFile):
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
         return {job.id: index for index, job in enumerate(self.jobs)}
+
+
+def equal_share_time(instance: Instance, job: Job) -> float:
+    """J_i(equal share): seconds that a job takes on a fluid 1/S of every worker, some of which can serve it.
+
+    R_i = sum_k rho_ik / S (0 for those that cannot serve i), on n = max(1, K/S) workers; the ring carries what the slowest
+    that can serve i carries.
+    """
+    able = [(kind, held) for kind, held in instance.types.items() if kind in job.samples_per_s]
+    share = len(instance.jobs)
+    rate = math.fsum(job.samples_per_s[kind] * len(held) for kind, held in able) / share
+    count = max(1.0, len(instance.workers) / share)
+    bandwidth = min(instance.workers[held[0]].bandwidth_bytes_per_s for _, held in able)
+    exchange_s = 2 * (count - 1) / count * job.gradient_bytes / bandwidth
+    return job.iterations * (job.batch_samples / rate + exchange_s)

@@ -79,12 +79,12 @@ def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where:
         if violations:
             return found
         objective = family.objective(instance, solution)
-        found.verified.append(f"feasible, objective {objective!r} {family.unit}")
-        constant = family.constant(instance)
+        found.verified.append(f"feasible, objective {objective!r} {family.unit_for(instance)}")
+        constant, sense = family.constant(instance), family.sense_for(instance)
         if claim.objective is not None and not _same(claim.objective, objective, constant):
             found.failures.append(f"objective: {claim.objective!r} is claimed, it is {objective!r}")
-        known = None if instance.known is None else instance.known.bound(family.sense)
-        if known is not None and family.sense.better(objective, known) and not meets(objective, known, constant):
+        known = None if instance.known is None else instance.known.bound(sense)
+        if known is not None and sense.better(objective, known) and not meets(objective, known, constant):
             found.failures.append(f"known: the instance calls {known!r} a bound, this solution has {objective!r}")
     verified_bound = claimed_bound = None
     if claim.result is not None:
@@ -107,8 +107,8 @@ def require_same_instance(family: AnyFamily, instance: InstanceFile, result: Res
     """Refuse the result of another instance, family or sense; InputError names what is wrong."""
     if result.family != family.name:
         raise InputError(f"{where}: family: found {printable(result.family)!r}, allowed: {family.name!r}")
-    if result.sense is not family.sense:
-        raise InputError(f"{where}: sense: found {str(result.sense)!r}, allowed: {str(family.sense)!r}")
+    if result.sense is not family.sense_for(instance):
+        raise InputError(f"{where}: sense: found {str(result.sense)!r}, allowed: {str(family.sense_for(instance))!r}")
     if result.instance.sha256 != instance.sha256:
         raise InputError(
             f"{where}: instance.sha256: found {result.instance.sha256[:60]!r}, "
@@ -191,16 +191,16 @@ def _certificate(
     certificate = result.certificate
     if certificate is None:
         return None
-    value = certificate.value
+    value, sense = certificate.value, family.sense_for(instance)
     try:
         exact = family.verify(instance, certificate)
     except ValueError as error:
         found.failures.append(f"certificate: {error}")
         return None
-    if exact < Fraction(value) if family.sense == "minimize" else exact > Fraction(value):
+    if exact < Fraction(value) if sense == "minimize" else exact > Fraction(value):
         found.failures.append(f"certificate: {value!r} is claimed, it proves {_said(exact)}")
         return None
-    if objective is not None and family.sense.better(objective, value) and not meets(objective, value, result.constant):
+    if objective is not None and sense.better(objective, value) and not meets(objective, value, result.constant):
         found.failures.append(f"certificate: its {value!r} contradicts the objective {objective!r}")
         return None
     found.verified.append(f"verified: {value!r} ({_kind(certificate)}, {_arithmetic(certificate)} arithmetic)")
@@ -214,13 +214,14 @@ def _bound(
     bound = result.bound
     if bound is None:
         return None
-    beyond = verified is None or family.sense.better(verified, bound)
+    sense = family.sense_for(instance)
+    beyond = verified is None or sense.better(verified, bound)
     if beyond and result.bound_source == "certificate":
         proves = "there is none that holds" if verified is None else f"it proves {verified!r}"
         found.failures.append(f"bound: {bound!r} is claimed of the certificate; {proves}")
         return None
-    known = None if instance.known is None else instance.known.answer(family.sense)
-    if known is not None and family.sense.better(known, bound) and not meets(known, bound, result.constant):
+    known = None if instance.known is None else instance.known.answer(sense)
+    if known is not None and sense.better(known, bound) and not meets(known, bound, result.constant):
         found.failures.append(f"bound: {bound!r} contradicts the {known!r} that the instance calls known")
         return None
     if not beyond:

@@ -5,6 +5,7 @@ from dlsched.core.status import Sense
 from dlsched.ring_allocation import certificate, generator
 from dlsched.ring_allocation.bounds import lagrange, relaxation
 from dlsched.ring_allocation.checker import check, infeasible, objective
+from dlsched.ring_allocation.figures import figures
 from dlsched.ring_allocation.formulations.milp import build_milp
 from dlsched.ring_allocation.generator import example, generate
 from dlsched.ring_allocation.heuristics import doubling, equal, fixed, hull, marginal
@@ -20,6 +21,7 @@ __all__ = [
     "doubling",
     "equal",
     "example",
+    "figures",
     "fixed",
     "generate",
     "hull",
@@ -50,6 +52,7 @@ FAMILY = Family(
     generate=generate,
     example=example,
     gpus=lambda instance: instance.gpus,
+    figures=figures,
 )
 
 solve = FAMILY.solve

@@ -27,8 +27,13 @@ def objective(instance: Instance, allocation: Allocation) -> float:
 
 def job_cost(job: Job, gpus: int) -> float:
     """Weighted seconds that one job has left on an allowed count of GPUs."""
+    return job.weight * seconds_left(job, gpus)
+
+
+def seconds_left(job: Job, gpus: int) -> float:
+    """Seconds that one job has left on an allowed count of GPUs, restart included."""
     changed = job.current_gpus is not None and gpus != job.current_gpus
-    return job.weight * (job.epochs * job.speed.epoch_time_s(gpus) + (job.restart_s if changed else 0.0))
+    return job.epochs * job.speed.epoch_time_s(gpus) + (job.restart_s if changed else 0.0)
 
 
 def check(instance: Instance, allocation: Allocation) -> list[Violation]:

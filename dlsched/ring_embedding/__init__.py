@@ -13,11 +13,10 @@ from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.generator import example, generate
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.heuristics.gadget import gadget
-from dlsched.ring_embedding.heuristics.plan import plan
 from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
 from dlsched.ring_embedding.horizon.columns import columns
-from dlsched.ring_embedding.horizon.relaxation import aggregated, horizon
 from dlsched.ring_embedding.instance import Instance, Job
+from dlsched.ring_embedding.max_min.serving import aggregated, horizon, plan
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
@@ -63,11 +62,19 @@ __all__ = [
     "worth",
 ]
 
+
+def _unit(instance: Instance) -> str:
+    if instance.objective == "max_min":
+        return "utility, the least of a job"
+    return "utility, the sum over the jobs" + (", less energy" if instance.charges else "")
+
+
 FAMILY = Family(
     name="ring_embedding",
     summary="rings in a network, slot by slot",
     sense=Sense.MAXIMIZE,
     unit="utility, the sum over the jobs",
+    unit_of=_unit,
     instance=Instance,
     read_solution=read_solution,
     objective=objective,
@@ -86,6 +93,8 @@ FAMILY = Family(
     options={
         "servers": (int, "N", "Servers of the network; rings only."),
         "slots": (int, "N", "Slots of time; rings only."),
+        "alpha": (float, "A", "Alpha of alpha-fair utilities; rings, matching."),
+        "energy_price": (float, "P", "Price of a kWh, in utility; rings only."),
     },
     draw=draw,
 )

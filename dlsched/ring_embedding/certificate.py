@@ -11,25 +11,34 @@ row                              price
 ``bandwidth_<t>_l<link>``        of a unit of bandwidth of a link, by its position (forests only)
 ===============================  =====================================================================================
 
-Let z_i be the worker-slots of an embedding and y its rings. With p_is = pi_i - sum_q l_i^q (prices of q at s),
+Let z_i be the worker-slots of an embedding, y its rings, and on(t) the servers that have a worker in slot t. With
+p_is = pi_i - e_i - sum_q l_i^q (prices of q at s),
 
-    sum_i mu_i(zeta_i z_i)
-      <= sum_i [mu_i(zeta_i z_i) - pi_i z_i] + sum_e sum_(t in e) [sum_i pi_i n_i(t) + prices (capacity - use)]
-      <= sum_i max_(z <= Z_i) [mu_i - pi_i z] + sum_e L_e [sum_i V_ie + sum prices capacity]
+    sum_i [mu_i(zeta_i z_i) - e_i z_i] - sum_t sum_(s in on(t)) e_s
+      <= sum_i [mu_i(zeta_i z_i) - pi_i z_i] + sum_e sum_(t in e) [sum_i (pi_i - e_i) n_i(t) + sum_links price (B - use)
+                                                + sum_(s in on(t)) (sum_q price (capacity - use) - e_s)]
+      <= sum_i max_(z <= Z_i) [mu_i - pi_i z] + sum_e L_e [sum_i V_ie + sum_links price B + sum_s W_se]
 
     V_ie = max over rings of at most N_i workers, y_s <= what fits:  sum_s p_is y_s - b_i sum_(links crossed) price
+    W_se = max(0, sum_q price capacity - e_s)
 
-since capacity - use >= 0 and n_i(t) = sum_s y_is[t]; no ring: 0. In a forest a ring crosses every link between two of its
-servers in each direction at least once, and none with B_e < b_i; so ``tree`` finds V_ie. Without prices of links it takes
-the cheapest servers first that links with B_e >= b_i connect; and no job has more workers in a slot than those hold.
+since capacity - use >= 0 and n_i(t) = sum_s y_is[t], and a server that is not on has no use; no ring: 0. In a forest a ring
+crosses every link between two of its servers in each direction at least once, and none with B_e < b_i; so ``tree`` finds
+V_ie. Without prices of links it takes the cheapest servers first that links with B_e >= b_i connect; and no job has more
+workers in a slot than those hold.
 
 *Duals of* ``slot``, where every job has one slot: without prices pi_i the utilities stay in the slot,
 
-    sum_i max over rings of [mu_i(zeta_i n) - sum_s (prices) - b_i sum_(links crossed) price] + sum prices capacity.
+    sum_i max over rings of [mu_i(zeta_i n) - e_i n - sum_s (prices) - b_i sum_(links crossed) price] + sum_links + sum_s W_se.
 
-*Duals of* ``aggregated`` name one price ``pool_<row>`` for all servers and slots: with pi_i = l_i price the V_ie vanish,
+*Duals of* ``aggregated`` name one price ``pool_<row>`` for all servers and slots: with pi_i = l_i price + e_i, e_i cut to the
+largest mu_i, the V_ie vanish,
 
-    sum_i max_(z <= Z_i) [mu_i(zeta_i z) - l_i price z] + price (T - t_1 + 1) sum_s C_s,   t_1 the first arrival.
+    sum_i max_(z <= Z_i) [mu_i(zeta_i z) - pi_i z] + (T - t_1 + 1) sum_s max(0, price C_s - e_s),   t_1 the first arrival.
+
+*Objective* ``max_min``. Prices of worker-slots and rows prove sum_i pi_i z_i <= S of every embedding, S the terms above without
+utilities. Where all mu_i >= v, z_i >= n_i(v), the least z with mu_i(zeta_i z) >= v; so the least utility is at most the largest
+utility v of some job with sum_i pi_i n_i(v) <= S and v <= mu_i(zeta_i Z_i) for all i. No duals of ``slot``.
 
 mu is rounded up; everything else is rational.
 """
@@ -43,6 +52,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dlsched.algorithms.quotas import Quotas
 from dlsched.certificates import DualsCertificate, exact_sum, rounded_up
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.labels import separable_labels
@@ -56,7 +66,7 @@ _ROW = re.compile(r"(pool|capacity|bandwidth)_([0-9]+)_(.+)", re.DOTALL)
 
 
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
-    """Return the bound on the total utility that the certificate proves.
+    """Return the bound on the objective that the certificate proves.
 
     Raises
     ------
@@ -73,6 +83,8 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
         raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
     if certificate.formulation == "slot" and not instance.one_slot:
         raise ValueError("duals of the formulation 'slot' are for jobs with one slot")
+    if certificate.formulation == "slot" and instance.objective == "max_min":
+        raise ValueError("duals of the formulation 'slot' are for the objective sum")
     value = _value(Ceilings(instance), certificate.formulation, certificate.rows, no_tick)
     if value > _LARGEST:
         raise ValueError("the prices are so high that what they prove is more than any float")
@@ -88,33 +100,45 @@ def certified(
 
 def _value(ceilings: Ceilings, formulation: str, prices: Mapping[str, float], tick: Tick) -> Fraction:
     if formulation == "aggregated":
-        return _pool_value(ceilings, prices, tick)
-    return _epochs_value(ceilings, prices, formulation == "slot", tick)
+        pi, supply = _pool(ceilings, prices)
+    else:
+        pi, supply = _supply(ceilings, prices, formulation == "slot", tick)
+    if ceilings.instance.objective == "max_min":
+        return Fraction(Quotas(ceilings.tables).largest(pi, supply))
+    return exact_sum([supply, *_best_totals(ceilings, pi, tick)])
 
 
-def _pool_value(ceilings: Ceilings, prices: Mapping[str, float], tick: Tick) -> Fraction:
-    """Bound that one price for all slots and servers proves."""
+def _pool(ceilings: Ceilings, prices: Mapping[str, float]) -> tuple[list[Fraction], Fraction]:
+    """Prices pi of worker-slots and S, of one price for all slots and servers."""
     instance = ceilings.instance
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
     known = {f"pool_{row.name}": row for row in ceilings.rows}
-    totals = [Fraction(0)] * len(instance.jobs)
-    parts: list[Fraction] = []
+    most = [
+        Fraction(float(table.upper[-1])) for table in ceilings.tables
+    ]  # a larger e_i would cost digits, and prove no more
+    totals = list(map(min, instance.worker_prices, most))
+    paid = [Fraction(0)] * len(ceilings.members)
     for name, value in prices.items():
         if name not in known:
             raise _unknown(name)
         row, price = known[name], Fraction(value)
         totals = [total + price * share for total, share in zip(totals, row.demand, strict=True)]
-        held = zip(row.capacity, ceilings.members, strict=True)
-        parts.append(price * slots * sum((capacity * len(servers) for capacity, servers in held), Fraction(0)))
-    return exact_sum(parts + _best_totals(ceilings, totals, tick))
+        paid = [each + price * capacity for each, capacity in zip(paid, row.capacity, strict=True)]
+    parts = [
+        slots * len(servers) * max(Fraction(0), each - instance.on_prices[servers[0]])
+        for each, servers in zip(paid, ceilings.members, strict=True)
+    ]
+    return totals, exact_sum(parts)
 
 
-def _epochs_value(ceilings: Ceilings, prices: Mapping[str, float], alone: bool, tick: Tick) -> Fraction:
-    """Bound that prices by epoch prove; ``alone``: those of ``slot``."""
+def _supply(
+    ceilings: Ceilings, prices: Mapping[str, float], alone: bool, tick: Tick
+) -> tuple[list[Fraction], Fraction]:
+    """Prices pi of worker-slots and S, of prices by epoch; ``alone``: those of ``slot``, without pi."""
     instance = ceilings.instance
     spans = epochs(instance)
     pi, by_epoch = _read(ceilings, prices, {span.first: _Prices(ceilings) for span in spans}, alone)
-    parts = _best_totals(ceilings, pi, tick)
+    parts = []
     for span in spans:
         held = by_epoch[span.first]
         slot = [held.paid()]
@@ -123,7 +147,7 @@ def _epochs_value(ceilings: Ceilings, prices: Mapping[str, float], alone: bool, 
                 tick()
                 slot.append(held.best_ring(job, None if alone else pi[job]))
         parts.append(span.slots * exact_sum(slot))
-    return exact_sum(parts)
+    return pi, exact_sum(parts)
 
 
 def _read(
@@ -195,25 +219,23 @@ class _Prices:
         return alike
 
     def paid(self) -> Fraction:
-        """Prices times capacities of one slot."""
-        ceilings = self.ceilings
-        parts = [
-            price * ceilings.rows[q].capacity[ceilings.of[server]]
-            for server, held in enumerate(self.at)
-            for q, price in enumerate(held)
-            if price
-        ]
-        links = ceilings.instance.links
+        """Prices times capacities of one slot, of a server only what passes its power."""
+        ceilings, links, parts = self.ceilings, self.ceilings.instance.links, []
+        for server, (held, on) in enumerate(zip(self.at, ceilings.instance.on_prices, strict=True)):
+            capacity = [row.capacity[ceilings.of[server]] for row in ceilings.rows]
+            paid = [price * each for price, each in zip(held, capacity, strict=True) if price]
+            parts += [max(Fraction(0), sum(paid) - on)] if on else paid
         return exact_sum(parts + [price * loose(links[e].bandwidth_bytes_per_s) for e, price in self.links.items()])
 
     def best_ring(self, job: int, pi: Fraction | None) -> Fraction:
-        """What the best ring of the job is worth above the prices.
+        """What the best ring of the job is worth above the prices, and that of its energy.
 
         Its workers are worth ``pi`` each or, when that is None, their utility.
         """
         ceilings, room = self.ceilings, self.ceilings.fits[job]
+        energy = ceilings.instance.worker_prices[job]
         paid = {
-            held: sum((row.demand[job] * each for row, each in zip(ceilings.rows, held, strict=True)), Fraction(0))
+            held: sum((row.demand[job] * each for row, each in zip(ceilings.rows, held, strict=True)), energy)
             for held in self._alike
         }
         offers = [[(paid[held], sum(room[s] for s in servers)) for held, servers in self._alike.items()]]

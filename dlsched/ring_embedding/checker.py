@@ -1,6 +1,9 @@
 """The meaning of ring_embedding: what an embedding is worth, and which rules it breaks.
 
-maximise sum_i mu_i(zeta_i z_i),   z_i = sum_t sum_s y_is[t], the worker-slots of job i
+maximise sum_i mu_i(zeta_i z_i) - sum_t sum_(s on in t) e_s - sum_i e_i z_i,   z_i = sum_t sum_s y_is[t], worker-slots of job i
+
+A server is on in a slot in which it has a worker; e_s and e_i are what its power and that of a worker cost in a slot. With the
+objective ``max_min``: maximise min_i mu_i(zeta_i z_i).
 
 ``slots``       rings stand in slots 1 .. T
 ``workers``     a ring holds jobs and servers that exist, whole numbers >= 1, and sum_s y_is[t] <= N_i
@@ -16,6 +19,7 @@ routed in the order given, by code that nothing but checkers uses.
 
 import math
 from collections import defaultdict
+from fractions import Fraction
 from itertools import pairwise
 
 from dlsched.cluster.routes import Router
@@ -30,9 +34,43 @@ Amounts = dict[tuple[str, str], list[float]]
 
 
 def objective(instance: Instance, embedding: Embedding) -> float:
-    """Total utility; a job that never runs counts with the utility of nothing."""
+    """Total utility less the price of energy, or the least utility; a job that never runs counts with the utility of nothing."""
+    earned = utilities(instance, embedding).values()
+    if instance.objective == "max_min":
+        return min(earned)
+    return math.fsum([*earned, -float(energy_price(instance, embedding))])
+
+
+def utilities(instance: Instance, embedding: Embedding) -> dict[str, float]:
+    """What every job's worker-slots are worth, by its id."""
     held = worker_slots(instance, embedding)
-    return math.fsum(worth(job, held[job.id]) for job in instance.jobs)
+    return {job.id: worth(job, held[job.id]) for job in instance.jobs}
+
+
+def energy_price(instance: Instance, embedding: Embedding) -> Fraction:
+    """What the energy of an embedding costs, exactly."""
+    held, on = worker_slots(instance, embedding), slots_on(instance, embedding)
+    workers = (price * held[job.id] for job, price in zip(instance.jobs, instance.worker_prices, strict=True) if price)
+    servers = (price * on[node.id] for node, price in zip(instance.servers, instance.on_prices, strict=True) if price)
+    return sum((*workers, *servers), Fraction(0))
+
+
+def energy_kwh(instance: Instance, embedding: Embedding) -> float:
+    """Kilowatt-hours that servers which are on and workers take in all slots."""
+    held, on = worker_slots(instance, embedding), slots_on(instance, embedding)
+    powers = [job.worker_power_w * held[job.id] for job in instance.jobs]
+    powers += [node.power_on_w * on[node.id] for node in instance.servers]
+    return math.fsum(powers) * instance.slot_s / 3.6e6
+
+
+def slots_on(instance: Instance, embedding: Embedding) -> dict[str, int]:
+    """Slots in which every server has a worker, by its id."""
+    on = {server.id: 0 for server in instance.servers}
+    for rings in embedding.slots.values():
+        for name in {server for ring in rings.values() for server in ring.workers}:
+            if name in on:
+                on[name] += 1
+    return on
 
 
 def worker_slots(instance: Instance, embedding: Embedding) -> dict[str, int]:
@@ -95,15 +133,25 @@ def infeasible(instance: Instance) -> str | None:
 
 
 def figures(instance: Instance, embedding: Embedding) -> dict[str, float]:
-    """Further figures of a feasible embedding: jobs that run at all, worker-slots, and rings that cross a link."""
-    held = worker_slots(instance, embedding)
+    """Further figures of a feasible embedding: jobs that run at all, worker-slots, rings that cross a link, fairness.
+
+    Progress zeta_i z_i over all jobs and of the job with the least, and the least utility. Where some power is stated, the
+    energy in kWh; where it has a price, utility without it. With ``max_min``, total utility.
+    """
+    held, earned = worker_slots(instance, embedding), utilities(instance, embedding).values()
     rings = [ring for slot in embedding.slots.values() for ring in slot.values()]
+    progress = [job.rate * held[job.id] for job in instance.jobs]
+    further = {"progress": math.fsum(progress), "least_progress": min(progress), "least_utility": min(earned)}
+    if any(node.power_on_w for node in instance.nodes) or any(job.worker_power_w for job in instance.jobs):
+        further["energy_kwh"] = energy_kwh(instance, embedding)
+    if instance.charges or instance.objective == "max_min":
+        further["utility"] = math.fsum(earned)
     return {
         "jobs_run": float(sum(count > 0 for count in held.values())),
         "worker_slots": float(sum(held.values())),
         "rings": float(len(rings)),
         "rings_across_servers": float(sum(len(ring.workers) > 1 for ring in rings)),
-    }
+    } | further
 
 
 def _over(rule: str, where: str, used: float, allowed: float, words: str) -> list[Violation]:

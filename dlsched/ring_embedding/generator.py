@@ -18,17 +18,26 @@ few slots after it (geometric, a slot in the mean).
 
 Other utilities than the paper's sigmoid have a height too, 1 to 100: square roots and logarithms are worth it at the
 progress of N_i workers in each of the T slots, capped ones from a fifth of that or later; other sigmoids have their
-midpoint at a tenth to six tenths of it. So utilities are of similar size. Figures are rounded to four significant digits.
+midpoint at a tenth to six tenths of it, losses have fallen by half at a fiftieth to three tenths of it. So utilities are of
+similar size. Figures are rounded to four significant digits.
+
+Alpha-fair utilities have a shift that is the progress of a worker of middling rate in four slots. With energy they have
+heights as above. In ``paper-alpha1``, ``paper-alpha2`` and ``fair`` all jobs have the same utility, worth 50 at the progress of
+a job of middling rate and workers in every slot, so that progress is what is shared fairly.
+
+Losses begin 1.5 to 8 above a floor of .05 to 2. Power is our choice, of the order of server data sheets: 300 W for a server of
+one GPU that is on to 800 W for one of eight, 200 to 400 W for a worker. With the prices of the presets a cluster that is used
+to the full takes about 30 % of the utility that it earns. Slots are five minutes with the paper's sizes, else an hour.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data
 from dlsched.cluster.topologies import racks
-from dlsched.cluster.utility import Log, Sigmoid, Sqrt, Utility
+from dlsched.cluster.utility import AlphaFair, Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
 from dlsched.core.figures import four_digits
@@ -45,10 +54,19 @@ PRESETS = {
     "mixed": "GPUs and CPUs, any utility",
     "general": "no tree: listed paths",
     "fat-tree": "a bundled fat tree, any utility",
+    "energy": "power of servers and workers at a price, alpha-fair utilities with alpha = .5",
+    "paper-energy": "the paper's sizes with energy at a price, alpha-fair utilities with alpha = .5",
+    "paper-alpha1": "the paper's sizes, one alpha-fair utility for all jobs with alpha = 1",
+    "paper-alpha2": "the same with alpha = 2",
+    "paper-loss": "the paper's sizes, utilities from loss curves",
+    "fair": "the least utility counts, one alpha-fair utility for all jobs",
 }
 
 _CONCAVE = ("sqrt", "log", "capped")
 _SPREAD = 8  # jobs of a burst, roughly
+_SHIFT = 4  # slots of a worker, whose progress is the shift of alpha-fair utilities
+_IDLE_W = 300.0, 800.0  # of one GPU and of eight
+_WORKER_W = 200.0, 400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +86,10 @@ class _Recipe:
     kinds: tuple[str, ...] = (*_CONCAVE, "sigmoid")
     budgets: tuple[int, int] | None = None  # F_i; None: half of the jobs have one that may bind
     cpus: bool = False
+    alpha: float | None = None  # of alpha-fair utilities
+    slot_s: float = 3600.0
+    energy_price: float | None = None  # of a kWh; None: nothing has a power
+    objective: Literal["sum", "max_min"] = "sum"
 
 
 _PAPER = _Recipe(
@@ -93,6 +115,14 @@ _RECIPES = {
     "mixed": _Recipe(jobs=10, servers=8, slots=6, sizes=(2, 4, 8), cpus=True),
     "general": _Recipe(jobs=8, servers=8, slots=4, shape="general"),
     "fat-tree": _Recipe(jobs=12, servers=16, slots=10, shape="fat-tree"),
+    "energy": _Recipe(
+        jobs=20, servers=12, slots=24, sizes=(1, 2, 4, 8), workers=(1, 5), kinds=("alpha",), alpha=0.5, energy_price=0.5
+    ),
+    "paper-energy": replace(_PAPER, kinds=("alpha",), alpha=0.5, slot_s=300.0, energy_price=1.0),
+    "paper-alpha1": replace(_PAPER, kinds=("alike",), alpha=1.0),
+    "paper-alpha2": replace(_PAPER, kinds=("alike",), alpha=2.0),
+    "paper-loss": replace(_PAPER, kinds=("loss",)),
+    "fair": _Recipe(jobs=6, servers=4, slots=5, workers=(1, 4), kinds=("alike",), alpha=1.0, objective="max_min"),
 }
 
 
@@ -130,6 +160,8 @@ def generate(
     gpus: int | None = None,
     slots: int | None = None,
     seed: int = 0,
+    alpha: float | None = None,
+    energy_price: float | None = None,
 ) -> Instance:
     """Draw an instance; the same arguments give the same instance.
 
@@ -143,17 +175,26 @@ def generate(
         GPUs of all servers, instead of ``servers``: as many servers as hold them, the last with what is left.
     seed
         Of ``numpy.random.default_rng``.
+    alpha
+        Of alpha-fair utilities, >= 0; None: as the preset has it.
+    energy_price
+        Of a kWh, in utility, >= 0; None: as the preset has it.
 
     Raises
     ------
     UsageError
-        An unknown preset, a number out of range, or both ``servers`` and ``gpus``.
+        An unknown preset, a number out of range, both ``servers`` and ``gpus``, ``alpha`` where no utility has one, or
+        ``energy_price`` where nothing has a power.
     """
     require_arguments(PRESETS, preset, seed, jobs=jobs, servers=servers, gpus=gpus, slots=slots)
     if servers is not None and gpus is not None:
         raise UsageError(f"servers: found {servers} and {gpus} gpus, allowed: one of the two")
     recipe, generator = _RECIPES[preset], np.random.default_rng(seed)
     recipe = replace(recipe, jobs=jobs or recipe.jobs, servers=servers or recipe.servers, slots=slots or recipe.slots)
+    own = _given(preset, alpha=alpha, energy_price=energy_price)
+    recipe = replace(
+        recipe, alpha=own.get("alpha", recipe.alpha), energy_price=own.get("energy_price", recipe.energy_price)
+    )
     sizes = _sizes(generator, recipe, gpus)
     given = f"--servers {len(sizes)}" if gpus is None else f"--gpus {gpus}"
     command = f"dlsched generate ring_embedding --preset {preset} --jobs {recipe.jobs} {given} --slots {recipe.slots}"
@@ -163,13 +204,37 @@ def generate(
     capacities = [{"gpu": size} for size in sizes]
     for held in capacities if recipe.cpus else ():
         held["cpu"] = held["gpu"] * int(generator.integers(3, 9))
+    whole: Drawn = {} if recipe.objective == "sum" else {"objective": recipe.objective}
+    if recipe.energy_price is not None:
+        whole = {"slot_s": recipe.slot_s, "energy_price_per_kwh": recipe.energy_price}
+    power = [_idle_power(size) for size in sizes] if recipe.energy_price is not None else None
+    options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in own.items())
     return Instance(
         name=f"{preset}-{recipe.jobs}x{len(sizes)}x{recipe.slots}-seed{seed}",
-        source=f"{command} --seed {seed}",
+        source=f"{command} --seed {seed}{options}",
         slots=recipe.slots,
         jobs=drawn,
-        **network_data(topology, capacities),
+        **network_data(topology, capacities, power),
+        **whole,
     )
+
+
+def _given(preset: str, **numbers: float | None) -> dict[str, float]:
+    """The numbers given; UsageError: one is below 0, or the preset has no use for it."""
+    own = {name: float(value) for name, value in numbers.items() if value is not None}
+    for name, value in own.items():
+        if not 0 <= value < np.inf:
+            raise UsageError(f"{name}: found {value}, allowed: a number >= 0")
+        served = [other for other, recipe in _RECIPES.items() if getattr(recipe, name) is not None]
+        if preset not in served:
+            raise UsageError(f"{name}: found {value} for the preset {preset}, allowed: for {', '.join(served)}")
+    return own
+
+
+def _idle_power(gpus: int) -> float:
+    """Watts of a server that is on, by its GPUs."""
+    one, eight = _IDLE_W
+    return four_digits(one + (eight - one) * (gpus - 1) / 7)
 
 
 def _sizes(generator: np.random.Generator, recipe: _Recipe, gpus: int | None) -> list[int]:
@@ -204,8 +269,8 @@ def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn
         "budget": _budget(generator, recipe, demand, workers),
         "bandwidth_bytes_per_s": drawn_bandwidth(generator, recipe.ring_gbit),
         "rate": rate,
-        "utility": _utility(generator, kind, rate * workers * recipe.slots),
-    }
+        "utility": _utility(generator, recipe, kind, rate * workers * recipe.slots),
+    } | ({} if recipe.energy_price is None else {"worker_power_w": four_digits(generator.uniform(*_WORKER_W))})
 
 
 def _budget(generator: np.random.Generator, recipe: _Recipe, demand: Drawn, workers: int) -> Drawn:
@@ -220,8 +285,17 @@ def _budget(generator: np.random.Generator, recipe: _Recipe, demand: Drawn, work
     return {name: demand[name] * int(generator.integers(-(-most // 3), most + 1))}
 
 
-def _utility(generator: np.random.Generator, kind: str, most: float) -> Drawn:
+def _alpha_fair(recipe: _Recipe, most: float, height: float) -> Drawn:
+    """An alpha-fair utility that is worth ``height`` at the progress ``most``."""
+    shift = four_digits(float(np.mean(recipe.rate)) * _SHIFT)
+    plain = AlphaFair(alpha=recipe.alpha or 0.0, scale=1.0, shift=shift)
+    return plain.model_dump() | {"scale": four_digits(height / plain.at(most))}
+
+
+def _utility(generator: np.random.Generator, recipe: _Recipe, kind: str, most: float) -> Drawn:
     """A utility whose argument reaches ``most`` when a job has all its workers in every slot."""
+    if kind == "alike":
+        return _alpha_fair(recipe, float(np.mean(recipe.rate) * np.mean(recipe.workers)) * recipe.slots, 50.0)
     height = generator.uniform(1.0, 100.0)
     if kind == "paper":
         steepness, midpoint = 1.0 - generator.random(), generator.uniform(300.0, 3000.0)
@@ -230,6 +304,13 @@ def _utility(generator: np.random.Generator, kind: str, most: float) -> Drawn:
     elif kind == "sigmoid":
         steepness, midpoint = generator.uniform(4.0, 20.0) / most, generator.uniform(0.1, 0.6) * most
         figures = {"height": height, "steepness": steepness, "midpoint": midpoint}
+    elif kind == "alpha":
+        return _alpha_fair(recipe, most, height)
+    elif kind == "loss":
+        start, floor = four_digits(1 / generator.uniform(1.5, 8.0)), generator.uniform(0.05, 2.0)
+        speed = start / (generator.uniform(0.02, 0.3) * most)
+        curve = {"b0": four_digits(speed), "b1": start, "b2": four_digits(floor)}
+        return {"kind": kind, "scale": four_digits(height * start), "curve": curve}
     elif kind == "capped":
         figures = {"slope": height / (generator.uniform(0.2, 1.0) * most), "cap": height}
     else:

@@ -9,11 +9,18 @@ code                        mathematics
 ``paths``                   routes between servers that may be neighbours in a ring, used in both directions;
                             None: the network is a forest, and every route its one path
 ``jobs``                    1 .. I; what stands of them in the mathematics, ``Job`` says
+``slot_s``                  seconds of a slot, which matter to energy only
+``energy_price_per_kwh``    what a kilowatt-hour costs, in the unit of utility
+``on_prices``               e_s = price P_s slot_s / 3.6e6, of server s being on in a slot: P_s its ``power_on_w``
+``worker_prices``           e_i, the same of a worker of job i in a slot, by its ``worker_power_w``
+``objective``               ``sum``: sum_i mu_i less the price of energy; ``max_min``: the least mu_i, lexicographic
 ==========================  =====================================================================================
 """
 
+import math
+from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -22,6 +29,8 @@ from dlsched.cluster.utility import Utility
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, require_unique_ids
 from dlsched.core.messages import Refused
+
+_LEAST, _MOST = Fraction(1, 10**100), Fraction(10**100)
 
 
 class Job(BaseModel):
@@ -45,6 +54,8 @@ class Job(BaseModel):
         zeta_i, samples (or any unit of progress) that one worker adds in one slot, > 0.
     utility
         mu_i, the utility of the progress made in all slots.
+    worker_power_w
+        What one worker takes while it runs, watts.
     """
 
     model_config = STRICT
@@ -57,6 +68,7 @@ class Job(BaseModel):
     bandwidth_bytes_per_s: Amount
     rate: Size
     utility: Utility
+    worker_power_w: Amount = 0.0
 
     @model_validator(mode="after")
     def _takes_something(self) -> Self:
@@ -87,6 +99,9 @@ class Instance(InstanceFile):
     links: Annotated[tuple[Link, ...], Field(strict=False)]
     paths: Annotated[tuple[Path, ...], Field(strict=False)] | None = None
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
+    slot_s: Size = 3600.0
+    energy_price_per_kwh: Amount = 0.0
+    objective: Literal["sum", "max_min"] = "sum"
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -98,7 +113,38 @@ class Instance(InstanceFile):
         for index, job in enumerate(self.jobs):
             if job.arrival_slot > self.slots:
                 raise Refused(f"{job.arrival_slot}", f"a slot from 1 to {self.slots}", "jobs", index, "arrival_slot")
+        if self.objective == "max_min" and self.energy_price_per_kwh > 0:
+            raise Refused(f"{self.energy_price_per_kwh}", "0 with the objective max_min", "energy_price_per_kwh")
+        for index, price in enumerate(self.worker_prices):
+            self._require_moderate(price, "jobs", index, "worker_power_w")
+        for index, node in enumerate(self.nodes):
+            self._require_moderate(self.price_of(node.power_on_w), "nodes", index, "power_on_w")
         return self
+
+    @staticmethod
+    def _require_moderate(price: Fraction, *where: str | int) -> None:
+        if price and not _LEAST <= price <= _MOST:
+            allowed = "energy of a slot that costs 0, or 1e-100 to 1e100"
+            raise Refused(f"a price of {float(price) if price < _MOST else math.inf} a slot", allowed, *where)
+
+    def price_of(self, power_w: float) -> Fraction:
+        """What it costs to take this power for a slot, exactly: price x watts x seconds / 3.6e6."""
+        return Fraction(self.energy_price_per_kwh) * Fraction(power_w) * Fraction(self.slot_s) / 3_600_000
+
+    @cached_property
+    def on_prices(self) -> tuple[Fraction, ...]:
+        """e_s of every server, in the order of ``servers``."""
+        return tuple(self.price_of(server.power_on_w) for server in self.servers)
+
+    @cached_property
+    def worker_prices(self) -> tuple[Fraction, ...]:
+        """e_i of every job."""
+        return tuple(self.price_of(job.worker_power_w) for job in self.jobs)
+
+    @property
+    def charges(self) -> bool:
+        """Whether energy costs anything."""
+        return any(self.on_prices) or any(self.worker_prices)
 
     @cached_property
     def servers(self) -> tuple[Node, ...]:

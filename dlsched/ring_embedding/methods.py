@@ -1,25 +1,58 @@
 """The methods of ring_embedding by name, as ``solve`` and the command line run them."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from dlsched.core.family import Method
+from dlsched.core.family import Method, Run
 from dlsched.core.methods import bound_by
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import guarantees
 from dlsched.ring_embedding.bounds import run_bound, run_columns
 from dlsched.ring_embedding.exact.horizon import SLOT_NODES, run_exact, run_plan
 from dlsched.ring_embedding.exact.programs import run_arc, run_circuit, run_milp
 from dlsched.ring_embedding.heuristics import baselines
 from dlsched.ring_embedding.heuristics.gadget import gadget
-from dlsched.ring_embedding.heuristics.slot_greedy import Keep, slot_greedy
-from dlsched.ring_embedding.heuristics.warm import in_time, warm, warmed
-from dlsched.ring_embedding.horizon import relaxation
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, require_sum, slot_greedy
+from dlsched.ring_embedding.heuristics.warm import in_time, warm
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.max_min import running, serving
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import best_slot
 from dlsched.ring_embedding.solution import Embedding
+
+Ended = TypeVar("Ended")
+
+
+def _either(
+    of_sum: Callable[[Instance, Search[Embedding]], Ended], of_least: Callable[[Instance, Search[Embedding]], Ended]
+) -> Callable[[Instance, Search[Embedding]], Ended]:
+    """The one for the objective ``sum``, the other for ``max_min``."""
+
+    def run(instance: Instance, search: Search[Embedding]) -> Ended:
+        return (of_least if instance.objective == "max_min" else of_sum)(instance, search)
+
+    return run
+
+
+_warm = _either(warm, running.warm)
+
+
+def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
+    """Run a method from what is found at once on."""
+
+    def follow(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+        _warm(instance, search)
+        return run(instance, search)
+
+    return follow
+
+
+def _columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+    require_sum(instance, "columns")
+    return run_columns(instance, search)
 
 
 def _slot_greedy(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
@@ -60,20 +93,20 @@ def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, 
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", warmed(run_exact), seeded=True, warm=warm),
-        Method("milp", "exact", warmed(run_milp), solvers=("highs", "cbc", "scip"), warm=warm),
-        Method("arc", "exact", warmed(run_arc), solvers=("highs", "cbc", "scip"), warm=warm),
-        Method("circuit", "exact", warmed(run_circuit), solvers=("cpsat",), warm=warm),
-        Method("plan", "heuristic", run_plan),
+        Method("exact", "exact", _warmed(_either(run_exact, running.run_exact)), seeded=True, warm=_warm),
+        Method("milp", "exact", _warmed(run_milp), solvers=("highs", "cbc", "scip"), warm=_warm),
+        Method("arc", "exact", _warmed(run_arc), solvers=("highs", "cbc", "scip"), warm=_warm),
+        Method("circuit", "exact", _warmed(run_circuit), solvers=("cpsat",), warm=_warm),
+        Method("plan", "heuristic", _either(run_plan, running.run_plan)),
         Method("slot-greedy", "heuristic", in_time("slot-greedy", _slot_greedy), guarantees.HALF, seeded=True),
         Method("gadget", "heuristic", in_time("gadget", _gadget), seeded=True),
         _baseline("density", baselines.density),
         _baseline("fifo", baselines.fifo),
         _baseline("las", baselines.las),
         _baseline("drf", baselines.drf),
-        Method("bound", "bound", run_bound),
-        Method("columns", "bound", run_columns),
-        _bound("horizon", relaxation.horizon),
-        _bound("aggregated", relaxation.aggregated),
+        Method("bound", "bound", _either(run_bound, running.run_bound)),
+        Method("columns", "bound", _columns),
+        _bound("horizon", serving.horizon),
+        _bound("aggregated", serving.aggregated),
     )
 }

@@ -72,7 +72,7 @@ def solve_milp(
         outcome,
         objective=None if outcome.objective is None else outcome.objective * unit + constant,
         bound=None if outcome.bound is None else outcome.bound * unit + constant,
-        slack=_ABSOLUTE * unit,
+        slack=_ABSOLUTE * unit if model.costs.any() else 0.0,
     )
 
 

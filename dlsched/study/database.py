@@ -13,7 +13,7 @@ planned        a cell's position in a study
 result         the end of a cell
 =============  ==================================================================================================
 
-``PRAGMA user_version`` is their version.
+``PRAGMA user_version`` is their version. Stores of that version may lack ``fact.sense``, which came later.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ CREATE TABLE instance (
     seed INTEGER, recipe BLOB NOT NULL, content TEXT NOT NULL);
 CREATE TABLE fact (
     content TEXT PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, jobs INTEGER, gpus INTEGER,
-    constant REAL NOT NULL, known_optimum REAL, known_bound REAL) WITHOUT ROWID;
+    constant REAL NOT NULL, known_optimum REAL, known_bound REAL, sense TEXT) WITHOUT ROWID;
 CREATE TABLE method (
     id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, label TEXT NOT NULL, data TEXT NOT NULL);
 CREATE TABLE cell (

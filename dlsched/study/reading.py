@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dlsched.core.errors import SolverMissingError
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
+from dlsched.core.status import Sense
 from dlsched.families import FAMILIES
 from dlsched.study.plans.plan import CellLimits, Recipe
 from dlsched.study.plans.sources import instance_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _ROWS = """
 SELECT cell.key, coalesce(fact.name, instance.source), family, source, preset, jobs, gpus, instance.seed, method.label,
     status, objective, bound, time_s, cpu_s, memory_mib, message, figures,
-    planned.instance, method.data, constant, known_optimum, known_bound
+    planned.instance, method.data, constant, known_optimum, known_bound, {sense}
 FROM planned JOIN cell ON cell.id = planned.cell JOIN result ON result.cell = planned.cell
 JOIN instance ON instance.id = planned.instance LEFT JOIN fact ON fact.content = instance.content
 JOIN method ON method.id = planned.method
@@ -99,13 +100,15 @@ class Study:
     def each_row(self) -> Iterator[Row]:
         """The rows in the order of the plan, read as they are needed."""
         reference = self.about.reference
-        found = self._store.each(_ROWS, self._id)
+        query = _ROWS.format(sense="fact.sense" if self._store.says_sense else "NULL")
+        found = self._store.each(query, self._id)
         for _, of_instance in groupby(found, key=lambda row: row[17]):
             read = list(of_instance)
-            *_, constant, optimum, bound = read[0]
+            *_, constant, optimum, bound, said = read[0]
             rows = [_row(each) for each in read]
+            sense = Sense(said) if said else FAMILIES[rows[0].family].sense
             known = Known(constant or 0.0, optimum, bound)
-            yield from against_reference(rows, FAMILIES[rows[0].family].sense, known, reference)
+            yield from against_reference(rows, sense, known, reference)
 
     def rows(self) -> list[Row]:
         """The rows in the order of the plan: one a cell that has ended."""
@@ -148,6 +151,7 @@ def _row(found: tuple[Any, ...]) -> Row:
         figures=json.loads(figures),
         instance_id=instance_id,
         kind=_kind(family, made_as),
+        sense=found[-1] or "",
     )
 
 

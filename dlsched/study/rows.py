@@ -66,6 +66,8 @@ class Row:
     kind
         What its method is, whatever its label: ``exact``, ``heuristic`` (all that is not dlsched's own) or ``bound``; empty
         where that is not known. No column of exports.
+    sense
+        Of the objective of its instance; empty where it is not known: the family's. No column of exports.
     """
 
     key: str
@@ -91,6 +93,7 @@ class Row:
     figures: Mapping[str, float] = field(default_factory=dict)
     instance_id: int = 0
     kind: str = ""
+    sense: str = ""
 
     @property
     def at_most(self) -> bool:

@@ -52,6 +52,10 @@ class Store:
             try:
                 self.database = connected(self.path, leading)
                 self._require_version(leading)
+                columns = self.database.execute("SELECT name FROM pragma_table_info('fact')").fetchall()
+                self.says_sense = leading or ("sense",) in columns
+                if leading and ("sense",) not in columns:
+                    self.database.execute("ALTER TABLE fact ADD COLUMN sense TEXT")
                 if leading:  # not before it is known to be a store: this changes the file
                     self.database.execute("PRAGMA journal_mode=WAL")
                     self.database.execute("PRAGMA synchronous=NORMAL")
@@ -273,10 +277,10 @@ class Store:
 
     def _put_facts(self, content: str, facts: Facts) -> None:
         self.database.execute(
-            "INSERT OR REPLACE INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(content, facts.name, facts.sha256, facts.jobs, facts.gpus),
-                *(facts.constant, facts.known_optimum, facts.known_bound),
+                *(facts.constant, facts.known_optimum, facts.known_bound, facts.sense),
             ),
         )
 

@@ -21,7 +21,8 @@ from dlsched.testing.ring_allocation import (
     doubling_instances,
     ring_allocation_instances,
 )
-from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
+from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
+from dlsched.testing.ring_embedding import ring_embedding_instances
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 from dlsched.testing.tables import cost_tables
 
@@ -40,6 +41,7 @@ __all__ = [
     "brute_force",
     "brute_force_allocation",
     "brute_force_async",
+    "brute_force_max_min",
     "brute_force_placement",
     "brute_force_ring",
     "brute_force_srpt",

@@ -25,11 +25,14 @@ class Case(Generic[InstanceT, SolutionT]):
         family's algorithms.
     too_hard
         Whether a method, by its name, needs minutes on a small instance, so that tests leave it out.
+    refuses
+        Whether a method, by its name, must refuse an instance with ``UsageError``, since it does not serve its objective.
     """
 
     instances: Callable[..., SearchStrategy[InstanceT]]
     brute_force: Callable[[InstanceT], tuple[float, SolutionT] | None]
     too_hard: Callable[[str, InstanceT], bool] = lambda method, instance: False
+    refuses: Callable[[str, InstanceT], bool] = lambda method, instance: False
 
 
 AnyCase: TypeAlias = Case[Any, Any]

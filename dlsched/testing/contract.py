@@ -18,7 +18,7 @@ from fractions import Fraction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as seeded
 
-from dlsched.core.family import AnyFamily, AnyMethod, Family, Guarantee, InstanceT, Method
+from dlsched.core.family import AnyMethod, Family, Guarantee, InstanceT, Method
 from dlsched.core.gap import meets
 from dlsched.core.result import Result, SolutionT
 from dlsched.core.status import Sense, TerminationStatus
@@ -99,7 +99,12 @@ def check_heuristic(
     _check_solution(record, name, instance, solution)
     objective = record.objective(instance, solution)
     bound = record.solve(instance, method=record.best_bound).bound
-    _no_better(record, objective, bound, f"{name}: its objective {objective} beats the proven bound {bound}.")
+    _no_better(
+        record.sense_for(instance),
+        objective,
+        bound,
+        f"{name}: its objective {objective} beats the proven bound {bound}.",
+    )
     _check_optimum(record, name, instance, objective, CASES[record.name].brute_force(instance), guarantee)
 
 
@@ -132,13 +137,18 @@ def check_method(
     if result.certificate is not None:
         exact = record.verify(instance, result.certificate)
         ends_below = Fraction(result.certificate.value) <= exact
-        assert ends_below if record.sense is Sense.MINIMIZE else Fraction(result.certificate.value) >= exact, (
-            f"{name}: its certificate proves {float(exact)}, not {result.certificate.value}."
-        )
+        assert (
+            ends_below if record.sense_for(instance) is Sense.MINIMIZE else Fraction(result.certificate.value) >= exact
+        ), f"{name}: its certificate proves {float(exact)}, not {result.certificate.value}."
     if method.kind == "bound" and result.status is TerminationStatus.FEASIBLE:
         assert result.certificate is not None, f"{name} came without a certificate."
     if found is not None and result.bound is not None:
-        _no_better(record, found[0], result.bound, f"{name}: the optimum {found[0]} beats its bound {result.bound}.")
+        _no_better(
+            record.sense_for(instance),
+            found[0],
+            result.bound,
+            f"{name}: the optimum {found[0]} beats its bound {result.bound}.",
+        )
     if result.solution is not None:
         assert result.objective is not None
         _check_solution(record, name, instance, result.solution)
@@ -181,14 +191,16 @@ def _check_optimum(
 ) -> None:
     assert found is not None, f"{name} solved an instance that brute force finds infeasible."
     best = found[0]
-    _no_better(record, objective, best, f"{name}: its objective {objective} beats the optimum {best}.")
+    _no_better(
+        record.sense_for(instance), objective, best, f"{name}: its objective {objective} beats the optimum {best}."
+    )
     if guarantee is not None and guarantee.holds_for(instance):
         worst = guarantee.worst(instance, best)
         promise = f'{name} does not keep its promise "{guarantee.words}": {objective}, at worst {worst}.'
-        _no_better(record, worst, objective, promise)
+        _no_better(record.sense_for(instance), worst, objective, promise)
 
 
-def _no_better(record: AnyFamily, objective: float, bound: float | None, message: str) -> None:
+def _no_better(sense: Sense, objective: float, bound: float | None, message: str) -> None:
     """Assert that an objective is not better than a bound, up to rounding."""
-    if bound is not None and record.sense.better(objective, bound):
+    if bound is not None and sense.better(objective, bound):
         assert abs(objective - bound) <= _SLACK * max(1.0, abs(objective), abs(bound)), message

@@ -8,6 +8,7 @@ smaller ones, counts beyond the cluster, identical jobs. Brute force knows the c
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ State = tuple[tuple[Fraction, int, bool], ...]
 
 
 def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
-    """Return the least mean flow time with decisions at ticks, and a stream that attains it; None when infeasible.
+    """Return the least weighted mean of flow times with decisions at ticks, and a stream of it; None when infeasible.
 
     Rounding is left out as the checker says: an arrival a few units in the last index after a tick is at it, and work that
     exceeds its slots by 2**-40 of the job is done in them.
@@ -48,7 +49,7 @@ def brute_force_stream(instance: Instance) -> tuple[float, Stream] | None:
     stream = attempt.stream(attempt.best_plan)
     assert not check(instance, stream)
     value = objective(instance, stream)
-    assert abs(value * len(instance.jobs) - float(attempt.best)) <= 1e-11 * value * len(instance.jobs)
+    assert abs(value - float(attempt.best / sum(attempt.weights))) <= 1e-11 * value
     return value, stream
 
 
@@ -58,6 +59,7 @@ class _Attempt:
     def __init__(self, instance: Instance) -> None:
         assert instance.tick_s is not None
         self.instance, self.tick = instance, Fraction(instance.tick_s)
+        self.weights = [Fraction(job.weight) for job in instance.jobs]
         self.arrivals = [self._arrival(job.arrival_s) for job in instance.jobs]
         self.restarts = [Fraction(job.restart_s) for job in instance.jobs]
         self.times = [
@@ -78,17 +80,19 @@ class _Attempt:
         return tick if arrival - tick <= 8 * arrival / 2**52 else arrival
 
     def _one_by_one(self) -> Fraction:
-        """A little more than the flow times of jobs that run alone in order of the file: something to turn back at."""
+        """A little more than what jobs cost that run alone in order of the file: something to turn back at."""
         total, slot = self.tick, 0
-        for arrival, (left, _, _), fastest in zip(self.arrivals, self.begin, self.fastest, strict=True):
+        for weight, arrival, (left, _, _), fastest in zip(
+            self.weights, self.arrivals, self.begin, self.fastest, strict=True
+        ):
             slot = max(slot, -(-arrival // self.tick))
             end = slot * self.tick + left * fastest
-            total += end - arrival
+            total += weight * (end - arrival)
             slot = -(-end // self.tick)
         return total
 
     def go(self, slot: int, state: State, cost: Fraction, plan: tuple[tuple[int, ...], ...]) -> None:
-        """Try everything from a state at the start of a slot on; ``cost`` are the flow times of ended jobs."""
+        """Try everything from a state at the start of a slot on; ``cost``: weighted flow times of ended jobs."""
         now = slot * self.tick
         unfinished = [index for index, (left, _, _) in enumerate(state) if left > 0]
         if not unfinished:
@@ -96,7 +100,8 @@ class _Attempt:
                 self.best, self.best_plan = cost, plan
             return
         least = cost + sum(
-            max(now, self.arrivals[index]) + state[index][0] * self.fastest[index] - self.arrivals[index]
+            self.weights[index]
+            * (max(now, self.arrivals[index]) + state[index][0] * self.fastest[index] - self.arrivals[index])
             for index in unfinished
         )
         if least >= self.best or self.met.get((slot, state), self.best) <= cost:
@@ -111,7 +116,7 @@ class _Attempt:
             for index, count in zip(present, division, strict=True):
                 units[index] = count
                 following[index], end = self._run(index, state[index], count)
-                spent += 0 if end is None else now + end - self.arrivals[index]
+                spent += 0 if end is None else self.weights[index] * (now + end - self.arrivals[index])
             self.go(slot + 1, tuple(following), cost + spent, (*plan, tuple(units)))
 
     def _divisions(self, present: list[int], units: int) -> Iterator[tuple[int, ...]]:
@@ -165,7 +170,13 @@ class _Attempt:
 
 @st.composite
 def elastic_stream_instances(
-    draw: st.DrawFn, *, max_jobs: int = 3, max_units: int = 3, ticked: bool = True, feasible: bool | None = None
+    draw: st.DrawFn,
+    *,
+    max_jobs: int = 3,
+    max_units: int = 3,
+    ticked: bool = True,
+    feasible: bool | None = None,
+    weighted: bool = False,
 ) -> Instance:
     """Streams of every awkward kind; with ticks small enough for brute force.
 
@@ -177,6 +188,8 @@ def elastic_stream_instances(
         Whether decisions are made at ticks only; restarts are shorter then.
     feasible
         True: only such; None: mostly, else a job larger than the cluster.
+    weighted
+        Whether jobs have weights, many of them alike.
     """
     units = draw(st.integers(1, max_units))
     tick = float(draw(st.sampled_from([8, 10, 16])))
@@ -186,6 +199,8 @@ def elastic_stream_instances(
     if feasible is None and draw(st.integers(0, 11)) == 0:
         kept = {key: value for key, value in jobs[-1].items() if key not in ("speed_law", "max_gpus")}
         jobs[-1] = kept | {"epoch_time_s": {str(units + 1): 4.0}, "epochs": 1.0}
+    if weighted:
+        jobs = [job | {"weight": draw(st.sampled_from([0.5, 1.0, 1.0, 2.0, 3.0, 16.0]))} for job in jobs]
     arrivals = st.one_of(
         st.just(0.0), st.integers(0, int(4 * tick)).map(float), st.integers(0, 4).map(lambda n: n * tick)
     )
@@ -225,4 +240,9 @@ def _jobs(draw: st.DrawFn, units: int, tick: float, ticked: bool) -> Data:
     return job
 
 
-CASE = Case(instances=elastic_stream_instances, brute_force=brute_force_stream)
+def _either(**options: Any) -> st.SearchStrategy[Instance]:
+    """Streams with weights or without."""
+    return st.booleans().flatmap(lambda weighted: elastic_stream_instances(weighted=weighted, **options))
+
+
+CASE = Case(instances=_either, brute_force=brute_force_stream)

@@ -28,7 +28,9 @@ def test_a_true_result_passes(check: Check, result: dict[str, Any]) -> None:
     objective, verified, recomputed, claimed, trusted = ended.out.splitlines()
     assert objective == f"feasible, objective {result['objective']!r} weighted seconds, summed over jobs"
     assert verified == f"verified: {result['certificate']['value']!r} (PriceCertificate, exact arithmetic)"
-    assert recomputed == f"recomputed: objective {result['objective']!r}, gap {result['gap']!r}, status optimal"
+    assert (
+        recomputed == f"recomputed: objective {result['objective']!r}, gap {result['gap']!r}, status optimal, 3 figures"
+    )
     assert claimed.startswith(
         f"claimed: bound {result['bound']!r}, by {result['bound_source']}; the certificate alone proves the optimum"
     )

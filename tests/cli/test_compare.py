@@ -318,7 +318,7 @@ def test_csv_has_the_json_rows(cli: Any, example: Path, stall: Path) -> None:
     """A header and one line a row; unknown is empty; nothing on standard error."""
     ended = cli("compare", example, stall, "--methods", "exact,fixed", "--csv")
     rows = list(csv.DictReader(io.StringIO(ended.out)))
-    assert (ended.code, ended.err, list(rows[0])) == (0, "", FIELDS)
+    assert (ended.code, ended.err, list(rows[0])) == (0, "", [*FIELDS, "max_rho", "mean_rho", "jain_index"])
     assert [(row["instance"], row["method"]) for row in rows] == [
         ("two-jobs", "exact"), ("two-jobs", "fixed"), ("stall", "exact"), ("stall", "fixed")
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from dlsched import elastic_stream, write
 from dlsched.cli.output import number
 
 FIGURES = ["max_flow_s", "p95_flow_s", "p99_flow_s", "slowdown", "utilisation", "restarts"]
+FIGURES += ["max_rho", "mean_rho", "jain_index"]
 
 
 @pytest.fixture

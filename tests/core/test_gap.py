@@ -54,6 +54,11 @@ def test_meets(objective, bound, expected):
         (0.0, 3.0, Sense.MAXIMIZE, None),
         (None, 3.0, Sense.MINIMIZE, None),
         (3.0, None, Sense.MINIMIZE, None),
+        (-3.0, -2.0, Sense.MAXIMIZE, 1.5),
+        (-2.0, -3.0, Sense.MINIMIZE, 1.5),
+        (-3.0, 2.0, Sense.MAXIMIZE, None),
+        (2.0, -3.0, Sense.MINIMIZE, None),
+        (-3.0, 0.0, Sense.MAXIMIZE, None),
     ],
 )
 def test_ratio(objective, reference, sense, expected):

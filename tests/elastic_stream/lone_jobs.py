@@ -129,18 +129,27 @@ def peak(lines):
 
 
 def bound_of(instance: Instance, breakpoints, prices, cost=cost_without_pauses):
-    """Mean flow time that prices prove, exactly."""
-    least = [cost(instance, index, breakpoints, prices) for index, job in enumerate(instance.jobs) if job.work > 0]
+    """Weighted mean of flow times that prices prove, exactly: a job pays prices over its weight, and costs that many times."""
+    least = [
+        Fraction(job.weight) * cost(instance, index, breakpoints, [Fraction(p) / Fraction(job.weight) for p in prices])
+        for index, job in enumerate(instance.jobs)
+        if job.work > 0
+    ]
     spans = [Fraction(second) - Fraction(first) for first, second in pairwise(breakpoints)]
     paid = instance.units * sum(Fraction(price) * span for price, span in zip(prices, spans, strict=True))
-    return (sum(least) - paid) / len(instance.jobs)
+    return (sum(least) - paid) / weight_of(instance)
 
 
 def cost_scale(instance, breakpoints, prices):
     """What rounding is measured against: mean of what is added up, without regard to signs."""
     spans = [Fraction(second) - Fraction(first) for first, second in pairwise(breakpoints)]
     paid = instance.units * sum(Fraction(price) * span for price, span in zip(prices, spans, strict=True))
-    return abs(bound_of(instance, breakpoints, prices)) + 2 * paid / len(instance.jobs)
+    return abs(bound_of(instance, breakpoints, prices)) + 2 * paid / weight_of(instance)
+
+
+def weight_of(instance):
+    """Sum of all weights."""
+    return sum(Fraction(job.weight) for job in instance.jobs)
 
 
 def random_prices(instance, generator: np.random.Generator):

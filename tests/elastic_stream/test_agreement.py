@@ -94,15 +94,18 @@ def crowded(instance):
     return instance.model_copy(update={"jobs": jobs})
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("order", "size"), list(itertools.product(ORDERS, SIZES)))
-def test_the_queue_is_the_greedy_pass(order, size):
+def test_the_queue_is_the_greedy_pass(order, size, weighted):
     """The same streams, period by period, though the queue looks at few jobs; many jobs of many sizes, ties exact."""
 
     def same(instance):
         fast, slow = simulate(instance, Queue(order, SIZES[size])), simulate(instance, GreedyPass(order, SIZES[size]))
         assert objective(instance, fast) == pytest.approx(objective(instance, slow), rel=1e-9)
 
-    streams = drawn(elastic_stream_instances, 40, feasible=True, max_jobs=12, max_units=6, ticked=False)
+    streams = drawn(
+        elastic_stream_instances, 40, feasible=True, max_jobs=12, max_units=6, ticked=False, weighted=weighted
+    )
     on_each((crowded(instance) if index % 2 else instance for index, instance in enumerate(streams)), same)
 
 

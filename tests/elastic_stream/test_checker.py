@@ -28,6 +28,9 @@ def test_flow_times_by_hand():
         "slowdown": 63.0 / 40.0,
         "utilisation": (30 + 33 * 4) / (4 * 63),
         "restarts": 1.0,
+        "max_rho": 63.0 / 40.0,
+        "mean_rho": 63.0 / 40.0,
+        "jain_index": 1.0,
     }
 
 

@@ -78,7 +78,7 @@ def test_defaults_do_not_change_the_hash():
         (lambda: with_job(restart_s=-0.1), r"jobs\[0\].restart_s: found -0.1"),
         (lambda: with_job(stops_at=0.0), r"jobs\[0\].stops_at: found 0.0, allowed: a number > 0"),
         (lambda: with_job(stops_at=1.5), r"jobs\[0\].stops_at: found 1.5, allowed: a number <= 1"),
-        (lambda: with_job(weight=2.0), r"jobs\[0\].weight: found an unknown field"),
+        (lambda: with_job(weights=2.0), r"jobs\[0\].weights: found an unknown field"),
         (lambda: with_job(epoch_time_s=None), r"jobs\[0\]: found neither epoch_time_s nor speed_law"),
         (lambda: with_job(speed_law=LAW), r"jobs\[0\]: found epoch_time_s and speed_law"),
         (lambda: with_job(max_gpus=4), r"jobs\[0\].max_gpus: found a number beside epoch_time_s"),

@@ -25,7 +25,7 @@ ORDINARY, LONG = 100, 5000
 TICK = 8.0
 
 
-def small_stream(generator):
+def small_stream(generator, weights):
     """One to three jobs: tables that are not monotone, counts above the units, no work, early ends, pauses, ties."""
     units = int(generator.integers(1, 5))
     jobs = []
@@ -43,6 +43,7 @@ def small_stream(generator):
                 "epoch_time_s": table,
                 "restart_s": float(generator.choice([0.0, 0.0, 0.5, 3.0, TICK - 1])),
                 "stops_at": float(generator.choice([1.0, 1.0, 0.5, 0.3])),
+                "weight": weights[index],
             }
         )
     jobs[0]["epochs"] = jobs[0]["epochs"] or 1.0  # no prices are looked for where nobody has work
@@ -147,12 +148,12 @@ def attack_both(instance, generator, counted):
     attack(instance, slotted[0], Fraction(optimum) * room, generator, counted)
 
 
-def campaign(number, seed):
+def campaign(number, seed, weights=(1.0, 1.0, 1.0)):
     """Attack that many streams and print what was counted."""
     counted: Counter[str] = Counter()
     for index in range(number):
         generator = np.random.default_rng((seed, index))
-        attack_both(small_stream(generator), generator, counted)
+        attack_both(small_stream(generator, weights), generator, counted)
     gaps = {name: counted.pop(name) / number for name in list(counted) if name.startswith("gap")}
     said = [f"{name} {count:,}" for name, count in counted.items()] + [
         f"{name} {gap:.2f} %" for name, gap in gaps.items()
@@ -171,14 +172,24 @@ def nasty_campaign(number, seed):
             attack(instance, best, Fraction(objective(instance, best)) * (1 + Fraction(1e-12)), generator, Counter())
 
 
-@pytest.mark.parametrize(("attacks", "number"), [(campaign, ORDINARY), (nasty_campaign, ORDINARY // 4)])
+def weighty_campaign(number, seed):
+    """Streams whose jobs weigh different things."""
+    for weights in ((1.0, 2.0, 4.0), (3.0, 0.1, 0.1), (1e-3, 1.0, 7e5)):
+        campaign(number // 3, seed, weights)
+
+
+@pytest.mark.parametrize(
+    ("attacks", "number"), [(campaign, ORDINARY), (weighty_campaign, ORDINARY // 4), (nasty_campaign, ORDINARY // 4)]
+)
 def test_no_bound_is_above_a_stream(attacks, number):
     """A sample."""
     attacks(number, 1)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("attacks", "number"), [(campaign, LONG), (nasty_campaign, LONG // 5)])
+@pytest.mark.parametrize(
+    ("attacks", "number"), [(campaign, LONG), (weighty_campaign, LONG // 2), (nasty_campaign, LONG // 5)]
+)
 def test_no_bound_is_above_a_stream_of_many(attacks, number):
-    """Five thousand small streams, a thousand nasty ones."""
+    """Five thousand small streams, half as many with weights, a thousand nasty ones."""
     attacks(number, 2)

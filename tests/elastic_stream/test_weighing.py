@@ -18,14 +18,14 @@ BOTH = pytest.mark.parametrize("policy", [priced, weighted])
 def test_weights_of_square_roots_are_those_of_the_optimal_closed_form():
     """Speeds sqrt(w): heSRPT gives the i-th longest of n (i / n)^2 - ((i - 1) / n)^2, so m_i goes with sqrt(2 i - 1)."""
     points = [(count, count**0.5) for count in range(1, 4097)]
-    weights = drain([points] * 8, [0.0] * 8, 4096)
+    weights = drain([points] * 8, [1.0] * 8, [0.0] * 8, 4096)
     assert weights == pytest.approx([((2 * rank - 1) / 4096) ** 0.5 for rank in range(1, 9)], rel=5e-3)
 
 
 def test_weights_of_linear_speeds_are_ranks():
     """One machine of speed C, shortest first: each second of it ends the flow of all that are left."""
     points = [(count, float(count)) for count in range(1, 17)]
-    assert drain([points] * 5, [0.0] * 5, 16) == pytest.approx([rank / 16 for rank in range(1, 6)], rel=0.01)
+    assert drain([points] * 5, [1.0] * 5, [0.0] * 5, 16) == pytest.approx([rank / 16 for rank in range(1, 6)], rel=0.01)
 
 
 def test_where_units_are_plenty_a_weight_is_the_least_price_of_an_epoch():
@@ -33,8 +33,8 @@ def test_where_units_are_plenty_a_weight_is_the_least_price_of_an_epoch():
     points = [(count, 1 / time_s) for count, time_s in RESNET.items()]
     price = 0.02 / 64  # of the grid
     least = min((1 + price * count) * time_s for count, time_s in RESNET.items())
-    assert drain([points] * 3, [0.0] * 3, 64) == pytest.approx([29.6] * 3)
-    assert drain([points] * 3, [price] * 3, 64) == pytest.approx([least] * 3)
+    assert drain([points] * 3, [1.0] * 3, [0.0] * 3, 64) == pytest.approx([29.6] * 3)
+    assert drain([points] * 3, [1.0] * 3, [price] * 3, 64) == pytest.approx([least] * 3)
 
 
 def test_hull_by_hand():

@@ -10,8 +10,8 @@ from dlsched.columns.closing import close_gap, columns_within
 from dlsched.columns.slack import cheapest_within
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.certificate import verify
+from dlsched.matching_placement.configurations.fair_pricing import all_pricing
 from dlsched.matching_placement.configurations.generation import generate_columns
-from dlsched.matching_placement.configurations.pricing import all_pricing
 from dlsched.matching_placement.configurations.states import solve_by_states
 from dlsched.matching_placement.heuristics.local_search import best_local
 

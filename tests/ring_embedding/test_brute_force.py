@@ -6,10 +6,13 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from dlsched.ring_embedding.checker import check, objective
+from dlsched.ring_embedding.checker import check, objective, slots_on, utilities
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.solution import Embedding
-from dlsched.testing.ring_embedding import brute_force_ring, ring_embedding_instances
+from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
+from dlsched.testing.ring_embedding import ring_embedding_instances
+
+KINDS = "sqrt", "log", "capped", "sigmoid", "alpha_fair", "loss", "table"
 
 
 def profile(examples):
@@ -174,6 +177,7 @@ def all_rings(servers, workers):
                 yield held, (first, *others)
 
 
+@pytest.mark.parametrize("objectives", ["plain", "any"])
 @pytest.mark.parametrize(
     ("most", "examples"),
     [
@@ -182,11 +186,11 @@ def all_rings(servers, workers):
         ({"max_jobs": 2, "max_servers": 2, "max_slots": 2, "max_workers": 2}, 20),
     ],
 )
-def test_no_embedding_is_better(most, examples):
-    """All embeddings one by one, feasible or not by the checker."""
+def test_no_embedding_is_better(most, examples, objectives):
+    """All embeddings one by one, feasible or not by the checker: none has a better objective, or better sorted utilities."""
 
     @profile(examples)
-    @given(ring_embedding_instances(**most))
+    @given(ring_embedding_instances(objectives=objectives, **most))
     def agrees(instance):
         servers = [server.id for server in instance.servers]
         ways = [
@@ -194,25 +198,89 @@ def test_no_embedding_is_better(most, examples):
             for slot in range(1, instance.slots + 1)
             for job in instance.jobs
         ]
-        best = -math.inf
+        best, fairest = -math.inf, []
         for chosen in itertools.product(*ways):
             slots = {}
             for slot, name, ring in chosen:
                 if ring is not None:
                     slots.setdefault(slot, {})[name] = ring
             embedding = Embedding(slots)
-            if objective(instance, embedding) > best and not check(instance, embedding):
-                best = objective(instance, embedding)
+            least_first = sorted(utilities(instance, embedding).values())
+            better = objective(instance, embedding) > best
+            if (better or least_first > fairest) and not check(instance, embedding):
+                best, fairest = max(best, objective(instance, embedding)), max(fairest, least_first)
         assert brute_force_ring(instance)[0] == best
+        assert brute_force_max_min(instance)[0] == fairest
 
     agrees()
 
 
-@profile(36)
-@given(ring_embedding_instances(forest=True, concave=True))
-def test_strategies_keep_their_promises(instance):
+def powered(watts, *jobs, slots=1, **more):
+    """Two servers of two GPUs side by side; a kWh costs 1, so 1000 W for a slot of an hour do."""
+    data = made([2, 2], [("s0", "s1", 1.0)], *jobs, slots=slots).model_dump()
+    for node, power in zip(data["nodes"], watts, strict=True):
+        node["power_on_w"] = power
+    return Instance(**data | {"energy_price_per_kwh": 1.0} | more)
+
+
+def test_energy_by_hand():
+    """Each worker is worth 1: servers of 1.5 and 1.75 are both worth it, of 2.5 none, of 1.5 and 2.5 the cheaper."""
+    assert brute_force_ring(powered([1500.0, 1750.0], job(workers=4)))[0] == 4 - 3.25
+    assert brute_force_ring(powered([2500.0, 2500.0], job(workers=4))) == (0.0, Embedding({}))
+    found, embedding = brute_force_ring(powered([2500.0, 1500.0], job(workers=4), slots=2))
+    assert found == 2 * (2 - 1.5)
+    assert embedding.slots[2]["a"].workers == {"s1": 2}
+    assert brute_force_ring(powered([1500.0, 1750.0], job(workers=4), slot_s=1800.0))[0] == 4 - 1.625
+
+
+def test_the_energy_of_workers_by_hand():
+    """Workers of 0.625 and 1.125; two jobs that gain 0.75 each share a server of 1, for which one alone is not worth it."""
+    assert brute_force_ring(powered([0.0, 0.0], job(workers=4, worker_power_w=625.0)))[0] == 4 * 0.375
+    assert brute_force_ring(powered([0.0, 0.0], job(workers=4, worker_power_w=1125.0)))[0] == 0.0
+    pair = [job(name, workers=1, worker_power_w=250.0) for name in "ab"]
+    assert brute_force_ring(powered([1000.0, 1000.0], *pair))[0] == 1.5 - 1.0
+    assert brute_force_ring(powered([1000.0, 1000.0], pair[0]))[0] == 0.0
+
+
+def test_rings_of_one_size_may_differ_in_their_servers():
+    """`b` needs s1, which holds both; `a` is there too, though s0 comes first and alone is cheaper."""
+    jobs = [job("a", workers=1), job("b", workers=1, demand={"gpu": 1.0, "disk": 1.0})]
+    data = powered([250.0, 500.0], *jobs).model_dump()
+    data["nodes"][1]["capacity"] = {"gpu": 2.0, "disk": 1.0}
+    found, embedding = brute_force_ring(Instance(**data))
+    assert found == 2 - 0.5
+    assert {name: dict(ring.workers) for name, ring in embedding.slots[1].items()} == {"a": {"s1": 1}, "b": {"s1": 1}}
+
+
+def test_the_least_first_by_hand():
+    """Three slots of one GPU: two for `a`, each worth 0.5, one for `b`; `c` is content with one more, and `b` gets the last."""
+    half = {"kind": "capped", "slope": 0.5, "cap": 9.0}
+    instance = made([1], [], job("a", utility=half), job("b"), slots=3)
+    assert brute_force_ring(instance)[0] == 3.0
+    assert brute_force_max_min(instance)[0] == [1.0, 1.0]
+    assert brute_force_ring(Instance(**instance.model_dump() | {"objective": "max_min"}))[0] == 1.0
+    poor = job("c", workers=1, arrival_slot=4, utility={"kind": "capped", "slope": 0.25, "cap": 0.25})
+    instance = made([1], [], job("a", utility=half), job("b"), poor, slots=5)
+    assert brute_force_max_min(instance)[0] == [0.25, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("objectives", ["plain", "sum"])
+def test_strategies_keep_their_promises(objectives):
     """No listed paths, and utilities that gain no more from any worker-slot than from the one before."""
+
+    @profile(36)
+    @given(ring_embedding_instances(forest=True, concave=True, objectives=objectives))
+    def keeps(instance):
+        assert_forest_and_concave(instance)
+        assert instance.objective == "sum" and (objectives == "sum" or not instance.charges)
+
+    keeps()
+
+
+def assert_forest_and_concave(instance):
+    """By what worker-slots are worth one after the other, and by what the utility says."""
     assert instance.paths is None
+    assert all(record.utility.concave for record in instance.jobs)
     for record in instance.jobs:
         held = [objective_of(record, count) for count in range(7)]
         gains = [after - before for before, after in itertools.pairwise(held)]
@@ -236,10 +304,10 @@ def test_strategies_keep_their_other_promises(instance):
 
 
 def test_strategies_draw_the_awkward_cases():
-    """Among 300 instances each of them is there."""
+    """Among 400 instances each of them is there."""
     seen = set()
 
-    @profile(300)
+    @profile(400)
     @given(ring_embedding_instances())
     def look(instance):
         jobs, servers, links = instance.jobs, instance.servers, instance.links
@@ -294,6 +362,45 @@ def test_strategies_draw_the_awkward_cases():
                 for record, utility in zip(jobs, kinds, strict=True)
             ),
             "rates": any(record.rate not in (0.5, 1.0, 2.0, 100.0) for record in jobs),
+        }
+        seen.update(name for name, holds in cases.items() if holds)
+        everything.update(cases)
+
+    everything = set()
+    look()
+    assert seen == everything, sorted(everything - seen)
+
+
+def test_strategies_draw_all_objectives():
+    """Among 600 instances each of them is there."""
+    seen = set()
+
+    @profile(600)
+    @given(ring_embedding_instances(objectives="any"))
+    def look(instance):
+        utilities = [record.utility for record in instance.jobs]
+        tables = [utility for utility in utilities if utility.kind == "table"]
+        steps = [list(itertools.pairwise(table.worth)) for table in tables]
+        on = slots_on(instance, brute_force_ring(instance)[1])
+        alphas = [utility.alpha for utility in utilities if utility.kind == "alpha_fair"]
+        cases = {
+            **{kind: any(utility.kind == kind for utility in utilities) for kind in KINDS},
+            **{f"alpha {alpha}": alpha in alphas for alpha in (0.0, 0.5, 1.0, 2.0, 5.0)},
+            "another alpha": any(alpha % 0.5 for alpha in alphas),
+            "no shift": any(utility.kind == "alpha_fair" and utility.shift == 0 for utility in utilities),
+            "a loss that stays": any(utility.kind == "loss" and utility.curve.b0 == 0 for utility in utilities),
+            "plateau": any(before == after for pairs in steps for before, after in pairs),
+            "ever steeper": any(not table.concave for table in tables),
+            "one point": any(len(table.progress) == 1 for table in tables),
+            "worth something at once": any(table.worth[0] > 0 for table in tables),
+            "max_min": instance.objective == "max_min",
+            "energy that is worth it": instance.charges and all(instance.on_prices) and any(on.values()),
+            "energy that is not": instance.charges and not any(on.values()),
+            "some servers stay off": instance.charges and 0 in on.values() and any(on.values()),
+            "servers only": any(instance.on_prices) and not any(instance.worker_prices),
+            "workers only": any(instance.worker_prices) and not any(instance.on_prices),
+            "no price": not instance.charges and any(node.power_on_w for node in instance.nodes),
+            "short slots": instance.charges and instance.slot_s == 60.0,
         }
         seen.update(name for name, holds in cases.items() if holds)
         everything.update(cases)

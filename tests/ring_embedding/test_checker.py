@@ -64,7 +64,7 @@ def test_a_feasible_embedding_by_hand():
     assert worker_slots(INSTANCE, embedding) == {"a": 5, "b": 2, "c": 1}
     assert objective(INSTANCE, embedding) == 8.0
     expected = {"jobs_run": 3.0, "worker_slots": 8.0, "rings": 4.0, "rings_across_servers": 2.0}
-    assert figures(INSTANCE, embedding) == expected
+    assert figures(INSTANCE, embedding) == expected | {"progress": 8.0, "least_progress": 1.0, "least_utility": 1.0}
     assert check(INSTANCE, Embedding({})) == []
     assert infeasible(INSTANCE) is None
 

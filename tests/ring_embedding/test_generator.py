@@ -8,19 +8,30 @@ import numpy as np
 import pytest
 
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.checker import check, objective, worth
+from dlsched.ring_embedding.checker import check, objective, utilities, worth
 from dlsched.ring_embedding.generator import PRESETS, example, generate
+from dlsched.ring_embedding.heuristics.baselines import density
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.solution import Embedding
+from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
-papers = pytest.mark.parametrize("preset", ["paper", "paper-sqrt", "paper-log"])
-others = pytest.mark.parametrize("preset", [preset for preset in PRESETS if not preset.startswith("paper")])
+PAPERS = "paper", "paper-sqrt", "paper-log", "paper-energy", "paper-alpha1", "paper-alpha2", "paper-loss"
+papers = pytest.mark.parametrize("preset", PAPERS)
+others = pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset not in PAPERS])
 SEEDS = range(12)
 GBIT = 1.25e8
 SIZES = {
-    **dict.fromkeys(["paper", "paper-sqrt", "paper-log"], (100, 50, 200)),
-    **{"slot": (20, 20, 1), "small": (4, 4, 4), "mixed": (10, 8, 6), "general": (8, 8, 4), "fat-tree": (12, 16, 10)},
+    **dict.fromkeys(PAPERS, (100, 50, 200)),
+    **{
+        "energy": (20, 12, 24),
+        "fair": (6, 4, 5),
+        "slot": (20, 20, 1),
+        "small": (4, 4, 4),
+        "mixed": (10, 8, 6),
+        "general": (8, 8, 4),
+        "fat-tree": (12, 16, 10),
+    },
 }
 
 
@@ -28,10 +39,13 @@ def figures(instance):
     """Every figure that was drawn and rounded."""
     for job in instance.jobs:
         utility = job.utility.model_dump()
+        utility |= utility.pop("curve", {})
         yield from (value for name, value in utility.items() if name != "kind")
-        yield from (job.rate, job.bandwidth_bytes_per_s)
+        yield from (job.rate, job.bandwidth_bytes_per_s, job.worker_power_w)
     for link in instance.links:
         yield link.bandwidth_bytes_per_s
+    for server in instance.servers:
+        yield server.power_on_w
 
 
 def gpus(instance):
@@ -151,6 +165,79 @@ def test_concave_utilities_of_the_size_of_the_paper(preset, kind):
         assert 0.999 <= worth(job, 200 * job.max_workers) <= 100.1
 
 
+def test_alpha_fair_utilities_of_the_size_of_the_paper():
+    """With energy each job has a height of 1 to 100 with all workers in all slots; else all jobs have one utility."""
+    for job in generate(preset="paper-energy", seed=1).jobs:
+        assert (job.utility.kind, job.utility.alpha, job.utility.shift) == ("alpha_fair", 0.5, 275 * 4)
+        assert 0.999 <= worth(job, 200 * job.max_workers) <= 100.1
+    for preset, alpha in (("paper-alpha1", 1.0), ("paper-alpha2", 2.0)):
+        (utility,) = {job.utility for job in generate(preset=preset, seed=1).jobs}
+        assert (utility.alpha, utility.shift) == (alpha, 1100)
+        assert utility.at(275 * 3 * 200) == pytest.approx(50, rel=1e-3)
+
+
+def test_losses_of_the_size_of_the_paper():
+    """They begin 1.5 to 8 above a floor of .05 to 2, and are worth half a height of 1 to 100 early on."""
+    for job in generate(preset="paper-loss", seed=1).jobs:
+        curve, most = job.utility.curve, job.rate * job.max_workers * 200
+        assert 1.499 <= 1 / curve.b1 <= 8.01 and 0.0499 <= curve.b2 <= 2.001
+        assert 0.0199 <= curve.b1 / curve.b0 / most <= 0.3001
+        height = job.utility.scale / curve.b1
+        assert 0.999 <= height <= 100.1
+        assert job.utility.at(curve.b1 / curve.b0) == pytest.approx(height / 2)
+
+
+@pytest.mark.parametrize(("preset", "slot_s", "price"), [("energy", 3600.0, 0.5), ("paper-energy", 300.0, 1.0)])
+def test_energy(preset, slot_s, price):
+    """Idle power by size, 200 to 400 W a worker; all GPUs busy in all slots are 20 to 45 % of what ``density`` earns for free."""
+    workers = []
+    for seed in range(3):
+        sizes = {"preset": preset, "jobs": 20, "servers": 10, "seed": seed}
+        instance = generate(**sizes)
+        assert (instance.slot_s, instance.energy_price_per_kwh) == (slot_s, price)
+        idle = {server.capacity["gpu"]: server.power_on_w for server in instance.servers}
+        assert idle.items() <= {1.0: 300.0, 2.0: 371.4, 4.0: 514.3, 8.0: 800.0}.items()
+        workers += [job.worker_power_w for job in instance.jobs]
+        watts = sum(server.power_on_w for server in instance.servers) + 300.0 * sum(gpus(instance))
+        most = watts / 1000 * slot_s / 3600 * instance.slots * price
+        free = generate(**sizes, energy_price=0.0)
+        assert 0.2 < most / objective(free, density(free)) < 0.45
+    assert within(workers, 200, 400) and min(workers) < 220 and max(workers) > 380
+
+
+def test_only_some_presets_have_energy_or_max_min():
+    """The others keep to the sum without a price."""
+    for preset in PRESETS:
+        instance = generate(preset=preset, seed=0)
+        assert instance.charges == ("energy" in preset)
+        assert instance.objective == ("max_min" if preset == "fair" else "sum")
+
+
+def test_the_least_utility_of_fair_instances_is_not_free():
+    """Another embedding has a larger total and a smaller least utility, in most."""
+    differ = 0
+    for seed in range(4):
+        instance = generate(preset="fair", jobs=3, servers=2, slots=3, seed=seed)
+        total = Instance(**instance.model_dump() | {"objective": "sum"})
+        least = brute_force_max_min(instance)[0]
+        greedy = sorted(utilities(total, brute_force_ring(total)[1]).values())
+        differ += greedy < least
+    assert differ >= 2
+
+
+def test_alpha_and_the_price_of_energy_are_given():
+    """They replace the preset's, all else is drawn alike; the source names them."""
+    plain, other = (generate(preset="paper-alpha1", seed=3, alpha=alpha, slots=20) for alpha in (None, 8.0))
+    assert {job.utility.alpha for job in other.jobs} == {8.0}
+    assert other.source == plain.source + " --alpha 8.0"
+    assert [job.rate for job in other.jobs] == [job.rate for job in plain.jobs] and other.links == plain.links
+    linear = generate(preset="fair", seed=3, alpha=0)
+    assert {job.utility.alpha for job in linear.jobs} == {0.0}
+    dear = generate(preset="energy", seed=3, energy_price=2.5)
+    assert dear.energy_price_per_kwh == 2.5 and dear.source.endswith("--seed 3 --energy-price 2.5")
+    assert dear.jobs == generate(preset="energy", seed=3).jobs
+
+
 @papers
 def test_jobs_come_in_bursts(preset):
     """From slot 1 on, some in the last quarter of the first three; more often in one slot than if they came evenly."""
@@ -165,7 +252,7 @@ def test_ranges_of_the_others(preset):
     """Rings and links of 3 to 8 Gbit/s, small servers, utilities of 1 to 100 at their height."""
     for seed in SEEDS:
         instance = generate(preset=preset, seed=seed)
-        assert set(gpus(instance)) <= ({2.0, 4.0, 8.0} if preset == "mixed" else {1.0, 2.0})
+        assert set(gpus(instance)) <= {"mixed": {2.0, 4.0, 8.0}, "energy": {1.0, 2.0, 4.0, 8.0}}.get(preset, {1.0, 2.0})
         assert within([job.bandwidth_bytes_per_s / GBIT for job in instance.jobs], 3, 8)
         links = [link for link in instance.links if preset != "fat-tree" or link.ends[0].startswith("s")]
         assert within([link.bandwidth_bytes_per_s / GBIT for link in links], 3, 8)
@@ -227,6 +314,16 @@ def test_shapes(preset):
         ({"gpus": 0}, "gpus: found 0, allowed: an integer >= 1"),
         ({"slots": 0}, "slots: found 0, allowed: an integer >= 1"),
         ({"seed": -1}, "seed: found -1, allowed: an integer >= 0"),
+        ({"preset": "fair", "alpha": -1.0}, "alpha: found -1.0, allowed: a number >= 0"),
+        ({"preset": "fair", "alpha": float("nan")}, "alpha: found nan, allowed: a number >= 0"),
+        (
+            {"preset": "paper", "alpha": 1},
+            "alpha: found 1.0 for the preset paper, allowed: for energy, paper-energy, paper-al",
+        ),
+        (
+            {"preset": "fair", "energy_price": 1.0},
+            "energy_price: found 1.0 for the preset fair, allowed: for energy, paper-energy",
+        ),
         ({"servers": 2, "gpus": 3}, "servers: found 2 and 3 gpus, allowed: one of the two"),
     ],
 )

@@ -5,7 +5,7 @@ from nasty import campaign
 
 from dlsched.testing.ring_embedding import brute_force_ring
 
-from .nasty import nasty
+from .nasty import most_gained, nasty, nasty_objective
 
 OTHERS = ("exact", "plan")
 """What these call optimal meets a bound of linear programs, within 1e-6."""
@@ -28,3 +28,20 @@ def test_many_nasty_instances(block):
     assert (
         seen["exact optimal"] >= 98
     )  # of numbers so far apart that no solver's whole numbers hold them some stay open
+
+
+def test_some_nasty_objectives():
+    """Of all objectives and the other utilities, tiny and huge."""
+    seen = campaign(nasty_objective, brute_force_ring, range(4), size=most_gained, others=OTHERS)
+    seen += campaign(nasty_objective, brute_force_ring, range(4, 24), size=most_gained, others=OTHERS, skip=SOLVED)
+    assert seen["exact optimal"] + seen["exact feasible"] == 24 and seen["exact optimal"] >= 22
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(10))
+def test_many_nasty_objectives(block):
+    """A thousand."""
+    seeds = range(100 * (block + 1), 100 * (block + 2))
+    seen = campaign(nasty_objective, brute_force_ring, seeds, size=most_gained, others=OTHERS)
+    print(sorted(seen.items()))
+    assert seen["exact optimal"] >= 90

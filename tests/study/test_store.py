@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from dlsched.study.cells.cell import Cell, cells_of
 from dlsched.study.cells.outcome import Facts, Outcome
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.sources import recipes
+from dlsched.study.reading import Study
 from dlsched.study.store import Store
 from tests.study.small import small
 
@@ -169,3 +171,20 @@ def test_a_store_of_other_tables_is_said_to_be_unusable(tmp_path: Path) -> None:
     database.close()
     with Store(tmp_path / "s") as reader, pytest.raises(InputError, match="cannot be used: no such table: study"):
         _ = reader.shown
+
+
+def test_a_store_from_before_the_sense_is_read_and_led_on(tmp_path: Path, plan: Plan) -> None:
+    """Without the column the sense is the family's; the next leader adds it."""
+    with Store(tmp_path / "s", leading=True) as store:
+        store.plan(plan, cells(plan))
+        store.put([Outcome(cells(plan)[0].key, "feasible", objective=1.0, facts=replace(FACTS, sense="maximize"))])
+        with Study(tmp_path / "s") as study:
+            assert [row.sense for row in study.rows()] == ["maximize"]
+        with store.database:
+            store.database.execute("ALTER TABLE fact DROP COLUMN sense")
+    with Study(tmp_path / "s") as study:
+        assert [(row.sense, row.reference) for row in study.rows()] == [("", 9.0)]
+    with Store(tmp_path / "s", leading=True) as store:
+        store.put([Outcome(cells(plan)[1].key, "feasible", objective=1.0, facts=replace(FACTS, sense="minimize"))])
+        with Study(tmp_path / "s") as study:
+            assert {row.sense for row in study.rows()} == {"minimize"}

@@ -4,7 +4,7 @@ With the gain R of ``rewards``, job j that ends at T costs at least  h(T, mu) = 
 On an interval of constant price h is concave in T, so within it the cost is at least the largest over mu of the lower of its
 two ends: a concave function of mu whose maximum is found between two worths, by their tangents. Whatever the worths tried,
 the least over intervals of the largest over them is a bound; so the search goes on at the interval in which that is now the
-least, until it cannot rise there.
+least, until it cannot rise there. A job of another weight than 1 costs its weight times what it would at prices over weight.
 
 After the last breakpoint units are free; an interval is added in which every job could be done from its beginning. A job that
 ends at T costs T - r at least: so only as many intervals are looked at as that leaves open.
@@ -61,14 +61,14 @@ class AnyTime:
         return self._price(prices, precision, tick, traced=False)[0]
 
     def cheapest(self, prices: FloatArray, *, precision: float = 1e-4, tick: Tick = no_tick) -> Cheapest:
-        """Return the cheapest ways found: own costs are flow times, usage is unit-seconds."""
+        """Return the cheapest ways found: own costs are weighted flow times, usage is unit-seconds."""
         least, own, usage = self._price(prices, precision, tick, traced=True)
         return Cheapest(float(least.sum()), own, usage)
 
     def worths(self, prices: FloatArray, *, tick: Tick = no_tick) -> FloatArray:
         """Return the worth of each job's work at which its cheapest way does all of it, shape (J,)."""
         self._price(prices, 1e-6, tick, traced=False)
-        mean: FloatArray = self.worth[:, :2].mean(axis=1)
+        mean: FloatArray = self.jobs.weight * self.worth[:, :2].mean(axis=1)
         return mean
 
     def _price(
@@ -100,6 +100,7 @@ class AnyTime:
             todo = np.concatenate(again)
             self.looks[todo] = np.minimum(2 * self.looks[todo], len(self.times) - 1 - self.first[todo])
         shape = number, len(self.times) - 1
+        least, own = self.jobs.weight * least, self.jobs.weight * own
         if not entries:
             return least, own, csr_array(shape)
         held, row, column = (np.concatenate([entry[part] for entry in entries]) for part in (2, 0, 1))
@@ -152,7 +153,8 @@ class _Batch:
         last = (oracle.first[rows] + oracle.looks[rows])[:, None]
         ends = oracle.times[np.minimum(at, last)]
         self.elapsed = np.maximum(ends - self.jobs.release_s[:, None], 0.0)
-        self.stretch = Stretch(self.extended[np.minimum(at[:, :-1], last - 1)], np.diff(self.elapsed, axis=1))
+        prices = self.extended[np.minimum(at[:, :-1], last - 1)] / self.jobs.weight[:, None]
+        self.stretch = Stretch(prices, np.diff(self.elapsed, axis=1))
         self.possible = (self.elapsed[:, 1:] >= self.jobs.least_s[:, None]) & (at[:, 1:] <= last)
 
     def close(self, worth: FloatArray, precision: float) -> FloatArray:

@@ -19,6 +19,8 @@ class Jobs:
         When each can first hold units; seconds on its fastest count, shape (J,).
     restart_s
         Seconds of its pauses, 0 where they are not counted, shape (J,).
+    weight
+        What a second of its flow time costs, shape (J,).
     counts, speeds
         Units and speeds, shape (J, H), ascending; the last is repeated where a job has fewer. Without pauses only those on
         the upper hull.
@@ -28,6 +30,7 @@ class Jobs:
     release_s: FloatArray
     least_s: FloatArray
     restart_s: FloatArray
+    weight: FloatArray
     counts: FloatArray
     speeds: FloatArray
 
@@ -35,5 +38,7 @@ class Jobs:
         """Return some of the jobs, with no more columns than they need."""
         counts, speeds = self.counts[rows], self.speeds[rows]
         most = int((np.diff(counts, axis=1, prepend=0.0) > 0).sum(axis=1).max(initial=1))
-        index, pauses = self.index[rows], self.restart_s[rows]
-        return Jobs(index, self.release_s[rows], self.least_s[rows], pauses, counts[:, :most], speeds[:, :most])
+        release_s, least_s, restart_s, weight = (
+            each[rows] for each in (self.release_s, self.least_s, self.restart_s, self.weight)
+        )
+        return Jobs(self.index[rows], release_s, least_s, restart_s, weight, counts[:, :most], speeds[:, :most])

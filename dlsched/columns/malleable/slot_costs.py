@@ -42,11 +42,14 @@ class Kind:
         Seconds of all the work on them, descending.
     pause_s
         Of every period but the first, at most a tick.
+    weight
+        Of a second of flow time, by which prices are divided; psi is what a job of weight 1 costs at these.
     """
 
     counts: tuple[int, ...]
     runs_s: tuple[float, ...]
     pause_s: float
+    weight: float = 1.0
 
     @property
     def rows(self) -> int:
@@ -85,7 +88,7 @@ class SlotPrices:
 class Costs:
     """psi of a kind of jobs: ``psi[t - first, row, cell]``, from the slot ``first`` on to the one where all is free.
 
-    ``paid_s[t - first, i]`` is the price of slot t on the i-th count.
+    ``paid_s[t - first, i]`` is the price of slot t on the i-th count, over the weight.
     """
 
     kind: Kind
@@ -123,7 +126,7 @@ class Costs:
 
 def costs(kind: Kind, first: int, horizon: int, tick_s: float, prices: SlotPrices, cells: int) -> Costs:
     """Return psi for the slots from ``first`` to ``horizon``, as if units were free from there on."""
-    paid_s = tick_s * prices.paid(kind.counts, first, horizon)
+    paid_s = tick_s * prices.paid(kind.counts, first, horizon) / kind.weight
     psi = np.empty((horizon - first + 1, kind.rows, cells + 1))
     psi[-1] = _free(kind, cells)
     steady, paused = (_steps(kind, cells, tick_s, pause=pause) for pause in (False, True))

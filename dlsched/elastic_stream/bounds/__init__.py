@@ -1,4 +1,4 @@
-"""Lower bounds on the mean flow time of the best stream in hindsight; what proves them stands in ``certificate``.
+"""Lower bounds on the weighted mean of the flow times of the best stream in hindsight; ``certificate`` has what proves them.
 
 ``area`` and ``length`` hold for streams with decisions at any time, hence also for ticks. They leave out pauses, and that
 counts are integers at every moment. ``prices`` counts both, and ticks, job by job; what it leaves out is that a job follows
@@ -26,6 +26,8 @@ from dlsched.elastic_stream.solution import Stream
 def area(instance: Instance, *, tick: Tick = no_tick) -> SrptCertificate:
     """SRPT on one machine of the cluster's speed, with every job at its most efficient count. Strong when units are short.
 
+    With weights that are not all alike, least mean busy times on that machine (``certificates.busy_value``).
+
     Cost: O(J log J), and some microseconds for each job, before which ``tick`` is called; it may raise to stop.
 
     Raises
@@ -40,7 +42,7 @@ def area(instance: Instance, *, tick: Tick = no_tick) -> SrptCertificate:
 def length(instance: Instance, *, tick: Tick = no_tick) -> LengthsCertificate:
     """Every job alone on the cluster at its fastest count. Strong when there are units enough. Otherwise as ``area``."""
     lengths = _claims(instance, exact_length_s, tick)
-    return LengthsCertificate(lengths, rounded_down(length_value(list(lengths.values()))))
+    return LengthsCertificate(lengths, rounded_down(length_value(instance, list(lengths.values()))))
 
 
 def prices(

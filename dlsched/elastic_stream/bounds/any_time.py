@@ -11,6 +11,7 @@ All prices on the way are a bound. With ticks breakpoints are ticks.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -109,8 +110,9 @@ class _Levels:
         tick: Tick,
     ) -> None:
         self.jobs, self.breakpoints = jobs, breakpoints
-        self._units, self._number, self._tick_s = instance.units, len(instance.jobs), instance.tick_s
-        self._waits_s = float(exact_sum(map(instance.wait_s, range(self._number))))
+        self._units, self._weight, self._tick_s = instance.units, instance.total_weight, instance.tick_s
+        waits_s = (Fraction(job.weight) * instance.wait_s(index) for index, job in enumerate(instance.jobs))
+        self._waits_s = float(exact_sum(waits_s))
         self._rounds, self._better, self._solved, self._tick = rounds, better, solved, tick
         self._free = replace(jobs, restart_s=np.zeros_like(jobs.restart_s))
         self._kept: PricesCertificate | None = None
@@ -167,7 +169,7 @@ class _Levels:
 
     def _certificate(self, breakpoints: FloatArray, known: FloatArray, least: float) -> PricesCertificate:
         paid = self._units * float(np.diff(breakpoints) @ known)
-        value = (self._waits_s + least - paid - _SAFE * (self._waits_s + least + paid)) / self._number
+        value = (self._waits_s + least - paid - _SAFE * (self._waits_s + least + paid)) / self._weight
         clock = breakpoints if self._tick_s is None else np.rint(breakpoints / self._tick_s)
         return PricesCertificate(tuple(clock.tolist()), tuple(known.tolist()), value)
 
@@ -201,7 +203,7 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
 
 
 def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
-    """Seconds that the whole work of every job is worth at prices, shape (J,); of ticks too, as if they did not matter."""
+    """Weighted seconds that all work of every job is worth at prices, shape (J,); of ticks too, as if they did not matter."""
     jobs = jobs_of(instance)
     found = np.zeros(len(instance.jobs))
     if len(jobs.index):
@@ -217,19 +219,31 @@ def _ends(stream: Stream) -> Iterable[float]:
 def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Stream) -> list[FloatArray]:
     """Prices to begin with: what a unit-second more would save, roughly, at several scales.
 
-    It lets the jobs present, per unit, go on by as much; or where a queue stands, it lets through a part of a job, and saves
-    the time until the queue is gone.
+    It lets the jobs present, by their weights per unit, go on by as much; or where a queue stands, it lets through a part of
+    a job of mean weight, and saves the time until the queue is gone.
     """
     middle = (breakpoints[:-1] + breakpoints[1:]) / 2
-    come = np.sort([instance.jobs[instance.index[name]].arrival_s for name in stream.periods])
-    gone = np.sort([held[-1].end_s for held in stream.periods.values()])
-    present = np.searchsorted(come, middle) - np.searchsorted(gone, middle)
+    ran = [instance.jobs[instance.index[name]] for name in stream.periods]
+    weight = np.array([job.weight for job in ran])
+    come, gone = (
+        np.array([job.arrival_s for job in ran]),
+        np.array([held[-1].end_s for held in stream.periods.values()]),
+    )
+    present = _until(middle, come, np.ones(len(ran))) - _until(middle, gone, np.ones(len(ran)))
+    weighs = _until(middle, come, weight) - _until(middle, gone, weight)
     area = float(np.mean((jobs.counts / jobs.speeds).min(axis=1)))
     queue = present * float(np.median(jobs.counts[:, 0])) >= instance.units
     empties = np.append(breakpoints[:-1][~queue], breakpoints[-1])
     waits_s = np.where(queue, empties[np.searchsorted(empties, middle)] - middle, 0.0)
-    by_number = np.maximum(present, 0) / instance.units
-    return [scale * shape for shape in (by_number, waits_s / area, by_number + waits_s / area) for scale in (0.3, 1.0)]
+    by_weight, by_wait = np.maximum(weighs, 0) / instance.units, waits_s / area * float(weight.mean())
+    return [scale * shape for shape in (by_weight, by_wait, by_weight + by_wait) for scale in (0.3, 1.0)]
+
+
+def _until(middle: FloatArray, moments: FloatArray, weight: FloatArray) -> FloatArray:
+    """Weights whose moments have come before each time."""
+    order = np.argsort(moments, kind="stable")
+    sums: FloatArray = np.concatenate([[0.0], np.cumsum(weight[order])])[np.searchsorted(moments[order], middle)]
+    return sums
 
 
 def resampled(times: Sequence[float] | FloatArray, values: Sequence[float] | FloatArray, at: FloatArray) -> FloatArray:

@@ -31,6 +31,7 @@ def jobs_of(instance: Instance) -> Jobs:
         np.array([float(instance.release_s(number)) for number in index]),
         1 / padded[:, -1, 1],
         np.array(pauses),
+        np.array([instance.jobs[number].weight for number in index]),
         padded[:, :, 0],
         padded[:, :, 1],
     )

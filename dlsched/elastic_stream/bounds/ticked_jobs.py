@@ -72,21 +72,21 @@ class TickedJobs:
             pass
 
     def cheapest(self, prices: SlotPrices) -> Cheapest:
-        """Return what the jobs cost at least from their arrivals on, and plans of the relaxed problem that cost so much."""
+        """Return what the jobs cost at least from their arrivals on, weighted, and plans of the relaxed problem that cost it."""
         from scipy.sparse import csr_array
 
         least, own, flat, used = 0.0, [], [], []
         sizes, intervals = np.array(prices.sizes), prices.prices.shape[1]
         for priced, members in self.priced(prices):
             for member in members:
-                least += member.wait_s + priced.least_s(member.first)
+                least += priced.kind.weight * (member.wait_s + priced.least_s(member.first))
                 flow_s, units = priced.trace(member.first)
                 when = np.flatnonzero(units)
                 blocks, interval = units[when] // sizes[:, None], prices.interval(member.first + when)
                 held = np.array([np.bincount(interval, weights=row, minlength=intervals) for row in blocks]).ravel()
                 flat.append(np.flatnonzero(held))
                 used.append(held[flat[-1]] * self.tick_s)
-                own.append(member.wait_s + flow_s)
+                own.append(priced.kind.weight * (member.wait_s + flow_s))
         starts = np.concatenate([[0], np.cumsum([len(each) for each in flat])])
         shape = len(own), len(sizes) * intervals
         return Cheapest(
@@ -118,7 +118,7 @@ def ticked_jobs(instance: Instance, tick: Tick) -> TickedJobs:
         if job.work:
             times = job.useful_times_s(instance.units)
             seconds = tuple(job.work * time for time in times.values())
-            kind = Kind(tuple(times), seconds, min(job.restart_s, instance.tick_s))
+            kind = Kind(tuple(times), seconds, min(job.restart_s, instance.tick_s), job.weight)
             kinds.setdefault(kind, []).append(Member(index, instance.first_slot(index), float(instance.wait_s(index))))
     runs: list[Run] = []
     for kind, members in kinds.items():

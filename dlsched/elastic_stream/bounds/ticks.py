@@ -125,7 +125,7 @@ def _at(prices: SlotPrices, flat: FloatArray, shape: tuple[int, ...]) -> SlotPri
 
 
 def _start(instance: Instance, jobs: TickedJobs, stream: Stream) -> SlotPrices:
-    """Return prices by the jobs present in a stream, half a second over C each: what a slot more for all of them costs."""
+    """Return prices by the jobs present in a stream, half a weight over C each: what a slot more for all of them costs."""
     assert instance.tick_s is not None
     firsts = np.array([instance.first_slot(index) for index, job in enumerate(instance.jobs) if job.work])
     ends = np.array(
@@ -135,9 +135,8 @@ def _start(instance: Instance, jobs: TickedJobs, stream: Stream) -> SlotPrices:
     last += math.ceil(_TAIL * (last - int(firsts.min()))) + 2
     sizes = [1, *_sizes(instance)]
     slots = _breakpoints(firsts, ends, last, _MOST_PRICES // len(sizes))
-    present = np.searchsorted(np.sort(firsts), slots[:-1], side="right") - np.searchsorted(
-        np.sort(ends), slots[:-1], side="right"
-    )
+    weight = np.array([job.weight for job in instance.jobs if job.work])
+    present = ((firsts[:, None] <= slots[:-1]) & (slots[:-1] < ends[:, None])).T @ weight
     prices = np.zeros((len(sizes), len(slots) - 1))
     prices[0] = 0.5 * present / instance.units
     return SlotPrices(slots, tuple(sizes), prices)

@@ -2,8 +2,10 @@
 
 *Area.* On w units job j does at most the fraction w / a_j of its work a second, a_j = min over w <= C of w work_j tau_j(w):
 any stream is a schedule of jobs with sizes a_j / C on one machine of speed 1 that may serve many at a time, pauses left
-out. Serving them one by one, in the order in which they end, ends none later; so SRPT's sum is a lower bound on the sum of
-completion times, and with smaller sizes too.
+out. Serving them one by one, in the order in which they end, makes each k-th end no later; so SRPT's sum is a lower bound on
+the sum of completion times, and with smaller sizes too. With weights, omega the least of them, omega times that sum and the
+sum of what the weights are above omega times least mean busy times (``busy_value``) is one; so is that of all of the weights
+times mean busy times. The larger counts.
 
 *Length.* No job takes less than work_j min over w <= C of tau_j(w) from when it can first hold units.
 
@@ -11,7 +13,7 @@ With ticks that is the first tick at or after its arrival, which is also the rel
 arrival all the same. Slot t begins at t tick_s, exactly. Work is the float stops_at x epochs, which simulator and checker
 use.
 
-*Prices.* Every job by itself costs at least so much, its flow time and the prices of what it holds; all units together
+*Prices.* Every job by itself costs at least so much, weight x flow time and the prices of what it holds; all units together
 cost no more than C times the integral of the prices. What remains is a bound. What a job costs at least is computed with
 safely rounded floats (``certificates.malleable``), by slot in whole numbers (``certificates.slot_costs``).
 """
@@ -19,11 +21,13 @@ safely rounded floats (``certificates.malleable``), by slot in whole numbers (``
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from operator import mul
 
 from dlsched.certificates import (
     LengthsCertificate,
     PricesCertificate,
     SrptCertificate,
+    busy_value,
     claimed,
     exact_sum,
     srpt_value,
@@ -50,20 +54,29 @@ def exact_length_s(instance: Instance, index: int) -> Fraction:
 
 
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
-    """Mean flow time that sizes prove, one a job, none larger than ``exact_size_s``."""
-    indices = range(len(sizes))
-    released = list(map(instance.release_s, indices))
-    waited = exact_sum(map(instance.wait_s, indices))
-    return (srpt_value(released, sizes) - exact_sum(released) + waited) / len(sizes)
+    """Weighted mean of flow times that sizes prove, one a job, none larger than ``exact_size_s``."""
+    released = list(map(instance.release_s, range(len(sizes))))
+    weights = [Fraction(job.weight) for job in instance.jobs]
+    least = min(weights)
+    ends = least * srpt_value(released, sizes)
+    if least < max(weights):
+        ends += busy_value(released, sizes, [weight - least for weight in weights])
+        ends = max(ends, busy_value(released, sizes, weights))
+    before = exact_sum(
+        weight * (release - instance.wait_s(index))
+        for index, (weight, release) in enumerate(zip(weights, released, strict=True))
+    )
+    return (ends - before) / exact_sum(weights)
 
 
-def length_value(lengths: Sequence[float]) -> Fraction:
-    """Mean flow time that lengths prove, one a job, none larger than ``exact_length_s``."""
-    return exact_sum(map(Fraction, lengths)) / len(lengths)
+def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
+    """Weighted mean of flow times that lengths prove, one a job, none larger than ``exact_length_s``."""
+    weights = [Fraction(job.weight) for job in instance.jobs]
+    return exact_sum(map(mul, weights, map(Fraction, lengths))) / exact_sum(weights)
 
 
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
-    """Return the bound on the mean flow time that the certificate proves, as a rational number; jobs not named count as 0.
+    """Return the bound on the weighted mean of flow times that the certificate proves, exactly; jobs not named count as 0.
 
     Raises
     ------
@@ -75,7 +88,7 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     if isinstance(certificate, SrptCertificate) and not certificate.lengths:
         return area_value(instance, claimed(names, certificate.sizes, partial(exact_size_s, instance)))
     if isinstance(certificate, LengthsCertificate):
-        return length_value(claimed(names, certificate.lengths, partial(exact_length_s, instance)))
+        return length_value(instance, claimed(names, certificate.lengths, partial(exact_length_s, instance)))
     if isinstance(certificate, PricesCertificate):
         return _prices_value(instance, certificate)
     raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")

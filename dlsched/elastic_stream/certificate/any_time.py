@@ -8,7 +8,7 @@ from operator import sub
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.certificates import rounded_down
+from dlsched.certificates import exact_sum, rounded_down
 from dlsched.certificates.malleable import Floats, Window, least_costs
 from dlsched.certificates.steps import mean_bound, require_steps
 from dlsched.elastic_stream.instance import Instance, Job
@@ -23,7 +23,9 @@ _FAR, _NEAR = 2.0**600, 2.0**-1000
 
 
 def any_time_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
-    """Return the bound on the mean flow time that prices prove: ``prices[k]`` a unit and second from ``breakpoints[k]`` on.
+    """Return the bound on the weighted mean of flow times that prices prove, a unit and second.
+
+    ``prices[k]`` holds from ``breakpoints[k]`` on.
 
     It holds with ticks too, where jobs are released at their first ticks; breakpoints are seconds. The proof stands in
     ``certificates.malleable``. Rounding takes some 1e-12 of what the jobs cost. Cost: about 30 evaluations, each of
@@ -46,15 +48,16 @@ def any_time_value(instance: Instance, breakpoints: Sequence[float], prices: Seq
     least = [Fraction(value) * Fraction(2) ** int(power) for value, power in zip(found, jobs.powers, strict=True)]
     later = map(sub, map(Fraction, jobs.releases), releases)  # what rounding makes the releases earlier is no flow time
     least = [cost + wait + late for cost, wait, late in zip(least, map(instance.wait_s, index), later, strict=True)]
-    idle = [Fraction(0)] * (len(instance.jobs) - len(running))
-    return mean_bound(instance.units, least + idle, breakpoints, prices, Fraction(1))
+    weights = [Fraction(job.weight) for job in instance.jobs]
+    least = [weights[number] * cost for number, cost in zip(index, least, strict=True)]
+    return mean_bound(instance.units, least, breakpoints, prices, Fraction(1), exact_sum(weights))
 
 
 class _Jobs:
     """Jobs with work; job j counts time in units of 2 ** ``powers[j]`` s, of which its fastest run takes 1/2 to 1."""
 
     def __init__(self, jobs: Sequence[Job], releases: Sequence[float], units: int) -> None:
-        self.releases = np.array(releases)
+        self.releases, self.weights = np.array(releases), np.array([job.weight for job in jobs])
         self.powers = np.zeros(len(jobs), dtype=np.int64)
         self.pauses = np.zeros(len(jobs))
         self.counts: list[Floats] = []
@@ -99,6 +102,7 @@ class _Jobs:
             for index, (counts, speeds) in enumerate(zip(self.counts, self.speeds, strict=True)):
                 release, power = self.releases[index], self.powers[index]
                 pays = np.interp(release + np.ldexp(1 / speeds, power), clock, paid) - np.interp(release, clock, paid)
+                pays /= self.weights[index]
                 limits[index] = np.fmin.reduce(1 / speeds + counts * np.ldexp(pays, -power)) * (1 + 1e-6)
         least: Floats = np.fmin(limits, _FAR)
         return least
@@ -148,7 +152,9 @@ class _Jobs:
             counts[line, : len(self.counts[row])] = self.counts[row]
             speeds[line, : len(self.speeds[row])] = self.speeds[row]
         nodes = np.concatenate((np.zeros((len(rows), 1)), nodes), axis=1)
-        return Window(nodes, spans, steps[np.minimum(index, len(times))], counts, speeds, self.pauses[rows])
+        with np.errstate(over="ignore"):
+            prices = steps[np.minimum(index, len(times))] / self.weights[rows, None]
+        return Window(nodes, spans, prices, counts, speeds, self.pauses[rows])
 
 
 def _useful_seconds(job: Job, units: int) -> tuple[Floats, Floats]:

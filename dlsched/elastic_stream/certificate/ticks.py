@@ -2,8 +2,8 @@
 
 A job pays, in every slot, the price of a unit and second for the units it holds, and for each size s of a block the price
 of one for every whole block of s units. At most C units, hence at most floor(C / s) such blocks, are held at a time: whole
-blocks of jobs do not overlap. So for all prices >= 0 the flow times add up to at least the sum of what each job costs at
-least, alone, less what the cluster's units and blocks would bring if all were held.
+blocks of jobs do not overlap. So for all prices >= 0 the flow times, each times its weight, add up to at least the sum of
+what each job costs at least, alone, less what the cluster's units and blocks would bring if all were held.
 
 What a job costs, and why it is never less, stands in ``slot_costs``. Counts no faster than a smaller one are left out:
 holding the smaller costs no more, and pauses no more often. Everything else is exact.
@@ -30,7 +30,7 @@ def ticks_value(
     prices: Sequence[float],
     blocks: Mapping[str, Sequence[float]] | None = None,
 ) -> Fraction:
-    """Mean flow time that prices by slot prove, exactly.
+    """Weighted mean of the flow times that prices by slot prove, exactly.
 
     Parameters
     ----------
@@ -60,17 +60,18 @@ def ticks_value(
     if cells > _FEWEST:
         least = [run.least_s(cells, share) for run in runs]
     total = exact_sum(waited) + exact_sum(least) - paid.supply_s(instance.units)
-    return total / len(instance.jobs)
+    return total / exact_sum(Fraction(job.weight) for job in instance.jobs)
 
 
 def _kinds(instance: Instance, waited: list[Fraction]) -> dict[Speeds, list[int]]:
-    """First slots of the jobs with work, ascending, by their speeds; seconds that each waits for it are added."""
+    """First slots of the jobs with work, ascending, by their speeds; weight x seconds that each waits for it are added."""
     kinds: dict[Speeds, list[int]] = {}
     assert instance.tick_s is not None
     for index, job in enumerate(instance.jobs):
         if job.work == 0:
             continue
-        waited.append(instance.wait_s(index))
+        weight = Fraction(job.weight)
+        waited.append(weight * instance.wait_s(index))
         allowed = job.useful_counts(instance.units)
         counts: dict[int, Fraction] = {}
         if len(allowed) > _MOST_COUNTS:
@@ -81,7 +82,7 @@ def _kinds(instance: Instance, waited: list[Fraction]) -> dict[Speeds, list[int]
             if not counts or seconds < min(counts.values()):
                 counts[count] = seconds
         pause_s = min(Fraction(job.restart_s), Fraction(instance.tick_s))
-        speeds = Speeds(tuple(counts), tuple(counts.values()), pause_s)
+        speeds = Speeds(tuple(counts), tuple(counts.values()), pause_s, weight)
         kinds.setdefault(speeds, []).append(instance.first_slot(index))
     return {speeds: sorted(firsts) for speeds, firsts in kinds.items()}
 

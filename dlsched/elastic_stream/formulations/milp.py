@@ -13,7 +13,7 @@ name                       mathematics
 ``first_<job>_<t>_<n>``    its first period begins in t, binary
 ``started_<job>_<t>``      it has held units by the end of t, 0 .. 1
 ``end_<job>``              C_j / D - s_j, slots from the first one of the job, s_j, to its end
-objective                  minimise sum_j (D end_j + v_j) / J, v_j the seconds from r_j to s_j
+objective                  minimise sum_j omega_j (D end_j + v_j) / sum_j omega_j, v_j the seconds from r_j to s_j
 ``one_<job>_<t>``          sum_n x_jtn <= 1
 ``used_<job>_<t>_<n>``     u_jtn <= x_jtn
 ``start_<job>_<t>_<n>``    y_jtn >= x_jtn - x_j,t-1,n - first_jtn
@@ -35,13 +35,14 @@ whole work the used part of the last slot can be cut.
 u of it, 1 - P_j,f-k <= R (u + k - 1) for k >= 1 and <= 1, so end_j = f - s_j + u >= sum_t (1 - P_jt) + u +
 sum_k max(0, 1 - R (u + k - 1)); G_j is the least of the last two terms over u in 0 .. 1. It makes the relaxation strong.
 
-*Horizon.* Some stream is known whose flow times add up to U: jobs one by one, or better. In an optimal one job j has flow
-time at most U less the least flow times of all others; later slots have no variables.
+*Horizon.* Some stream is known whose weighted flow times add up to U: jobs one by one, or better. In an optimal one the flow
+time of job j is at most U less the least ones of all others, over its weight; later slots have no variables.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from operator import add, mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.core.budget import Tick, no_tick
@@ -89,7 +90,7 @@ def refusal(instance: Instance) -> str | None:
 def windows(instance: Instance, total_flow_s: float | None = None) -> list[Window]:
     """Slots and counts of every job of a feasible instance with ``tick_s``; no counts for jobs without work.
 
-    ``total_flow_s``: sum of the flow times of a known stream with decisions at ticks; None: of jobs one by one.
+    ``total_flow_s``: sum of the weighted flow times of a known stream with decisions at ticks; None: of jobs one by one.
     """
     tick_s = instance.tick_s
     assert tick_s is not None
@@ -98,23 +99,27 @@ def windows(instance: Instance, total_flow_s: float | None = None) -> list[Windo
     first = list(map(instance.first_slot, indices))
     wait_s = [float(instance.wait_s(index)) for index in indices]
     most_s = math.inf if total_flow_s is None else total_flow_s
-    most_s = min(_one_by_one_s(tick_s, first, wait_s, fastest_s), most_s)
-    least_s = math.fsum(waits_s + runs_s for waits_s, runs_s in zip(wait_s, fastest_s, strict=True))
+    weights = [job.weight for job in instance.jobs]
+    most_s = min(math.fsum(map(mul, weights, _one_by_one_s(tick_s, first, wait_s, fastest_s))), most_s)
+    least_s = math.fsum(map(mul, weights, map(add, wait_s, fastest_s)))
     spare_s = max(0.0, most_s - least_s) + _ROUNDING * most_s
-    slots = [max(1, math.ceil((runs_s + spare_s) / tick_s - _ROUNDING)) for runs_s in fastest_s]
+    slots = [
+        max(1, math.ceil((runs_s + spare_s / weight) / tick_s - _ROUNDING))
+        for runs_s, weight in zip(fastest_s, weights, strict=True)
+    ]
     times_s = plan.useful_times_s(instance)
     return [Window(first[index], first[index] + slots[index] - 1, times_s[index]) for index in indices]
 
 
-def _one_by_one_s(tick_s: float, first: list[int], wait_s: list[float], fastest_s: list[float]) -> float:
-    """Sum of flow times when jobs run alone, each at its fastest count, in order of arrival."""
-    flows_s, slot = [], 0
+def _one_by_one_s(tick_s: float, first: list[int], wait_s: list[float], fastest_s: list[float]) -> list[float]:
+    """Flow times when jobs run alone, each at its fastest count, in order of arrival; 0 without work."""
+    flows_s, slot = [0.0] * len(first), 0
     for index in sorted(range(len(first)), key=first.__getitem__):
         if fastest_s[index]:
             begin = max(slot, first[index])
-            flows_s.append(wait_s[index] + (begin - first[index]) * tick_s + fastest_s[index])
+            flows_s[index] = wait_s[index] + (begin - first[index]) * tick_s + fastest_s[index]
             slot = begin + slots_for(fastest_s[index], HAIR * fastest_s[index], tick_s)
-    return math.fsum(flows_s)
+    return flows_s
 
 
 def build_milp(
@@ -140,13 +145,14 @@ def build_milp(
         )
     program = _Program(instance, tick)
     objective = []
-    share_s = (instance.tick_s or 0.0) / len(instance.jobs)
+    total = instance.total_weight
+    share_s = (instance.tick_s or 0.0) / total
     labels = plain_labels([job.id for job in instance.jobs], "j")
     for index, (label, span) in enumerate(zip(labels, spans, strict=True)):
         if span.time_s:
-            objective.append((program.add_job(index, label, span), share_s))
-    waited_s = math.fsum(float(instance.wait_s(index)) for index in range(len(instance.jobs)))
-    program.model.setObjective(pulp.LpAffineExpression(objective, waited_s / len(instance.jobs)))
+            objective.append((program.add_job(index, label, span), share_s * instance.jobs[index].weight))
+    waited_s = math.fsum(job.weight * float(instance.wait_s(index)) for index, job in enumerate(instance.jobs))
+    program.model.setObjective(pulp.LpAffineExpression(objective, waited_s / total))
     for slot in sorted(program.capacity):
         program.add_row(f"capacity_{slot}", program.capacity[slot], pulp.LpConstraintLE, instance.units)
     return Formulation(program.model, program.decode)

@@ -53,7 +53,7 @@ class Course:
     Attributes
     ----------
     weights, total_s
-        Those kept, and the sum of their flow times.
+        Those kept, and the sum of flow times that they lead to, each times the weight that the instance gives the job.
     """
 
     def __init__(self, speeds: Speeds, weights: Sequence[float]) -> None:
@@ -103,7 +103,7 @@ class Course:
     def _play(self, weights: Sequence[float], start: State) -> float:
         """Go from event to event until all jobs have ended, or come to where the kept weights have come, too."""
         speeds, order, release = self.speeds, self.speeds.order, self.speeds.release
-        ticked, count = speeds.instance.tick_s is not None, len(order)
+        ticked, count, matters = speeds.instance.tick_s is not None, len(order), speeds.weight
         state = start.copy()
         ends, offers, arrived = state.ends, state.offers, state.arrived
         self._seen, self._start, self._joined = [], arrived, math.inf
@@ -123,7 +123,7 @@ class Course:
                 self._seen.append(state.copy())
             if end <= latest:
                 for job in [job for job, due in ends.items() if due <= latest]:
-                    state.total += ends.pop(job) - release[job]
+                    state.total += matters[job] * (ends.pop(job) - release[job])
                     _withdraw(offers, offers_of(job, weights[job], speeds.steps(job, state.runs.pop(job)[0])))
             while arrival <= latest:
                 job = order[arrived]

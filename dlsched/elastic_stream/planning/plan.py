@@ -79,7 +79,7 @@ def plan_stream(
         The jobs.
     weights
         Seconds that the whole work of each job is worth, shape (J,), such as its multiplier in the bound of prices. Less
-        than its fastest run, which no such multiplier is, counts as that.
+        than its fastest run times its weight, which no such multiplier is, counts as that.
     generator
         Draws what is tried.
     effort
@@ -97,7 +97,8 @@ def plan_stream(
     reason = infeasible(instance)
     if reason is not None:
         raise UsageError(f"no stream: {reason}")
-    courses = _decoded(instance, [max(weight, instance.fastest_s(job)) for job, weight in enumerate(weights)], tick)
+    least = (job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs))
+    courses = _decoded(instance, list(map(max, weights, least)), tick)
     best = _made(instance, courses[0].speeds, courses[0].weights, tick)
     better(best)
     tries = int(min(effort / len(instance.jobs), _MOST_TRIES * len(instance.jobs) * max(1.0, effort / EFFORT)))
@@ -120,12 +121,17 @@ def plan_stream(
 
 
 def _decoded(instance: Instance, weights: Sequence[float], tick: Tick) -> list[Course]:
-    """The best of some patiences, for each power of the weights, best first; with power 0 the least work goes first."""
+    """The best of some patiences, for each power of the weights, best first; with power 0 the least work goes first.
+
+    Powers are of the seconds that a job's work is worth for each second of its flow time that its weight stands for.
+    """
     few = len(instance.jobs) <= _SMALL
     speeds = [Speeds(instance, patience) for patience in (_PATIENCES if few else _PATIENCES[:1])]
     courses = []
     for power in _POWERS if few else _POWERS[:1]:
-        powers = [weight**power for weight in weights]
+        powers = [
+            job.weight * (weight / job.weight) ** power for job, weight in zip(instance.jobs, weights, strict=True)
+        ]
         tick()
         courses.append(min((Course(each, powers) for each in speeds), key=lambda course: course.total_s))
     return sorted(courses, key=lambda course: course.total_s)

@@ -36,8 +36,10 @@ class Speeds:
         Of each job, by useful count: share of its work in a unit of time.
     order
         Jobs with work by release.
+    weight
+        Of the flow time of each job.
     waits_s, scale_s
-        Seconds of all jobs before their releases; seconds of a unit of time.
+        Seconds of all jobs before their releases, weighted; seconds of a unit of time.
     """
 
     instance: Instance
@@ -46,6 +48,7 @@ class Speeds:
     pause: list[float] = field(init=False)
     speed: list[dict[int, float]] = field(init=False)
     order: list[int] = field(init=False)
+    weight: list[float] = field(init=False)
     waits_s: float = field(init=False)
     scale_s: float = field(init=False)
     _steps: dict[tuple[int, int], list[Step]] = field(init=False, default_factory=dict)
@@ -61,7 +64,8 @@ class Speeds:
         )
         zero = min(clock)
         self.release = [time - zero for time in clock]
-        self.waits_s = sum(float(instance.wait_s(j)) for j in jobs)
+        self.weight = [job.weight for job in instance.jobs]
+        self.waits_s = sum(self.weight[j] * float(instance.wait_s(j)) for j in jobs)
         self.pause = [job.restart_s / scale_s for job in instance.jobs]
         self.speed = [
             {count: scale_s / (job.work * time_s) for count, time_s in _times_s(job, instance.units).items()}

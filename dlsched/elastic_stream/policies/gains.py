@@ -1,7 +1,7 @@
 """Policies that solve ring_allocation's problem at every event, for the work that is left: by heuristic, or exactly.
 
-The cost of w units to a job is the seconds it would still take if it kept them: its epochs left times tau(w), and the
-pause that a change costs. Jobs are admitted in order while their smallest counts fit; the rest wait.
+The cost of w units to a job is its weight times the seconds it would still take if it kept them: its epochs left times
+tau(w), and the pause that a change costs. Jobs are admitted in order while their smallest counts fit; the rest wait.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,10 +24,13 @@ Algorithm = Callable[[CostTable, int], IntArray | None]
 
 
 def costs_of(view: View, job: int, counts: Iterable[int]) -> dict[int, float]:
-    """Seconds that the job would still take on each count."""
-    left = view.left(job)
-    pause_s, restart_s, held = view.pause_s(job, view.held(job)), view.restart_s(job), view.held(job)
-    return {count: left * view.epoch_time_s(job, count) + (pause_s if count == held else restart_s) for count in counts}
+    """Weight x seconds that the job would still take on each count."""
+    left, weight, held = view.left(job), view.weight(job), view.held(job)
+    pause_s, restart_s = view.pause_s(job, held), view.restart_s(job)
+    return {
+        count: weight * (left * view.epoch_time_s(job, count) + (pause_s if count == held else restart_s))
+        for count in counts
+    }
 
 
 def allocate(costs: Mapping[int, Mapping[int, float]], units: int, algorithm: Algorithm) -> dict[int, int]:

@@ -4,14 +4,15 @@
 order           key of a job
 ==============  =================================================================================================
 ``fifo``        its arrival
-``srpt``        seconds to its nominal end at its size, pause included
-``sjf``         seconds of its whole nominal work at its size
-``las``         unit-seconds it has held (least attained service)
-``efficiency``  minus the efficiency of its size, e(n) = n0 tau(n0) / (n tau(n)), n0 its smallest count
+``srpt``        seconds to its nominal end at its size, pause included, over its weight
+``sjf``         seconds of its whole nominal work at its size, over its weight
+``las``         unit-seconds it has held (least attained service), over its weight
+``efficiency``  minus weight x efficiency of its size, e(n) = n0 tau(n0) / (n tau(n)), n0 its smallest count
 ==============  =================================================================================================
 
 Between two events the order of two waiting jobs stays as it is, in all of them. That of two running ones stays too,
-except by ``las``; and by ``srpt`` running jobs only move forward, past waiting ones.
+except by ``las``, and by ``srpt`` where weights are given; and by ``srpt`` running jobs only move forward, past waiting
+ones. Without weights all are 1.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,23 +30,23 @@ def fifo(view: View, job: int, size: int) -> float:
 
 
 def srpt(view: View, job: int, size: int) -> float:
-    """Shortest remaining processing time."""
-    return view.time_left_s(job, size)
+    """Shortest remaining processing time; with weights the shortest for its weight, after Smith 1956."""
+    return view.time_left_s(job, size) / view.weight(job)
 
 
 def sjf(view: View, job: int, size: int) -> float:
-    """Shortest job."""
-    return view.epochs(job) * view.epoch_time_s(job, size)
+    """Shortest job, for its weight."""
+    return view.epochs(job) * view.epoch_time_s(job, size) / view.weight(job)
 
 
 def las(view: View, job: int, size: int) -> float:
-    """Least attained service (the two-dimensional one of Tiresias, Gu et al., NSDI 2019, without its queues)."""
-    return view.attained(job)
+    """Least attained service (the two-dimensional one of Tiresias, Gu et al., NSDI 2019, without its queues), for its weight."""
+    return view.attained(job) / view.weight(job)
 
 
 def efficiency(view: View, job: int, size: int) -> float:
-    """Largest efficiency."""
-    return -efficiency_of(view, job, size)
+    """Largest weight x efficiency."""
+    return -view.weight(job) * efficiency_of(view, job, size)
 
 
 def efficiency_of(view: View, job: int, size: int) -> float:

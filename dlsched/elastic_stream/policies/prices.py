@@ -89,29 +89,30 @@ class _Weighing:
 class Weighted(_Weighing):
     """At every arrival and end: units, step by step, to the largest gain in speed per unit and epoch left.
 
-    The rule of ``Priced`` with the weight 1 / (epochs left) in place of a price. Guarantee: none. Knows speeds and the
+    The rule of ``Priced`` with weight / (epochs left) in place of a price. Guarantee: none. Knows speeds and the
     nominal work. Cost: O(n w log(n w)) an event for n jobs present with w <= 34 counts.
 
     Source: ours.
     """
 
     def _weights(self, view: View) -> dict[int, float]:
-        """1 / (epochs left)."""
-        return {job: 1 / max(view.left(job), 1e-150) for job in view}
+        """Weight / (epochs left)."""
+        return {job: view.weight(job) / max(view.left(job), 1e-150) for job in view}
 
 
 class Priced(_Weighing):
     """At every arrival and end: units, step by step, to the largest gain in speed per unit, weighed at prices to come.
 
-    1. Jobs are ranked by the time left on their fastest count, the longest first.
-    2. If they end in that order, the i longest are the last to be there, and each second with them costs i seconds of
-       flow time. The weight of the i-th is the one with which the best weighted speed of these i jobs on a part of the
-       units is i. (The other units are for jobs to come.) So weights follow one by one, the longest first.
+    1. Jobs are ranked by the time left on their fastest count over their weight, the longest first.
+    2. If they end in that order, the i longest are the last to be there, and each second with them costs as many seconds
+       of flow time as they weigh together: i without weights. The i-th is weighed so that the best weighed speed of these i
+       jobs on a part of the units is that. (The other units are for jobs to come.) So one follows another, the longest
+       first.
     3. To these i jobs a unit of them that is left over is worth a price, for longer jobs will come: half of what a unit
        was worth at the event before (the gain of the first step refused there), times the share of the jobs seen that
        were at least as long as the i-th when they came.
-    4. From no units on, jobs climb the upper hulls of weight x speed, the largest gain per unit first. A step that does not
-       fit is cut short. Where a change pauses, speed is the mean over the next two events or the rest of the job.
+    4. From no units on, jobs climb the upper hulls of the speeds so weighed, the largest gain per unit first. A step that
+       does not fit is cut short. Where a change pauses, speed is the mean over the next two events or the rest of the job.
 
     Parameters
     ----------
@@ -134,48 +135,53 @@ class Priced(_Weighing):
         if not 0 <= worth < math.inf:
             raise UsageError(f"worth: found {worth}, allowed: a number >= 0")
         self._share, self._worth = share, worth
-        self._lengths: list[float] = []  # of all jobs seen when they came, ascending
+        self._lengths: list[float] = []  # over weights, of all jobs seen when they came, ascending
 
     def _weights(self, view: View) -> dict[int, float]:
         """Rank, and weigh the longest first."""
-        lengths = {job: view.left(job) / self._points[job][-1][1] for job in view}
+        lengths = {job: view.left(job) / self._points[job][-1][1] / view.weight(job) for job in view}
         for job in view.arrived:
             insort(self._lengths, lengths[job])
         order = sorted(lengths, key=lambda job: (lengths[job], job), reverse=True)
         seen = len(self._lengths)
         longer = [seen - bisect_left(self._lengths, lengths[job] * (1 - 1e-9)) for job in order]
         worth = [self._worth * self._price * many / seen for many in longer]
-        weights = drain([self._points[job] for job in order], worth, self._share * view.units)
+        shares = [view.weight(job) for job in order]
+        weights = drain([self._points[job] for job in order], shares, worth, self._share * view.units)
         return dict(zip(order, weights, strict=True))
 
 
-def drain(jobs: Sequence[Points], worth: Sequence[float], units: float) -> list[float]:
-    """Weights with which the best weighted speed of the first i jobs is i, for every i.
+def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float], units: float) -> list[float]:
+    """Weights with which the best weighted speed of the first i jobs is the sum of their ``shares``, for every i.
 
     Parameters
     ----------
     jobs
         Counts and speeds of each, the job that ends last first.
+    shares
+        What a second of the presence of each costs, > 0.
     worth
         For each job, what a unit earns that none of those up to it uses.
     units
         That they share, fractions allowed; a job may hold its counts and what lies between them, on the upper hull.
 
     By duality the best weighted speed is the least, over prices, of what the units and the jobs earn at a price; the
-    prices are those of a grid, so that weights come out a little too small.
+    prices are those of a grid, so that weights come out a little too small; and 0 where a share is lost in rounding.
     """
+    mean = math.fsum(shares) / max(1, len(shares))
     reach = 2 * (len(jobs) + 1)
     powers = np.arange(math.ceil(math.log(reach / _LEAST) / math.log(_RATIO)) + 1)
-    grid: FloatArray = np.concatenate(([0.0], _LEAST * _RATIO**powers)) / units
+    grid: FloatArray = np.concatenate(([0.0], _LEAST * _RATIO**powers)) / units * mean
     earned = np.zeros_like(grid)  # by the jobs so far, at each price
-    weights = []
-    for rank, (points, price) in enumerate(zip(jobs, worth, strict=True), 1):
+    weights, rank = [], 0.0
+    for points, share, price in zip(jobs, shares, worth, strict=True):
+        rank += share
         counts, speeds = np.array(points).T[:, :, None]
         first = bisect_right(grid, price) - 1
         prices = grid[first:]
         missing = rank - earned[first:] - (prices - grid[first]) * units
         needed = ((missing + prices * counts) / speeds).min(axis=0)
-        weight = float(needed[missing > 0].max())
+        weight = float(needed[missing > 0].max(initial=0.0))
         weights.append(weight)
         earned += np.maximum(0.0, (weight * speeds - grid * counts).max(axis=0))
     return weights

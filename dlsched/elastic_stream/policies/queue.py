@@ -19,7 +19,7 @@ class Queue:
         From ``sizes``.
 
     Guarantee: none. Knows speeds and the nominal work. Cost: that of ``algorithms.overtaking``; by ``las`` all jobs are
-    looked at again at every event.
+    looked at again at every event, by ``srpt`` with weights those that run wherever one may be stopped.
     """
 
     clairvoyant = False
@@ -27,7 +27,7 @@ class Queue:
     def __init__(self, order: str, size: Size) -> None:
         self._order, self._size = order_named(order), size
         self.timeless = self._order is not las
-        self._falls = self._order is srpt  # keys of running jobs fall as time goes by
+        self._falls = self._order is srpt  # keys of running jobs fall as time goes by, all alike but for weights
         self._line: Line | None = None
 
     def decide(self, view: View) -> dict[int, int]:
@@ -35,18 +35,20 @@ class Queue:
         if self._line is None:
             self._line = Line(view.units)
         line = self._line
-        line.begin(view.passed_s if self._falls else 0.0)
+        line.begin(view.passed_s if self._falls and not view.weighted else 0.0)
         gain = line.end(view.ended)
         if self._order is las:
             line.sort_again(lambda job, size: las(view, job, size))
             gain = view.units
+        elif self._falls and view.weighted:
+            line.falling = lambda job, size: srpt(view, job, size)
         line.fill(gain)
         for job in view.arrived:
             size = self._size(view, job)
             line.arrive((self._order(view, job, size), job, size))
         for _, job, size in line.stopped:
-            key = view.time_left_stopped_s(job, size) if self._falls else self._order(view, job, size)
-            line.wait((key, job, size))
+            left_s = view.time_left_stopped_s(job, size)
+            line.wait((left_s / view.weight(job) if self._falls else self._order(view, job, size), job, size))
         return line.changes
 
 

@@ -78,6 +78,8 @@ class View:
         the cluster.
     arrived, ended
         Positions of the jobs that came and went since the policy was last asked.
+    weighted
+        Whether weights are given.
     wake_s
         When the policy asked to be asked again, None when it did not; set by ``wake_at``.
     tick
@@ -89,7 +91,7 @@ class View:
         first_s = min(job.arrival_s for job in instance.jobs)
         self._scale_s = instance.tick_s or 1.0
         self._zero = self._clock = first_s if instance.tick_s is None else float(first_tick(first_s, instance.tick_s))
-        self.units, self.tick = instance.units, tick
+        self.units, self.tick, self.weighted = instance.units, tick, instance.weighted
         self.now_s = self.passed_s = 0.0
         self.arrived: list[int] = []
         self.ended: list[int] = []
@@ -138,6 +140,10 @@ class View:
     def epochs(self, job: int) -> float:
         """Epochs of the whole job, to its nominal end."""
         return self._instance.jobs[job].epochs
+
+    def weight(self, job: int) -> float:
+        """Weight of the job's flow time, 1 where none is given."""
+        return self._instance.jobs[job].weight
 
     def restart_s(self, job: int) -> float:
         """Seconds of the pause that the job's next change of units costs."""

@@ -6,7 +6,7 @@ code                  mathematics
 ``left[i, j]``        epochs that job j has left in state i; 0: it has ended
 ``held[i, j]``        units it held in the last slot
 ``started[i, j]``     whether it has ever held units
-``cost[i]``           flow times so far: of ended jobs all, of present ones from arrival to the tick
+``cost[i]``           weighted flow times so far: of ended jobs all, of present ones from arrival to the tick
 ====================  ===============================================================================================
 """
 

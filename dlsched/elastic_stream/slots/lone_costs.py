@@ -20,8 +20,8 @@ _CELLS = 4096
 class LoneCosts:
     """Costs of single jobs at prices by slot, from every slot on, whatever they have left and held.
 
-    Flow times still to come are at least the sum of what the present jobs cost from the slot on, and the others from their
-    arrivals on, less what the units bring from the slot on.
+    Weighted flow times still to come are at least the sum of what the present jobs cost from the slot on, and the others from
+    their arrivals on, less what the units bring from the slot on.
     """
 
     prices: SlotPrices
@@ -38,7 +38,7 @@ class LoneCosts:
             costs, left = self.costs[job], layer.left[:, job]
             psi = costs.psi[min(slot - costs.first, len(costs.paid_s))]
             row = np.where(layer.started[:, job], _rows(costs, layer.held[:, job]), FRESH)
-            total += np.where(left > 0, psi[row, (left * self.per_cell[job]).astype(np.int64)], 0.0)
+            total += costs.kind.weight * np.where(left > 0, psi[row, (left * self.per_cell[job]).astype(np.int64)], 0.0)
         return total
 
 
@@ -62,7 +62,7 @@ def lone_costs(instance: Instance, prices: SlotPrices, tick: Tick) -> LoneCosts 
     for found, members in jobs.priced(prices, whole=True):
         for member in members:
             costs[member.job] = found
-            to_come_s[member.job] = member.wait_s + found.least_s(member.first)
+            to_come_s[member.job] = found.kind.weight * (member.wait_s + found.least_s(member.first))
     brings = np.array([instance.units // size for size in prices.sizes]) @ prices.prices * jobs.tick_s
     per_cell = np.array([jobs.cells / job.work if job.work else 0.0 for job in instance.jobs])
     return LoneCosts(prices, costs, per_cell, to_come_s, brings)

@@ -4,11 +4,12 @@ From slot to slot, every state is followed by every division of the units among 
 
 What makes it end:
 
-*Bound.* A state's flow times add up to at least cost + max(sum of the present jobs' shortest times left, sum of SPT
-completions of their areas left on one machine of the cluster's speed) + the shortest flow times of jobs to come: present
-jobs and each of the others are bounded apart. Prices by slot (``lone_costs``) often say more: the largest counts. A state that
-cannot beat the best stream known is dropped. The least bound of all states that are kept bounds the optimum, whenever the
-search stops.
+*Bound.* A state's flow times, each times its weight, add up to at least cost + max(sum of the present jobs' shortest times
+left, sum of their completions when the areas left are done one by one on one machine of the cluster's speed, the least area
+for its weight first: Smith 1956) + the shortest flow times of jobs to come: present jobs and each of the others are bounded
+apart. (Done one by one in the order in which they end in a stream, all areas are done no later than there.) Prices by slot
+(``lone_costs``) often say more: the largest counts. A state that cannot beat the best stream known is dropped. The least
+bound of all states that are kept bounds the optimum, whenever the search stops.
 
 *Beam.* Searches that keep only the states of least bound at each tick come first: they find good streams, and prove nothing.
 
@@ -60,7 +61,7 @@ def search_slots(
     budget: Budget,
     prices: LoneCosts | None = None,
 ) -> None:
-    """Find the stream of least total flow time, and prove it.
+    """Find the stream of least total flow time, each job's times its weight, and prove it.
 
     Parameters
     ----------
@@ -143,6 +144,7 @@ class _Slots:
         jobs, indices = instance.jobs, range(len(instance.jobs))
         self.options = useful_times_s(instance)
         self.work = np.array([job.work for job in jobs])
+        self.weight, self.weighted = np.array([job.weight for job in jobs]), instance.weighted
         self.wait_s = np.array([float(instance.wait_s(index)) for index in indices])
         self.restart_s = np.array([job.restart_s for job in jobs])
         self.fastest_s = np.array([min(time.values(), default=0.0) for time in self.options])
@@ -163,7 +165,7 @@ class _Slots:
     def arrive(self, layer: Layer, slot: int) -> None:
         """Charge the jobs that become present now for the time since they arrived."""
         new = (self.first_slot == slot) & (self.work > 0)
-        layer.cost += float(self.wait_s[new].sum())
+        layer.cost += float((self.weight * self.wait_s)[new].sum())
 
     def follow(self, layer: Layer, slot: int) -> Iterator[Layer]:
         """Every state that can follow, in pieces."""
@@ -199,7 +201,7 @@ class _Slots:
         needed_s = np.where(runs, left * running_s + pause_s, np.inf)
         ends = needed_s - HAIR * (self.work[jobs] * running_s + pause_s) <= self.tick_s
         after = np.where(ends, 0.0, np.maximum(left - (self.tick_s - pause_s) / time_s, left * _EXACT))
-        spent = np.where(ends, needed_s, self.tick_s).sum(axis=2).ravel()
+        spent = (np.where(ends, needed_s, self.tick_s) * self.weight[jobs]).sum(axis=2).ravel()
         given = np.tile(ways, (len(rows), 1))
         parent = np.repeat(rows, len(ways))
         after = after.reshape(len(parent), len(jobs))
@@ -217,14 +219,25 @@ class _Slots:
         """Least total flow time that each state at the start of a slot leaves possible."""
         present = self.first_slot < slot
         left = np.where(present, layer.left, 0.0)
-        shortest = left @ self.fastest_s
-        areas = np.sort(left * self.area_s, axis=1)[:, ::-1] / self.units
-        spt = areas @ np.arange(1, areas.shape[1] + 1)
-        later = float((self.wait_s + self.work * self.fastest_s)[~present & (self.work > 0)].sum())
-        to_come: FloatArray = np.maximum(shortest, spt) + later
+        shortest = left @ (self.weight * self.fastest_s)
+        alone = self.weight * (self.wait_s + self.work * self.fastest_s)
+        later = float(alone[~present & (self.work > 0)].sum())
+        to_come: FloatArray = np.maximum(shortest, self._one_by_one(left * self.area_s / self.units)) + later
         if self.prices is not None:
             to_come = np.maximum(to_come, self.prices.least(layer, present, slot))
         return layer.cost + to_come
+
+    def _one_by_one(self, sizes: FloatArray) -> FloatArray:
+        """Least sums of weighted completions of jobs on one machine, by Smith's rule; ``sizes`` has shape (states, jobs)."""
+        if self.weighted:
+            order = np.argsort(
+                -sizes / self.weight, axis=1
+            )  # the last job first: it delays itself, the one before both
+            behind = np.cumsum(self.weight[order], axis=1)
+            total: FloatArray = (np.take_along_axis(sizes, order, axis=1) * behind).sum(axis=1)
+        else:
+            total = np.sort(sizes, axis=1)[:, ::-1] @ np.arange(1, sizes.shape[1] + 1)
+        return total
 
     def undominated(self, layer: Layer, slot: int) -> Layer:
         """Drop states that another one dominates; TooLarge when too many are left."""

@@ -6,7 +6,7 @@ from dlsched.columns.generation import generate
 from dlsched.columns.slack import Prices
 from dlsched.core.budget import Budget, Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts
-from dlsched.matching_placement.configurations.pricing import all_pricing
+from dlsched.matching_placement.configurations.fair_pricing import all_pricing
 
 
 def generate_columns(

@@ -35,7 +35,7 @@ class Pricing:
 
     def __init__(self, arrays: Arrays, job: int) -> None:
         able = arrays.able(job)
-        self.costs = partial(arrays.times, job)
+        self.costs = partial(arrays.cost, job)
         self.kinds = able[np.argsort(arrays.bandwidth[able], kind="stable")]
         self.all_kinds = arrays.types
         self.rates = arrays.rates[job][self.kinds]
@@ -72,7 +72,7 @@ class Pricing:
             paid = np.cumsum(prices[self.kinds][kinds], axis=1)
             exchange = np.maximum.accumulate(self.exchange[kinds], axis=1)
             size = np.arange(1, kinds.shape[1] + 1)
-            each = (self.work / rate + paid + exchange * ((size - 1) / size))[:, self.least - 1 :]
+            each = self._priced(rate, paid, exchange * ((size - 1) / size))[:, self.least - 1 :]
             tangent = np.argmin(each, axis=0)
             best = each[tangent, np.arange(each.shape[1])]
             for index in np.argsort(best, kind="stable")[:GUESSES].tolist():
@@ -95,9 +95,9 @@ class Pricing:
         exchange = np.minimum.accumulate(self.exchange[::-1])[::-1]  # of the fastest type to come
         totals = [self._totals(prices, first) for first in range(len(self.kinds))] + [np.zeros((TANGENTS, 1))]
         sizes = self.sizes
-        root = 2 * self.work / self.points[:, None] + totals[0][:, sizes]
+        lines, shared = self._root()
+        root = lines + totals[0][:, sizes]
         tangent = np.argmax(root, axis=0)
-        shared = exchange[0] * ((sizes - 1) / sizes)
         kept = np.flatnonzero(root[tangent, np.arange(len(sizes))] + shared <= threshold)
         parts = []
         batch = max(1, _BATCH // max(1, int(self.stock.max(initial=1))))
@@ -112,8 +112,29 @@ class Pricing:
     def floor(self, prices: Floats) -> float:
         """Return a lower bound on the least J(c) + p c, from the labels at the root alone."""
         sizes = self.sizes
-        root = 2 * self.work / self.points[:, None] + self._totals(prices, 0)[:, sizes]
-        return float((root.max(axis=0) + self.exchange.min() * ((sizes - 1) / sizes)).min()) * (1 - _ROUNDING)
+        lines, shared = self._root()
+        root = lines + self._totals(prices, 0)[:, sizes]
+        return float((root.max(axis=0) + shared).min()) * (1 - _ROUNDING)
+
+    def _priced(self, rate: Floats, paid: Floats, ring: Floats) -> Floats:
+        """What workers of a rate and a price cost, whose ring takes some seconds."""
+        return self.work / rate + paid + ring
+
+    def _root(self) -> tuple[Floats, Floats]:
+        """Intercepts of the tangents by tangent and size, and by size what a ring adds at least."""
+        return 2 * self.work / self.points[:, None], self.exchange.min() * ((self.sizes - 1) / self.sizes)
+
+    def _lines(self, tangent: Counts, size: Counts, slowest: Counts) -> Floats:
+        """Intercepts of tangents for labels; the position of the ring's slowest type is known, or that of the fastest to come."""
+        return 2 * self.work / self.points[tangent]
+
+    def _known(self, paid: Floats, ring: Floats) -> Floats:
+        """What is added to a label's tangent."""
+        return paid + ring
+
+    def _ended(self, rate: Floats, ring: Floats) -> Floats:
+        """What a label that is complete costs beyond what is known."""
+        return self.work / rate
 
     def _totals(self, prices: Floats, first: int) -> Floats:
         _, linear = self._units(prices, first)
@@ -147,16 +168,16 @@ class Pricing:
             paid_now = paid[kept] + added * prices[self.kinds[kind]]
             slowest_now = np.where((slowest[kept] < 0) & (added > 0), kind, slowest[kept])
             to_come = exchange[kind + 1] if kind + 1 < len(self.kinds) else 0.0
-            ring = np.where(slowest_now >= 0, self.exchange[slowest_now], to_come)
-            known = paid_now + ring * ((size[kept] - 1) / size[kept])
+            ring = np.where(slowest_now >= 0, self.exchange[slowest_now], to_come) * ((size[kept] - 1) / size[kept])
+            known = self._known(paid_now, ring)
             if kind + 1 < len(self.kinds):
                 bound = np.full(len(kept), -np.inf)
                 for shift in (0, *_NEIGHBOURS):
                     index = np.clip(tangent[kept] + shift, 0, TANGENTS - 1)
-                    line = 2 * self.work / self.points[index] - self.slopes[index] * rate_now
+                    line = self._lines(index, size[kept], slowest_now) - self.slopes[index] * rate_now
                     np.maximum(bound, line + totals[kind + 1][index, left_now], out=bound)
             else:
-                bound = self.work / rate_now
+                bound = self._ended(rate_now, ring)
             good = np.flatnonzero(bound + known <= threshold)
             kept, left, rate, paid, slowest = (
                 kept[good],
@@ -171,8 +192,3 @@ class Pricing:
         counts = np.zeros((len(rows), self.all_kinds), dtype=np.int64)
         counts[:, self.kinds] = rows
         return Listed(counts, values)
-
-
-def all_pricing(arrays: Arrays) -> list[Pricing]:
-    """Return the pricing problem of every job."""
-    return [Pricing(arrays, job) for job in range(arrays.jobs)]

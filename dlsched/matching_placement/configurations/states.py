@@ -38,7 +38,8 @@ def solve_by_states(arrays: Arrays, *, step: Tick = no_tick, tick: Tick = no_tic
         for job in range(arrays.jobs):
             step()
             counts = configurations(arrays, job)
-            yield counts, arrays.times(job, counts)
+            yield counts, arrays.cost(job, counts)
 
-    chosen = cheapest_choice(arrays.stock, listed(), tick=tick)
+    combine = np.maximum if arrays.bottleneck else np.add
+    chosen = cheapest_choice(arrays.stock, listed(), tick=tick, combine=combine)
     return None if chosen is None else np.array(chosen)

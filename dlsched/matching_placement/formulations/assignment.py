@@ -16,6 +16,7 @@ objective                      minimise (1/S) sum_i T_i (Pi_i / R_i* l_i + sum_n
 ``size_<job>``                 sum_nb z_inb = 1
 ``bandwidth_<worker>_<job>``   x_ik <= sum of z_inb with r_b <= r_k
 ``fastest_<job>``              l_i >= sum_nb (R_i* / R_inb) z_inb, R_inb: the n largest rates of workers with r_k >= r_b
+``largest_<job>``              ``max_rho`` only, whose objective is ``rho``: J_i, as above, <= J_i(equal share) rho
 ``order_<worker>_<job>``       sum_{j<=i} x_jm <= sum_{j<=i} x_jk for worker k and the next one of its type, m
 =============================  =====================================================================================
 
@@ -38,6 +39,7 @@ from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, kind_of_workers
+from dlsched.matching_placement.feasibility import require_objective
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.formulation import Formulation
@@ -57,27 +59,31 @@ NOTHING = 2.0**-10
 
 
 def build_assignment(
-    instance: Instance, *, most_s: float = np.inf, tick: Tick = no_tick
+    instance: Instance, *, most_s: float | Floats = np.inf, tick: Tick = no_tick
 ) -> "Formulation[pulp.LpProblem, Placement]":
     """Build the model.
 
     Parameters
     ----------
     instance
-        Any valid instance.
+        Any valid instance but of ``alpha_fair``, whose utilities are not linear here.
     most_s
-        Seconds of all jobs of a placement that is known; only placements that take no longer need be points of the model.
+        Seconds that no job takes longer than in a better placement, for all jobs or for each, shape (S,): all seconds of one
+        that is known. Only placements that take no longer need be points of the model.
     tick
         Called for every worker of every job; it may raise to stop.
 
     Raises
     ------
     UsageError
-        More than ``LARGEST`` coefficients.
+        More than ``LARGEST`` coefficients, or alpha_fair.
     """
     import pulp
 
+    require_objective(instance, "assignment", "mean", "max_rho")
     held = arrays(instance)
+    most = np.broadcast_to(most_s, held.jobs).tolist()
+    rho = pulp.LpVariable("rho", 0)
     if (size := _coefficients(held)) > LARGEST:
         raise UsageError(f"the model has about {size:.2g} coefficients, allowed: up to {LARGEST}; use exact")
     kinds = kind_of_workers(instance)
@@ -96,7 +102,7 @@ def build_assignment(
     for index, job in enumerate(jobs):
         rates = held.rates[index, kinds]
         best = float(np.sort(rates)[::-1][: held.most[index]].sum()) or 1.0
-        unit, least, longest = units(float(held.work[index]), best, most_s)
+        unit, least, longest = units(float(held.work[index]), best, most[index])
         if held.least[index] == 1:
             rates = np.where(rates < USELESS * best * (least / longest), 0.0, rates)
         able = np.flatnonzero(rates).tolist()
@@ -105,12 +111,15 @@ def build_assignment(
         slowest = pulp.LpVariable(f"l_{job}", least if least > NOTHING else 0.0, longest)
         rings = _rings(rates, levels, int(held.least[index]), int(held.most[index]), sends=held.traffic[index] > 0)
         sent = {(n, level): float(held.traffic[index] * ((n - 1) / n) / bandwidths[level]) for n, level in rings}
-        rings = {ring: r for ring, r in rings.items() if sent[ring] <= most_s and least * best / r <= 2 * longest}
+        rings = {ring: r for ring, r in rings.items() if sent[ring] <= most[index] and least * best / r <= 2 * longest}
         z = {ring: pulp.LpVariable(f"z_{job}_{ring[0]}_{ring[1]}", 0, 1, pulp.LpInteger) for ring in rings}
         x = {k: pulp.LpVariable(f"x_{workers[k]}_{job}", 0, 1, pulp.LpInteger) for k in able}
         pi = {k: pulp.LpVariable(f"pi_{workers[k]}_{job}", 0, 1) for k in able}
-        objective.append((slowest, unit / held.jobs))
-        objective += [(chosen, sent[ring] / held.jobs) for ring, chosen in z.items()]
+        part = held.jobs if held.costs is None else float(held.costs.equal[index])
+        terms = [(slowest, unit / part), *((chosen, sent[ring] / part) for ring, chosen in z.items())]
+        objective += terms
+        if held.bottleneck:
+            add(f"largest_{job}", [*terms, (rho, -1.0)], pulp.LpConstraintLE, 0)
         add(f"size_{job}", [(chosen, 1) for chosen in z.values()], pulp.LpConstraintEQ, 1)
         sizes = [(chosen, -n) for (n, _), chosen in z.items()]
         add(f"served_{job}", [*((x[k], 1) for k in able), *sizes], pulp.LpConstraintEQ, 0)
@@ -136,7 +145,7 @@ def build_assignment(
     for worker, given in zip(workers, one_job, strict=True):
         if given:
             add(f"one_job_{worker}", [(chosen, 1) for chosen in given], pulp.LpConstraintLE, 1)
-    problem.setObjective(pulp.LpAffineExpression(objective))
+    problem.setObjective(pulp.LpAffineExpression([(rho, 1)] if held.bottleneck else objective))
 
     def decode(values: Mapping[str, float]) -> Placement:
         found: dict[str, list[str]] = {job.id: [] for job in instance.jobs}

@@ -6,9 +6,11 @@ A configuration c of a job says how many workers of each type it gets; J_i(c) is
 name                          mathematics
 ============================  ====================================================================
 ``x_<job>_<c1>_<c2>_...``     x_ic = 1 if job i gets c1 workers of the first type ..., binary
-objective                     minimise (1/S) sum_ic J_i(c) x_ic, mean seconds
+objective                     minimise (1/S) sum_ic J_i(c) x_ic, mean seconds; ``alpha_fair``: maximise sum_ic U_i(c) x_ic;
+                              ``max_rho``: minimise ``rho``, a variable >= 0
 ``choice_<job>``              sum_c x_ic = 1
 ``stock_<type>``              sum_ic c_g x_ic <= s_g
+``largest_<job>``             ``max_rho`` only: sum_c J_i(c) / J_i(equal share) x_ic <= rho
 ============================  ====================================================================
 
 With more than ``SPELT`` types one number stands for the counts, sum_g c_g (s_1 + 1) ... (s_{g-1} + 1). A job without a
@@ -24,7 +26,7 @@ from dlsched.algorithms.count_vectors import undominated
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
+from dlsched.matching_placement.arrays import Arrays, Counts, Fair, arrays, placement
 from dlsched.matching_placement.configurations.listing import configurations, count_configurations
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
@@ -46,7 +48,8 @@ def build_milp(
     *,
     columns: Sequence[Counts] | None = None,
     drop_dominated: bool = False,
-    most_s: float = np.inf,
+    most: float = np.inf,
+    within: bool = False,
     tick: Tick = no_tick,
 ) -> "Formulation[pulp.LpProblem, Placement]":
     """Build the model.
@@ -59,9 +62,11 @@ def build_milp(
         Configurations of every job, arrays of shape (N_i, G) without repetition; None: all there are.
     drop_dominated
         Leave out configurations that are no faster than another one with no more workers of any type; the optimum stays.
-    most_s
-        Leave out configurations that take longer: with all the seconds of a placement that is known, none that is better is
-        lost, and vast costs do not drown the others.
+    most
+        Leave out configurations that cost more (``Arrays.cost``): with all that a placement costs that is known, none that is
+        better is lost, and vast costs do not drown the others.
+    within
+        Ask for any placement of what is left: no objective, and neither ``rho`` nor its rows.
     tick
         Called often; it may raise to stop.
 
@@ -73,35 +78,33 @@ def build_milp(
     import pulp
 
     held = arrays(instance)
-    sizes = [0] * held.jobs
-    allowed = min(LARGEST, LARGEST_CELLS // held.types)
-    for job in range(held.jobs):
-        tick()
-        sizes[job] = count_configurations(held, job) if columns is None else len(columns[job])
-        if sum(sizes) > allowed:
-            raise UsageError(
-                f"the model has {sum(sizes)} columns or more, a job's worker counts by type, allowed: up to {allowed}"
-            )
+    sizes = require_size(held, columns, tick)
     labels = plain_labels([job.id for job in instance.jobs], "j")
     chosen: dict[str, tuple[int, list[int]]] = {}
-    objective, choices = [], []
+    objective, choices, largest = [], [], []
+    rho = pulp.LpVariable("rho", 0) if held.bottleneck and not within else None
     stock: list[list[tuple[pulp.LpVariable, int]]] = [[] for _ in instance.types]
     for job, (label, size) in enumerate(zip(labels, sizes, strict=True)):
-        choice = []
-        for row, time in zip(*_timed(held, job, columns, size, drop_dominated, most_s), strict=True):
+        choice, ratios = [], [(rho, -1.0)]
+        for row, worth in zip(*_columns(held, job, columns, size, drop_dominated, most), strict=True):
             tick()
             variable = pulp.LpVariable(_name(held, label, row), 0, 1, pulp.LpInteger)
             chosen[variable.name] = job, row
-            objective.append((variable, time / held.jobs))
+            objective.append((variable, worth))
+            ratios.append((variable, worth))
             choice.append((variable, 1))
             for kind, count in enumerate(row):
                 if count:
                     stock[kind].append((variable, count))
         choice = choice or [(pulp.LpVariable(f"x_{label}_none", 0, 0, pulp.LpInteger), 1)]
         choices.append(pulp.LpConstraint(pulp.LpAffineExpression(choice), pulp.LpConstraintEQ, f"choice_{label}", 1))
-    problem = pulp.LpProblem("matching_placement", pulp.LpMinimize)
-    problem.setObjective(pulp.LpAffineExpression(objective))
-    for row in choices:
+        if rho is not None:
+            terms = pulp.LpAffineExpression(ratios)
+            largest.append(pulp.LpConstraint(terms, pulp.LpConstraintLE, f"largest_{label}", 0))
+    fair = isinstance(held.costs, Fair)
+    problem = pulp.LpProblem("matching_placement", pulp.LpMaximize if fair else pulp.LpMinimize)
+    problem.setObjective(pulp.LpAffineExpression([] if within else objective if rho is None else [(rho, 1)]))
+    for row in [*choices, *largest]:
         problem.addConstraint(row)
     for label, used, there in zip(plain_labels(list(instance.types), "g"), stock, held.stock.tolist(), strict=True):
         if used:
@@ -119,19 +122,35 @@ def build_milp(
     return Formulation(problem, decode)
 
 
-def _timed(
-    held: Arrays, job: int, columns: Sequence[Counts] | None, size: int, drop_dominated: bool, most_s: float
+def require_size(held: Arrays, columns: Sequence[Counts] | None, tick: Tick) -> list[int]:
+    """Number of columns of every job; the errors of ``build_milp``."""
+    sizes = [0] * held.jobs
+    allowed = min(LARGEST, LARGEST_CELLS // held.types)
+    for job in range(held.jobs):
+        tick()
+        sizes[job] = count_configurations(held, job) if columns is None else len(columns[job])
+        if sum(sizes) > allowed:
+            raise UsageError(
+                f"the model has {sum(sizes)} columns or more, a job's worker counts by type, allowed: up to {allowed}"
+            )
+    return sizes
+
+
+def _columns(
+    held: Arrays, job: int, columns: Sequence[Counts] | None, size: int, drop_dominated: bool, most: float
 ) -> tuple[list[list[int]], list[float]]:
-    """Configurations of a job and their seconds."""
+    """Configurations of a job, and their part of the mean, utilities or ratios."""
     if not size:
         return [], []
     counts = configurations(held, job) if columns is None else columns[job]
-    times = held.times(job, counts)
+    costs = held.cost(job, counts)
     if drop_dominated:
-        kept = undominated(counts, times)
-        counts, times = counts[kept], times[kept]
-    soon = times <= most_s
-    return counts[soon].tolist(), times[soon].tolist()
+        kept = undominated(counts, costs)
+        counts, costs = counts[kept], costs[kept]
+    counts, costs = counts[costs <= most], costs[costs <= most]
+    if isinstance(held.costs, Fair):
+        return counts.tolist(), held.costs.utilities(job, held.times(job, counts)).tolist()
+    return counts.tolist(), (costs if held.bottleneck else costs / held.jobs).tolist()
 
 
 def _name(held: Arrays, label: str, row: list[int]) -> str:

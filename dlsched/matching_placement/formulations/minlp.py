@@ -39,6 +39,7 @@ import numpy as np
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays, kind_of_workers
+from dlsched.matching_placement.feasibility import require_objective
 from dlsched.matching_placement.formulations.assignment import NOTHING, STEEPEST, USELESS, units
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
@@ -65,10 +66,11 @@ def build_minlp(
     Raises
     ------
     UsageError
-        More than ``LARGEST`` terms.
+        More than ``LARGEST`` terms, or another objective than the mean.
     """
     import pyomo.environ as pyo
 
+    require_objective(instance, "minlp", "mean")
     held = arrays(instance)
     usable = (held.rates > 0) @ held.stock
     if (size := 8.0 * float(usable.sum()) + float(usable.max(initial=0)) * held.jobs**2) > LARGEST:

@@ -1,11 +1,14 @@
 """The beam search over configurations, guided by the prices of the linear program over them."""
 
+from contextlib import suppress
+
 from dlsched.columns.closing import WIDTH, search_beam
-from dlsched.core.budget import Budget, Tick, no_tick
+from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.matching_placement.arrays import arrays, placement
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
+from dlsched.matching_placement.configurations.fair_pricing import all_pricing
 from dlsched.matching_placement.configurations.generation import generate_columns
-from dlsched.matching_placement.configurations.pricing import all_pricing
+from dlsched.matching_placement.configurations.thresholds import bound_by_prices, by_beam, lower
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.heuristics.local_search import best_local, improve
 from dlsched.matching_placement.instance import Instance
@@ -22,6 +25,9 @@ def beam(
        (``columns.closing.search_beam``).
     3. Local search from what it found; the better of both.
 
+    For the largest ratio, 2. and 3. are the search of ``configurations.thresholds`` with ``width`` labels, as long as the
+    configurations of a threshold can be listed.
+
     None means that no placement exists. Guarantee: none better than that of ``marginal``; ours, from no paper. Cost: that of
     ``configuration_lp`` and O(S width N) labels for N configurations of a job. ``tick`` and ``budget`` as in that function.
 
@@ -36,8 +42,19 @@ def beam(
         return None
     data = arrays(instance)
     start = best_local(data, tick)
+    if data.bottleneck:
+        return placement(instance, _lowered(data, start, width, tick, budget))
     prices = generate_columns(data, start, tick=tick, budget=budget)
     found = search_beam(all_pricing(data), prices, data.total(start), width=width, tick=tick)
     if found is not None:
         start = min(start, improve(data, found, tick), key=data.total)
     return placement(instance, start)
+
+
+def _lowered(data: Arrays, start: Counts, width: int, tick: Tick, budget: Budget | None) -> Counts:
+    """Lower the largest ratio, as far as configurations are few enough to be listed."""
+    found = [start]
+    with suppress(TooMany):
+        low, _ = bound_by_prices(data, data.total(start), tick=tick, budget=budget)
+        lower(data, start, low, by_beam(data, width, tick), tick=tick, budget=budget, found=found.append)
+    return found[-1]

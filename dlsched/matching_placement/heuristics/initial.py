@@ -13,7 +13,8 @@ def initial(arrays: Arrays) -> Counts:
     """Return min_i workers for every job, shape (S, G), of a feasible instance.
 
     Minimises sum_ig T_i Pi_i / (min_i^2 rho_ig) c_ig with sum_g c_ig = min_i and sum_i c_ig <= s_g: of a job on one type
-    that is its compute time, and on several types an upper bound of it (the harmonic mean is below the mean). Each of a
+    that is its compute time, and on several types an upper bound of it (the harmonic mean is below the mean); in parts of
+    J_i(equal share) where the objective is made of such. Each of a
     job's min_i seats is assigned a worker. Beyond ``LARGEST`` pairs of the two, jobs take their fastest free workers instead,
     those with the most samples first, or where that leaves some short ``smallest`` is returned.
 
@@ -27,8 +28,9 @@ def initial(arrays: Arrays) -> Counts:
         return counts if (counts.sum(axis=1) == arrays.least).all() else smallest(arrays)
     kinds = np.repeat(np.arange(arrays.types), held)
     jobs = np.repeat(np.arange(arrays.jobs), arrays.least)
+    work = arrays.work if arrays.costs is None else arrays.work / arrays.costs.equal
     with np.errstate(divide="ignore"):
-        cost = arrays.work[:, None] / (arrays.rates * arrays.least.astype(np.float64)[:, None] ** 2)
+        cost = work[:, None] / (arrays.rates * arrays.least.astype(np.float64)[:, None] ** 2)
     seat, worker = linear_sum_assignment((cost / cost[arrays.rates > 0].max())[jobs][:, kinds])
     counts = np.zeros((arrays.jobs, arrays.types), dtype=np.int64)
     np.add.at(counts, (jobs[seat], kinds[worker]), 1)

@@ -12,6 +12,7 @@ from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 
 _GAIN = 1e-12  # relative; a smaller improvement is rounding
+_POWERS = (4.0, 16.0, 64.0)
 
 
 def local_search(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
@@ -31,7 +32,9 @@ def best_local(data: Arrays, tick: Tick = no_tick) -> Counts:
 
 
 def improve(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
-    """Take the best of all steps until none lowers the sum of completion times; ``counts`` has shape (S, G).
+    """Take the best of all steps until none lowers the sum of the costs; ``counts`` has shape (S, G).
+
+    Where the largest ratio counts, the sums of its powers are lowered one after the other, and the best is kept.
 
     A step takes a worker of one type (or none) from a job and gives it one of another type (or none); what it gives up
     goes to the idle, or in exchange to the job that the new one came from. That is every move of a worker to another
@@ -40,6 +43,15 @@ def improve(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
     Cost of a step: O(G^2), and O(G) for each of the jobs that hold a type which one of the two changed jobs held or holds.
     Memory: that of ``Exchanges``. ``tick`` is called before every job and every step; it may raise to stop.
     """
+    if not data.bottleneck:
+        return _lower(data, counts, tick)
+    for power in _POWERS:
+        counts = min(counts, _lower(data.softened(power, data.total(counts)), counts, tick), key=data.total)
+    return counts
+
+
+def _lower(data: Arrays, counts: Counts, tick: Tick) -> Counts:
+    """Lower the sum of the costs."""
     counts = counts.copy()
     idle = data.stock - counts.sum(axis=0)
     exchanges = Exchanges(data.stock, data.jobs)
@@ -68,19 +80,19 @@ def _step(counts: Counts, out: int, into: int) -> None:
 
 
 def _changes(data: Arrays, job: int, counts: Counts) -> tuple[list[int], Floats]:
-    """Types that a job may give up (G: none), and the change of its time when it gets each type, or none, instead."""
+    """Types that a job may give up (G: none), and the change of its cost when it gets each type, or none, instead."""
     kinds = data.types
     outs = [*np.flatnonzero(counts).tolist(), kinds]
     base = np.tile(counts, (len(outs), 1))
     base[np.arange(len(outs) - 1), outs[:-1]] -= 1
     changed = np.full((len(outs), kinds + 1), np.inf)
     able = data.able(job)
-    changed[:, able] = data.times_with_more(job, base)[:, able]
+    changed[:, able] = data.cost_with_more(job, base)[:, able]
     some = base.any(axis=1)
-    changed[some, kinds] = data.times(job, base[some])
+    changed[some, kinds] = data.cost(job, base[some])
     size = base.sum(axis=1)[:, None] + np.append(np.ones(kinds, dtype=np.int64), 0)
     changed[(size < data.least[job]) | (size > data.most[job])] = np.inf
-    changed -= data.times(job, counts)
+    changed -= data.cost(job, counts)
     changed[-1, kinds] = np.inf  # nothing out, nothing in
     changed[np.arange(len(outs) - 1), outs[:-1]] = np.inf
     return outs, changed

@@ -9,6 +9,8 @@ from dlsched.matching_placement.heuristics.initial import initial
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.solution import Placement
 
+_POWER = 16.0  # of the ratios: whoever is a tenth above the others comes first
+
 
 def marginal(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
     """Give every job its initial workers, then one at a time to the job whose completion time it lowers most; idle if none.
@@ -24,6 +26,7 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
     half of what any completion of the same initial workers can make it fall: sum_i w_i / R_i(initial) - w_i / R_i is
     monotone and submodular in the set of (worker, job) pairs, since 1 / R is convex and falling, "each worker to one job" is
     a partition matroid, and there greedy reaches half (Fisher, Nemhauser, Wolsey 1978). Else none.
+    Of other objectives it takes the pair that lowers the costs most (``Arrays.cost``), of the largest ratio its powers' sum.
     Cost: O(K (G + S G)) beside the initial workers.
     """
     if infeasible(instance) is not None:
@@ -34,6 +37,8 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Placement | None:
 
 def greedy(data: Arrays, counts: Counts, tick: Tick = no_tick) -> Counts:
     """Steps 2 and 3 of ``marginal`` from a placement, shape (S, G)."""
+    if data.bottleneck:
+        data = data.softened(_POWER, data.total(counts))
     counts = counts.copy()
     idle = data.stock - counts.sum(axis=0)
     gain = np.array([_gains(data, job, counts[job]) for job in range(data.jobs)])
@@ -52,6 +57,6 @@ def _gains(data: Arrays, job: int, counts: Counts) -> Floats:
     """What one more worker of each type saves the job; shape (G,)."""
     if counts.sum() >= data.most[job]:
         return np.full(data.types, -np.inf)
-    gains = data.times(job, counts) - data.times_with_more(job, counts)
+    gains = data.cost(job, counts) - data.cost_with_more(job, counts)
     gains[data.rates[job] == 0] = -np.inf
     return gains

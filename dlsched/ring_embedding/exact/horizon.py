@@ -7,7 +7,8 @@ from dlsched.core.errors import UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
-from dlsched.ring_embedding.exact.programs import limits_of, run_circuit, run_milp
+from dlsched.ring_embedding.exact.programs import run_circuit, run_milp
+from dlsched.ring_embedding.formulations.handing import limits_of
 from dlsched.ring_embedding.heuristics.ascent import ascend
 from dlsched.ring_embedding.heuristics.plan import Plan, Split
 from dlsched.ring_embedding.heuristics.warm import keeping, quick

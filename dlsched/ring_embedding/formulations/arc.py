@@ -23,7 +23,8 @@ name                                mathematics
 ``bandwidth_<from>_<to>_<slot>``    sum_i b_i (sum of the arcs whose route crosses the link in this direction) <= B_e
 ==================================  ===================================================================================
 
-Variables and rows of workers and utilities: see ``workers``. S is the number of servers that hold a worker of the job.
+Variables and rows of workers and of utilities: see ``workers`` and ``goals``. S is the number of servers that hold a worker of
+the job.
 """
 
 from collections import Counter
@@ -36,6 +37,7 @@ import numpy as np
 from dlsched.algorithms.utility_table import UtilityTable
 from dlsched.algorithms.whole_rows import row
 from dlsched.core.budget import Budget
+from dlsched.ring_embedding.formulations.goals import Goal, goal_of
 from dlsched.ring_embedding.formulations.workers import Found, Terms, WorkersModel, embedded, require_few
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
@@ -52,16 +54,19 @@ Crossings = list[dict[int, list[Arc]]]
 
 
 def build_arc(
-    instance: Instance, tables: Sequence[UtilityTable] | None = None, budget: Budget | None = None
+    instance: Instance,
+    tables: Sequence[UtilityTable] | None = None,
+    budget: Budget | None = None,
+    goal: Goal | None = None,
 ) -> "Formulation[pulp.LpProblem, Embedding]":
-    """Build the model; its unit, ``tables`` and ``budget``: as those of ``build_span``.
+    """Build the model; its unit, ``tables``, ``budget`` and ``goal``: as those of ``build_span``.
 
     Raises
     ------
     UsageError
         There are too many variables.
     """
-    model = WorkersModel(instance, tables, budget)
+    model = WorkersModel(instance, tables, budget, goal_of(instance, goal))
     pairs = arcs_of_all(model.network, len(model.y))
     chosen = {(i, t): _add_ring(model, i, t, pairs[i]) for i, t in model.rings()}
     _add_bandwidths(model, crossings_of_all(model.network, pairs), chosen)

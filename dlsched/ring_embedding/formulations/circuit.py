@@ -12,16 +12,19 @@ circuit             the arcs are one cycle of some servers, or there are none (`
 ``budget``          sum_ts y_is[t] <= F_i^r / l_i^r, rounded down
 ``capacity``        sum_i l_i^r y_is[t] <= C_s^r, in whole numbers
 ``bandwidth``       sum_i b_i (arcs whose route crosses the directed link) <= B_e, in whole numbers
+``on``              1 if the server is on in a slot, servers whose power has a price only: h <= on, and C_s^r on in ``capacity``
 ``g``               steps of the utility that are reached, each after the one before
-objective           maximise sum_ik gain_ik g_ik, in whole multiples of a power of two
+objective           maximise sum_ik gain_ik g_ik - sum_st e_s on_s[t] - sum_ist e_i y_is[t], in multiples of a power of two
 ==================  =================================================================================================
 
-Gains are rounded to these multiples; what all roundings together can hide is added to the bound.
+Gains and prices are rounded to these multiples; what all roundings together can hide is added to the bound. Quotas in place of
+utilities, and that a worker runs at least, are rows as in ``goals``.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -32,7 +35,8 @@ from dlsched.algorithms.whole_rows import same, whole
 from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.formulations.arc import Arc, arcs_of_all, crossings_of_all, cycle, shared_links
-from dlsched.ring_embedding.formulations.workers import Found, embedded, require_few, shared_servers
+from dlsched.ring_embedding.formulations.goals import Goal, Stairs
+from dlsched.ring_embedding.formulations.workers import Found, embedded, paying, require_few, shared_servers
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
@@ -61,16 +65,20 @@ class Circuit(Formulation["cp_model.CpModel", Embedding]):
         return value * self.unit + self.error + self.constant
 
 
-def build_circuit(instance: Instance, budget: Budget | None = None) -> Circuit:
-    """Build the model; ``budget`` is asked in every loop, and may stop.
+def build_circuit(instance: Instance, budget: Budget | None = None, goal: Goal | None = None) -> Circuit:
+    """Build the model; ``budget`` is asked in every loop, and may stop. ``goal``: as that of ``build_span``.
 
     Raises
     ------
     UsageError
         Demands or bandwidths have no common unit of which they are whole multiples up to 2**30, or there are too many
-        variables.
+        variables; the objective is ``max_min``, and the goal no quotas.
     """
-    return _Builder(Network(instance, budget)).built()
+    if instance.objective == "max_min" and not isinstance(goal, Stairs):
+        raise UsageError(
+            "the circuit model of max_min is one of quotas; found none, allowed: quotas, or the objective sum"
+        )
+    return _Builder(Network(instance, budget)).built(goal)
 
 
 class _Builder:
@@ -79,25 +87,33 @@ class _Builder:
 
         self.instance, self.network = network.instance, network
         self.model = cp_model.CpModel()
-        self.hosts: list[list[int]] = [np.flatnonzero(fits).tolist() for fits in network.fits]
         others = int(network.total.sum()) + network.instance.slots * int(np.count_nonzero(network.fits))
         require_few(others)
+        self.tables = paying(network, network.tables)
+        self.hosts: list[list[int]] = [np.flatnonzero(fits).tolist() for fits in network.fits]
         self.pairs = arcs_of_all(network, others)
         self.y: dict[tuple[int, int, int], cp_model.IntVar] = {}
         self.of: list[list[cp_model.IntVar]] = [[] for _ in self.hosts]
         self.a: dict[tuple[int, int], dict[Arc, cp_model.IntVar]] = {}
+        self.on: dict[tuple[int, int], cp_model.IntVar] = {}
 
-    def built(self) -> Circuit:
+    def built(self, goal: Goal | None) -> Circuit:
         for i, job in enumerate(self.instance.jobs):
             for t in range(job.arrival_slot, self.instance.slots + 1):
                 self.network.tick()
                 self._add_ring(i, t)
             if self.hosts[i]:
-                self.model.add(sum(self.of[i]) <= int(self.network.total[i]))
+                self.model.add(sum(self.of[i]) <= self.tables[i].units)
         self._add_capacities()
         self._add_bandwidths()
-        unit, error = self._add_utilities()
-        nothing = math.fsum(table.nothing for table in self.network.tables)
+        unit, error, nothing = 1.0, 0.0, 0.0
+        if isinstance(goal, Stairs):
+            self._add_stairs(goal)
+        else:
+            unit, error = self._add_utilities()
+            nothing = math.fsum(table.nothing for table in self.tables)
+        if goal == "something":
+            self.model.add(sum(self.y.values()) >= 1)
         passed = [a for held in self.a.values() for a in held.values()]
         names = {variable.name: variable for variable in (*self.y.values(), *passed)}
         return Circuit(self.model, self._decode, unit, nothing, variables=names, error=error)
@@ -123,12 +139,20 @@ class _Builder:
             model.add(h == alone[s] + 1 - skipped[s])
             model.add(y[s] >= h)
             model.add(y[s] <= fits[s] * h)
+            if self.network.on_price[s]:
+                model.add_implication(h, self._on(s, slot))
             for skip in skipped.values():
                 model.add_implication(alone[s], skip)
         model.add(sum(y.values()) <= min(self.instance.jobs[job].max_workers, sum(fits.values())))
         self.y |= {(job, s, slot): held for s, held in y.items()}
         self.of[job] += y.values()
         self.a[job, slot] = passed
+
+    def _on(self, server: int, slot: int) -> "cp_model.IntVar":
+        """Whether the server is on in the slot."""
+        if (server, slot) not in self.on:
+            self.on[server, slot] = self.model.new_bool_var("")
+        return self.on[server, slot]
 
     def _add_capacities(self) -> None:
         for s, r, users, capacity in shared_servers(self.network):
@@ -139,7 +163,8 @@ class _Builder:
                 self.network.tick()
                 if binds:
                     held = zip(users, amounts, strict=True)
-                    self.model.add(sum(a * self.y[i, s, t] for i, a in held if (i, s, t) in self.y) <= right)
+                    used = sum(a * self.y[i, s, t] for i, a in held if (i, s, t) in self.y)
+                    self.model.add(used <= right * self.on.get((s, t), 1))
 
     def _add_bandwidths(self) -> None:
         crossing = crossings_of_all(self.network, self.pairs)
@@ -159,12 +184,13 @@ class _Builder:
 
     def _add_utilities(self) -> tuple[float, float]:
         """Steps and the objective; return its unit, and the error of its rounding."""
-        tables = self.network.tables
-        held = [steps(table) for table in tables]
-        most = math.fsum(step.gain for found in held for step in found)
+        held = [steps(table) for table in self.tables]
+        prices = [price * table.units for price, table in zip(self.instance.worker_prices, self.tables, strict=True)]
+        prices += [self.instance.on_prices[s] for s, _ in self.on]
+        most = math.fsum([*(step.gain for found in held for step in found), *map(float, prices)])
         power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most)) if most > 0 else 0
         total: list[cp_model.LinearExpr] = []
-        off = [hidden(table, found) for table, found in zip(tables, held, strict=True)]
+        off = [hidden(table, found) for table, found in zip(self.tables, held, strict=True)]
         for i, found in enumerate(held):
             reached = [self.model.new_bool_var("") for _ in found]
             for before, after in pairwise(reached):
@@ -176,8 +202,29 @@ class _Builder:
                 gain = round(math.ldexp(step.gain, power))
                 off.append(abs(math.ldexp(gain, -power) - step.gain))
                 total.append(gain * g)
+            price, error = _rounded(self.instance.worker_prices[i], power)
+            off.append(error * self.tables[i].units)
+            total += [-price * y for y in self.of[i] if price]
+        for (s, _), on in self.on.items():
+            price, error = _rounded(self.instance.on_prices[s], power)
+            off.append(error)
+            total.append(-price * on)
         self.model.maximize(sum(total))
         return math.ldexp(1.0, -power), math.fsum(off)
+
+    def _add_stairs(self, stairs: Stairs) -> None:
+        count: list[list[cp_model.IntVar]] = [[] for _ in stairs.counts]
+        for i, quota, rises in stairs.rises():
+            meets = [self.model.new_bool_var("") for _ in rises]
+            self.model.add(quota + sum(rise * m for m, rise in zip(meets, rises, strict=True)) <= sum(self.of[i]))
+            for before, after in pairwise(meets):
+                self.model.add_implication(after, before)
+            for k, m in enumerate(meets, start=1):
+                count[k].append(m)
+        for least, met in zip(stairs.counts[1:], count[1:], strict=True):
+            self.model.add(sum(met) >= least)
+        if stairs.maximise:
+            self.model.maximize(sum(count[-1]))
 
     def _decode(self, values: Incumbent) -> Embedding:
         found: Found = {}
@@ -190,6 +237,12 @@ class _Builder:
                 held = [arc for arc, a in self.a[i, t].items() if values[a.name] > 0.5]
                 rings[i] = workers, cycle(held) if held else tuple(workers)
         return embedded(self.network, found)
+
+
+def _rounded(price: Fraction, power: int) -> tuple[int, float]:
+    """A price in whole multiples of 2**-power, and by how much that is off."""
+    scaled = price * Fraction(2) ** power
+    return round(scaled), float(abs(round(scaled) - scaled) / Fraction(2) ** power)
 
 
 def _whole(amounts: Sequence[float], right: float, what: str, most: Sequence[int]) -> tuple[list[int], int]:

@@ -18,9 +18,9 @@ name                                mathematics
 ``ring_<job>_<slot>``               sum of the parts <= 1
 ==================================  ===================================================================================
 
-Variables and rows of workers and utilities: see ``workers``. ``<link>`` is named by its ends; ``<part>`` counts the parts of
-the forest that have servers, from 0, in the order of these. A link that holds all rings that can cross it at once has no
-rows, and a job that one part alone holds has no parts.
+Variables and rows of workers and of utilities: see ``workers`` and ``goals``. ``<link>`` is named by its ends; ``<part>``
+counts the parts of the forest that have servers, from 0, in the order of these. A link that holds all rings that can cross
+it at once has no rows, and a job that one part alone holds has no parts.
 """
 
 from collections.abc import Sequence
@@ -32,6 +32,7 @@ from dlsched.algorithms.utility_table import UtilityTable
 from dlsched.algorithms.whole_rows import row
 from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
+from dlsched.ring_embedding.formulations.goals import Goal, goal_of
 from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, embedded, require_few
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network, Workers
@@ -46,14 +47,18 @@ Sides = tuple[list[int], list[int]]
 
 
 def build_span(
-    instance: Instance, tables: Sequence[UtilityTable] | None = None, budget: Budget | None = None
+    instance: Instance,
+    tables: Sequence[UtilityTable] | None = None,
+    budget: Budget | None = None,
+    goal: Goal | None = None,
 ) -> "Formulation[pulp.LpProblem, Embedding]":
     """Build the model.
 
     Its unit is 1 where the gains can add up to 1 to 2**14, else a power of two that brings them to 2**9 to 2**10: solvers have
     absolute tolerances. The model's name states it where it is not 1.
 
-    ``tables``: as ``WorkersModel`` takes them. ``budget`` is asked in every loop, and may stop.
+    ``tables``: as ``WorkersModel`` takes them. ``budget`` is asked in every loop, and may stop. ``goal``: quotas in place of
+    the objective, or a worker at least (``goals``).
 
     Raises
     ------
@@ -62,7 +67,7 @@ def build_span(
     """
     if instance.paths is not None:
         raise UsageError("the span model is one of forests; found listed paths, allowed: an instance without")
-    model = WorkersModel(instance, tables, budget)
+    model = WorkersModel(instance, tables, budget, goal_of(instance, goal))
     sides = _sides(model.network)
     crossing = [_crossing(model.network, held) for held in sides]
     require_few(len(model.y) + sum(3 * len(jobs) * instance.slots for jobs in crossing))

@@ -1,30 +1,29 @@
-"""What the span model and the arc model have in common: workers, what they take of servers, and their utility.
+"""What the span model and the arc model have in common: workers, and what they take of servers; ``goals`` says what for.
 
 ==================================  ===================================================================================
 name                                mathematics
 ==================================  ===================================================================================
 ``y_<job>_<server>_<slot>``         y_is[t], workers; there is none before the job arrives, or where no worker fits
-``g_<job>_<step>``                  g_ik, the part of a step of the utility that is reached, 0 to 1
-objective                           maximise sum_i mu_i(0) + sum_ik gain_ik g_ik
-``utility_<job>``                   sum_k width_ik g_ik <= sum_ts y_is[t]
-``step_<job>_<step>``               g_ik <= g_ik', S-shaped utilities only
+``on_<server>_<slot>``              on_s[t], 1 if the server is on, binary; servers whose power has a price only
 ``workers_<job>_<slot>``            sum_s y_is[t] <= N_i
-``budget_<job>``                    sum_ts y_is[t] <= F_i^r / l_i^r, rounded down, for the least of the resources
-``capacity_<server>_<r>_<slot>``    sum_i l_i^r y_is[t] <= C_s^r
+``budget_<job>``                    sum_ts y_is[t] <= F_i^r / l_i^r, rounded down, for the least of the resources, or
+                                    the most worker-slots that are worth their energy
+``capacity_<server>_<r>_<slot>``    sum_i l_i^r y_is[t] <= C_s^r, or C_s^r on_s[t]
+``on_<job>_<server>_<slot>``        y_is[t] <= (what fits there) on_s[t]
 ==================================  ===================================================================================
 
-Rows that hold whatever the workers are left out; steps are those of ``algorithms.utility_steps``.
+Rows that hold whatever the workers are left out.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlsched.algorithms.utility_steps import steps
-from dlsched.algorithms.utility_table import UtilityTable, power_of_two
+from dlsched.algorithms.utility_table import UtilityTable
 from dlsched.algorithms.whole_rows import row
 from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 LARGEST = 200_000
 """Variables; a model of that many takes PuLP some seconds."""
 
+_ROUNDING = 2.0**-49  # of a utility, what its floats and their differences round
+
 Terms = list[tuple["pulp.LpVariable", float]]
 Found = dict[int, dict[int, tuple[Workers, tuple[int, ...]]]]
 """By slot and job: workers by server, and the order of the ring."""
@@ -52,9 +53,10 @@ def require_few(variables: int) -> None:
 
 
 class WorkersModel:
-    """A model with workers, the rows of servers and budgets, and the objective; rings are still to be added.
+    """A model with workers, the rows of servers and budgets, and a goal; rings are still to be added.
 
-    ``tables``: of every job, in place of its utility and of the most worker-slots that it can have.
+    ``tables``: of every job, in place of its utility and of the most worker-slots that it can have; the price of energy is not
+    in them. ``goal`` adds its variables and rows, and sets the objective.
 
     Raises
     ------
@@ -62,7 +64,13 @@ class WorkersModel:
         More than ``LARGEST`` variables.
     """
 
-    def __init__(self, instance: Instance, tables: Sequence[UtilityTable] | None, budget: Budget | None) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        tables: Sequence[UtilityTable] | None,
+        budget: Budget | None,
+        goal: "Callable[[WorkersModel], None]",
+    ) -> None:
         import pulp
 
         self.instance, self.network = instance, Network(instance, budget)
@@ -70,27 +78,21 @@ class WorkersModel:
         nodes = separable_labels([node.id for node in instance.nodes], "n")
         self.nodes = {node.id: label for node, label in zip(instance.nodes, nodes, strict=True)}
         self.servers = [self.nodes[server.id] for server in instance.servers]
-        workers = instance.slots * int(np.count_nonzero(self.network.fits))
-        require_few(workers)
-        tables = tables or self.network.tables
-        self.totals = [table.units for table in tables]
-        self.steps = []
-        for table in tables:
-            self.network.tick()
-            self.steps.append(steps(table))
-        require_few(sum(map(len, self.steps)) + workers)
-        most = sum(table.most for table in tables)
-        self.unit = 1.0 if 1 <= most <= 2**14 or most == 0 else power_of_two(most) / 2**10
-        name = "" if self.unit == 1 else f"_in_units_of_2_to_the_{math.frexp(self.unit)[1] - 1}"
-        self.problem = pulp.LpProblem("ring_embedding" + name, pulp.LpMaximize)
+        require_few(instance.slots * int(np.count_nonzero(self.network.fits)))
+        self.tables = paying(self.network, tables or self.network.tables)
+        self.unit = 1.0
+        self.problem = pulp.LpProblem("ring_embedding", pulp.LpMaximize)
         self.y: dict[tuple[int, int, int], pulp.LpVariable] = {}
+        self.on: dict[tuple[int, int], pulp.LpVariable] = {}
         self.of: list[Terms] = [[] for _ in instance.jobs]
         for i, t in self.rings():
             for s in self.hosts(i):
                 label = f"y_{self.jobs[i]}_{self.servers[s]}_{t}"
                 self.y[i, s, t] = pulp.LpVariable(label, 0, int(self.network.fits[i, s]), pulp.LpInteger)
                 self.of[i].append((self.y[i, s, t], 1))
-        self._add_utilities(sum(table.nothing for table in tables))
+                if self.network.on_price[s] and (s, t) not in self.on:
+                    self.on[s, t] = pulp.LpVariable(f"on_{self.servers[s]}_{t}", 0, 1, pulp.LpInteger)
+        goal(self)
         self._add_jobs()
         self._add_servers()
 
@@ -109,25 +111,14 @@ class WorkersModel:
 
         self.problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
 
-    def _add_utilities(self, nothing: float) -> None:
+    def maximise(self, terms: Terms, constant: float = 0.0, unit: float = 1.0) -> None:
+        """Set the objective, in a unit that the model's name states where it is not 1."""
         import pulp
 
-        gains: Terms = []
-        for i, (label, held) in enumerate(zip(self.jobs, self.steps, strict=True)):
-            if not held:
-                continue
-            reached = [
-                pulp.LpVariable(f"g_{label}_{k}", 0, 1, pulp.LpInteger if step.binary else pulp.LpContinuous)
-                for k, step in enumerate(held, start=1)
-            ]
-            self.network.tick()
-            gains += [(g, step.gain / self.unit) for g, step in zip(reached, held, strict=True)]
-            widths: Terms = [(g, step.width) for g, step in zip(reached, held, strict=True)]
-            self.add(f"utility_{label}", widths + [(y, -1) for y, _ in self.of[i]], 0)
-            for k, step in enumerate(held):
-                if step.after is not None:
-                    self.add(f"step_{label}_{k + 1}", [(reached[k], 1), (reached[step.after], -1)], 0)
-        self.problem.setObjective(pulp.LpAffineExpression(gains, nothing / self.unit))
+        self.unit = unit
+        if unit != 1:
+            self.problem.name += f"_in_units_of_2_to_the_{math.frexp(unit)[1] - 1}"
+        self.problem.setObjective(pulp.LpAffineExpression(terms, constant))
 
     def _add_jobs(self) -> None:
         for i, t in self.rings():
@@ -136,7 +127,7 @@ class WorkersModel:
                 terms = [(self.y[i, s, t], 1.0) for s in self.hosts(i)]
                 self.add(f"workers_{self.jobs[i]}_{t}", terms, self.instance.jobs[i].max_workers)
         for i, job in enumerate(self.instance.jobs):
-            allowed = self.totals[i]
+            allowed = self.tables[i].units
             together = min(job.max_workers, int(self.network.fits[i].sum()))
             if allowed < together * (self.instance.slots - job.arrival_slot + 1):
                 self.add(f"budget_{self.jobs[i]}", self.of[i], allowed)
@@ -151,7 +142,11 @@ class WorkersModel:
                 held = zip(users, amounts, strict=True)
                 terms = [(self.y[i, s, t], a) for i, a in held if (i, s, t) in self.y]
                 if sum(a * y.upBound for y, a in terms) > right:
-                    self.add(f"capacity_{self.servers[s]}_{resources[r]}_{t}", terms, right)
+                    name, on = f"capacity_{self.servers[s]}_{resources[r]}_{t}", self.on.get((s, t))
+                    self.add(name, terms if on is None else [*terms, (on, -right)], right if on is None else 0.0)
+        for (i, s, t), y in self.y.items():
+            if (s, t) in self.on:
+                self.add(f"on_{self.jobs[i]}_{self.servers[s]}_{t}", [(y, 1), (self.on[s, t], -y.upBound)], 0)
 
     def workers(self, values: Mapping[str, float]) -> dict[int, dict[int, Workers]]:
         """Workers by slot, job and server."""
@@ -161,6 +156,24 @@ class WorkersModel:
             if count > 0:
                 found.setdefault(t, {}).setdefault(i, {})[s] = count
         return found
+
+
+def paying(network: Network, tables: Sequence[UtilityTable]) -> list[UtilityTable]:
+    """Cut tables after the most worker-slots that are worth their energy; a job or a server that never is fits nothing.
+
+    A job that earns no more than its workers' energy costs can as well have none; a server that costs more than all jobs can
+    earn is off in every best embedding. So no price in a model is above what can be earned.
+    """
+    if not network.instance.charges:
+        return list(tables)
+    held = []
+    for i, (table, price) in enumerate(zip(tables, network.worker_price, strict=True)):
+        earned = table.values - table.nothing - price * np.arange(len(table.values))
+        most = int(np.flatnonzero(earned >= -_ROUNDING * table.values.max())[-1])
+        held.append(replace(table, values=table.values[: most + 1]))
+        network.fits[i] *= most > 0
+    network.fits[:, network.on_price > (1 + _ROUNDING) * sum(table.most for table in held)] = 0
+    return held
 
 
 def shared_servers(network: Network) -> Iterator[tuple[int, int, list[int], float]]:

@@ -1,7 +1,7 @@
 """``ascent``: slot by slot, the rings of a slot are chosen anew, best for what all other slots hold, until none gains.
 
 The program of one slot (``slot.slot_program``), with gains mu_i(zeta_i (z_i' + n)) - mu_i(zeta_i z_i') where z_i' are the
-worker-slots in the others. Total utility never falls. Ours; no guarantee beyond that of where it starts.
+worker-slots in the others, less what energy costs. The objective never falls. Ours; no guarantee beyond that of where it starts.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None) -> None:
                 other = plan.held[job] - slot.count(job)
                 most = min(int(network.most[job]), int(network.total[job]) - other)
                 if record.arrival_slot <= number and most > 0:
-                    gains[job] = plan.tables[job].gains(other, most)
+                    gains[job] = network.gains(job, other, most)
             start = {job: placed for job, placed in slot.rings.items() if job in gains}
             found = fill_slot(network, gains, program, start=start)
             if found.gain > gained(slot, gains) + _GAIN * before:

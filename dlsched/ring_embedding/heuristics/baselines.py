@@ -7,6 +7,8 @@ None has a guarantee. In the paper's comparison FIFO and LAS run with a fixed nu
 *The fixed number* of a job is our reading: the most workers with which its ring can be closed in the empty network, and
 no more than ``workers`` where that is given; in its last slot fewer, when only they are of use.
 
+*Energy.* FIFO, LAS and DRF do not ask what the power of servers costs: their objective may be below that of running nothing.
+
 The ``budget`` is asked before every slot and ring, and for the time left, of which the check of the answer takes a part;
 ``keep`` hears of the slots filled so far, a feasible embedding, when anything raises.
 """
@@ -19,11 +21,13 @@ import numpy as np
 from dlsched.algorithms.utility_table import Floats
 from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
-from dlsched.ring_embedding.heuristics.slot_greedy import Keep, Progress, forget, slot_by_slot
+from dlsched.ring_embedding.checker import objective
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, Progress, forget, require_sum, slot_by_slot
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.filling import fill
+from dlsched.ring_embedding.slot.switching import switched
 from dlsched.ring_embedding.solution import Embedding
 
 _ROUNDING = 1e-12  # of worker-slots times a share
@@ -135,17 +139,22 @@ def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = fo
 
     What a job gains by a worker is read off the concave envelope of its utility from where it stands to where it can get
     in the slots left. So an S-shaped job counts with its best average gain, not with the little of its first steps.
-    ``budget``, ``keep``: see the module.
+    Servers are switched on and off where that pays (``slot.switching``); nothing runs where that would be worth more.
+    The objective ``max_min`` is refused (``UsageError``). ``budget``, ``keep``: see the module.
 
     Guarantee: none. Cost: that of ``slot.filling.fill`` in every slot.
     """
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
         slot, left = Slot(progress.network), instance.slots - number + 1
-        fill(slot, {job: _ahead(progress, job, left) for job in progress.available(number)}, progress.share)
-        return slot
+        gains = {job: _ahead(progress, job, left) for job in progress.available(number)}
+        fill(slot, gains, progress.share)
+        return switched(slot, gains, progress.share)
 
-    return slot_by_slot(Network(instance, budget), fill_slot, keep)
+    require_sum(instance, "density")
+    found, nothing = slot_by_slot(Network(instance, budget), fill_slot, keep), Embedding({})
+    worse = instance.charges and objective(instance, found) < objective(instance, nothing)
+    return nothing if worse else found
 
 
 class _Fixed:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlsched.core.budget import Budget
-from dlsched.ring_embedding.heuristics.slot_greedy import Keep, forget, slot_greedy
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, forget, require_sum, slot_greedy
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
@@ -38,10 +38,12 @@ def gadget(
         As ``slot_greedy`` takes them.
 
     Guarantee: 1/(3 Gamma + 1) of the optimum, Gamma the largest ring size, for concave mu, with overuse of probability at
-    most ``|V|^-4`` and ``|E|^-4`` a slot (Theorem 10). None for a sigmoid with a midpoint > 0, or with repair.
+    most ``|V|^-4`` and ``|E|^-4`` a slot (Theorem 10). None for a sigmoid with a midpoint > 0, with repair, or where energy
+    costs something. The objective ``max_min`` is refused (``UsageError``).
 
     Cost: that of T linear programs; a slot finds the mappings that were good before.
     """
+    require_sum(instance, "gadget")
     programs: list[MappingProgram] = []
 
     def solve_slot(network: Network, jobs: Sequence[int], gains: Gains) -> Slot:

@@ -8,23 +8,26 @@
    with fewer workers.
 4. *Filling.* Worker-slots go, one after the other, to the job with the largest average gain per share of the resources (up
    to the next corner of its envelope), in a slot in which its ring can be closed, until nothing fits or gains any more.
+   A worker-slot has to gain more than its energy costs, with the power of the servers that it switches on.
+   Where servers that are on cost something, some are switched off before that, and some on (``merging``). If what is left is
+   worth less than running nothing, the slots are filled from nothing.
 
 No guarantee by itself: the certificate of the relaxation stands beside it. Ours; no paper.
 """
 
-import heapq
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, UtilityTable
 from dlsched.core.budget import Budget
+from dlsched.ring_embedding.heuristics.merging import merge
+from dlsched.ring_embedding.heuristics.worker_slots import WorkerSlots
 from dlsched.ring_embedding.horizon.relaxation import relax
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Slot, embedding
+from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.rows import epochs
-from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
 Split = Mapping[tuple[int, int], float]
@@ -54,48 +57,20 @@ def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
     return made.embedding()
 
 
-class Plan:
-    """Slots being filled, and the worker-slots of every job in them."""
-
-    def __init__(self, network: Network) -> None:
-        self.network, self.tables = network, network.tables
-        self.slots: dict[int, Slot] = {}
-        for number in network.slots:
-            network.tick()
-            self.slots[number] = Slot(network)
-        self._rings = 0  # that were placed, and maybe taken again
-        self.held = [0] * len(self.tables)
-        self.share = shares(network)
-
-    def embedding(self) -> Embedding:
-        """What stands in the slots."""
-        return embedding(self.network, self.slots)
-
-    def gain(self) -> float:
-        """Total utility beyond that of running nothing, in floats."""
-        held = zip(self.tables, self.held, strict=True)
-        return sum(float(table.values[count] - table.values[0]) for table, count in held)
-
-    def resize(self, job: int, number: int, count: int) -> bool:
-        """Give the job ``count`` workers in a slot if its ring can be closed; within its limits, which the caller keeps."""
-        slot = self.slots[number]
-        before = slot.count(job)
-        done = slot.resize(job, count)
-        if done:
-            self.held[job] += count - before
-            self._rings += not before
-        return done
-
-    def replace(self, number: int, slot: Slot) -> None:
-        """Replace a slot by another."""
-        for job in range(len(self.held)):
-            self.held[job] += slot.count(job) - self.slots[number].count(job)
-        self.slots[number] = slot
+class Plan(WorkerSlots):
+    """Worker-slots as a relaxation wants them."""
 
     def place(self, by_epoch: Split, totals: Floats) -> None:
         """All steps, from worker-slots by job and epoch, and by job, shape (I,)."""
         self.follow(by_epoch, whole_totals(totals, self.tables))
-        self.fill()
+        if self.charged:
+            merge(self)
+        else:
+            self.fill()
+        if self.gain() < 0:
+            for number in self.slots:
+                self.replace(number, Slot(self.network))
+            self.fill()
 
     def follow(self, by_epoch: Split, totals: list[int]) -> None:
         """Steps 2 and 3: place what the relaxation gives, up to these totals."""
@@ -129,7 +104,7 @@ class Plan:
             for job, record in enumerate(self.network.instance.jobs):
                 most = min(int(self.network.most[job]), int(self.network.total[job]) - self.held[job])
                 if record.arrival_slot <= number and most > 0:
-                    values = self.tables[job].values
+                    values = self.net[job].values
                     waiting.append((-float(values[self.held[job] + most] - values[self.held[job]]), job, most))
             for gain, job, most in sorted(waiting):
                 self._place_most(job, number, most if gain < 0 else 0)
@@ -138,44 +113,6 @@ class Plan:
         """Give the job up to ``count`` workers in a slot in which it has none."""
         while count and not self.resize(job, number, count):
             count -= 1
-
-    def fill(self) -> None:
-        """Step 4."""
-        queue = [entry for job in range(len(self.held)) for entry in self._next(job)]
-        heapq.heapify(queue)
-        full: dict[int, set[int]] = {job: set() for job in range(len(self.held))}
-        while queue:
-            _, job, steps, held = heapq.heappop(queue)
-            if held != self.held[job]:
-                continue
-            self.network.tick(self._rings)
-            if self._grow(job, steps, full[job]):
-                for entry in self._next(job):
-                    heapq.heappush(queue, entry)
-
-    def _next(self, job: int) -> list[tuple[float, int, int, int]]:
-        slope, steps = self.tables[job].slope(self.held[job])
-        return [(-slope / float(self.share[job]), job, steps, self.held[job])] if slope > 0 else []
-
-    def _grow(self, job: int, steps: int, full: set[int]) -> bool:
-        """Give a job ``steps`` worker-slots more, or none; ``full``: slots known not to take any."""
-        most, begin = int(self.network.most[job]), self.network.instance.jobs[job].arrival_slot
-        done: list[tuple[int, int]] = []
-        for number in range(begin, self.network.instance.slots + 1):
-            if number in full:
-                continue
-            slot = self.slots[number]
-            before = slot.count(job)
-            count = before
-            while len(done) < steps and count < most and self.resize(job, number, count + 1):
-                count += 1
-                done.append((number, before))
-            if len(done) == steps:
-                return True
-            full.add(number)
-        for number, before in reversed(done):
-            self.resize(job, number, before)
-        return False
 
 
 def whole_totals(totals: Floats, tables: Sequence[UtilityTable]) -> list[int]:

@@ -1,11 +1,13 @@
 """Slot by slot: what a job has gained so far, and the greedy that takes the best of every slot."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats
+from dlsched.algorithms.utility_table import Floats, UtilityTable
 from dlsched.core.budget import Budget
+from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
@@ -21,15 +23,33 @@ def forget(embedding: Embedding) -> None:
     """Keep nothing: the ``keep`` of callers that need no answer when they stop."""
 
 
+def require_sum(instance: Instance, method: str) -> None:
+    """Raise ``UsageError`` for the objective ``max_min``: the method takes what adds the most to a sum."""
+    if instance.objective != "sum":
+        others = "exact, milp, arc, circuit, plan, drf, las, fifo, bound, horizon, aggregated"
+        raise UsageError(
+            f"{method}: found the objective {instance.objective}, allowed: sum; methods for others: {others}"
+        )
+
+
+def net_tables(network: Network) -> list[UtilityTable]:
+    """Utilities less the price of the workers' energy, which may fall; the power of servers is not in it."""
+    found = []
+    for table, price in zip(network.tables, network.worker_price.tolist(), strict=True):
+        values = table.values - price * np.arange(len(table.values)) if price else table.values
+        found.append(replace(table, values=values) if price else table)
+    return found
+
+
 class Progress:
     """Worker-slots of every job so far; a job that spent its budget, or gains nothing by any more, is finished.
 
-    ``count``, shape (I,): what jobs have; ``enough``: the least worker-slots that are worth as much as all that a job can
-    have; ``share``: as ``slot.filling.shares``.
+    ``tables``: utilities less the price of the workers' energy; ``count``, shape (I,): what jobs have; ``enough``: the least
+    worker-slots that are worth as much as any that a job can have; ``share``: as ``slot.filling.shares``.
     """
 
     def __init__(self, network: Network) -> None:
-        self.network, self.tables, self.share = network, network.tables, shares(network)
+        self.network, self.tables, self.share = network, net_tables(network), shares(network)
         self.enough = np.array([int(np.argmax(table.values)) for table in self.tables])
         self.count = np.zeros(len(self.tables), dtype=np.int64)
 
@@ -43,8 +63,8 @@ class Progress:
         return min(int(self.network.most[job]), int(self.enough[job] - self.count[job]))
 
     def gains(self, job: int) -> Floats:
-        """mu(zeta (z + n)) - mu(zeta z) for n = 0 .. ``most(job)``."""
-        return self.tables[job].gains(int(self.count[job]), self.most(job))
+        """mu(zeta (z + n)) - mu(zeta z), less the price of energy, for n = 0 .. ``most(job)``."""
+        return self.network.gains(job, int(self.count[job]), self.most(job))
 
     def add(self, slot: Slot) -> None:
         """Count the workers of a slot."""
@@ -98,10 +118,13 @@ def slot_greedy(
 
     When ``solve_slot`` reaches only alpha of the largest increase: alpha / (1 + alpha) (Yu et al., INFOCOM 2022, Theorem
     6, said of the increase). It does not apply to a sigmoid with a midpoint > 0; nor by listed paths, where a ring
-    without one of its servers may have no route, or may cross a narrow link more often.
+    without one of its servers may have no route, or may cross a narrow link more often. Nor where energy costs something: a
+    server that is on for the optimum's other workers is not paid for by those kept. The objective ``max_min`` is refused
+    (``UsageError``).
 
     Cost: T times that of ``solve_slot``.
     """
+    require_sum(instance, "slot-greedy")
     network = Network(instance, budget)
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:

@@ -9,10 +9,10 @@ from dlsched.core.family import Run
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.heuristics.baselines import density
-from dlsched.ring_embedding.heuristics.slot_greedy import Keep
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, net_tables
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network, Placed
-from dlsched.ring_embedding.rings.placing import Slot, embedding, tightest
+from dlsched.ring_embedding.rings.placing import Slot, embedding, holding, tightest
 from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
@@ -23,12 +23,14 @@ _RINGS = 10_000
 def quick(instance: Instance) -> Embedding:
     """Place every job on one server, the most utility for its share first, with the same ring in each of its slots.
 
-    Guarantee: none. Cost: one look at all servers for each job, and ``_RINGS`` rings at most.
+    A job that does not gain what its energy costs is left out. Guarantee: none; never worse than running nothing. Cost: one look
+    at all servers for each job, and ``_RINGS`` rings at most.
     """
     network = Network(instance)
+    tables, price = net_tables(network), network.on_price
     slot, share, last = Slot(network), shares(network), network.slots[-1]
     chosen: list[tuple[float, int, int, int]] = []
-    for job, table in enumerate(network.tables):
+    for job, table in enumerate(tables):
         count = min(int(network.most[job]), int(network.fits[job].max()))
         total = min(int(np.argmax(table.values)), count * (last - instance.jobs[job].arrival_slot + 1))
         if total:
@@ -39,13 +41,18 @@ def quick(instance: Instance) -> Embedding:
     for _, job, most, total in sorted(chosen):
         room = network.free(job, slot.free)
         count = min(most, int(room.max()))
-        server = tightest(room, count) if count and left else None
+        server = tightest(room, count, price / holding(network)) if count and left else None
         if server is None:
             continue
         placed: Placed = {server: count}, (server,), []
-        slot.put(job, placed)
         first = instance.jobs[job].arrival_slot
-        for number in range(first, first + min(total // count, last - first + 1, left)):
+        numbers = range(first, first + min(total // count, last - first + 1, left))
+        off = sum(number not in slots or not slots[number].used[server] for number in numbers)
+        gained = tables[job].values[count * len(numbers)] - tables[job].values[0]
+        if instance.charges and gained <= off * price[server]:
+            continue
+        slot.put(job, placed)
+        for number in numbers:
             if number not in slots:
                 slots[number] = Slot(network)
             slots[number].put(job, placed)
@@ -59,16 +66,6 @@ def warm(instance: Instance, search: Search[Embedding]) -> None:
     search.tick()
     keep = keeping(search, "density")
     keep(density(instance, budget=search.budget, keep=keep))
-
-
-def warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
-    """Run a method from what ``warm`` finds on."""
-
-    def follow(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-        warm(instance, search)
-        return run(instance, search)
-
-    return follow
 
 
 def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], Embedding]) -> Run[Instance, Embedding]:

@@ -2,11 +2,13 @@
 
 *All slots.* At prices pi_i of worker-slots an embedding is worth at most
 
-    sum_i max_(z <= Z_i) [mu_i(zeta_i z) - pi_i z] + sum_e L_e S_e(pi),   S_e(pi) = max over rings of a slot of sum_i pi_i n_i,
+    sum_i max_(z <= Z_i) [mu_i(zeta_i z) - pi_i z] + sum_e L_e S_e(pi),
+    S_e(pi) = max over rings of a slot of sum_i (pi_i - e_i) n_i - sum_(s on) e_s,
 
 and ``slot.mapping_program`` bounds S_e by column generation. The pi come from a program over the points n of slots found so far,
 
-    maximise sum_i envelope_i(z_i),  z_i <= sum_e L_e sum_p lambda_ep n_ip,  sum_p lambda_ep <= 1     (Dantzig & Wolfe 1960),
+    maximise sum_i envelope_i(z_i) - sum_e L_e sum_p lambda_ep (energy of p),
+    z_i <= sum_e L_e sum_p lambda_ep n_ip,  sum_p lambda_ep <= 1     (Dantzig & Wolfe 1960),
 
 whose optimum is below the bound and meets it in the end; trials lie between its prices and the best known (Wentges 1997).
 """
@@ -65,8 +67,7 @@ def columns(instance: Instance, budget: Budget | None = None) -> DualsCertificat
 
 def slot_gains(network: Network) -> Gains:
     """Gains of a slot in which nothing was earned before."""
-    tables = enumerate(network.tables)
-    return {job: table.gains(0, int(network.most[job])) for job, table in tables if network.total[job]}
+    return {job: network.gains(job, 0, int(most)) for job, most in enumerate(network.most) if network.total[job]}
 
 
 def slot_certificate(network: Network, relaxation: Relaxation) -> DualsCertificate:
@@ -104,7 +105,7 @@ class Columns:
         self.instance, self.network, self.tables = network.instance, network, network.tables
         self.spans = epochs(network.instance)
         self.program = MappingProgram(network)
-        self.points: list[tuple[int, Floats]] = []
+        self.points: list[tuple[int, float, Floats]] = []
         labels = separable_labels([job.id for job in network.instance.jobs], "j")
         self._names = [f"total_{label}" for label in labels]
         first = np.array([relaxed.certificate.rows.get(name, 0.0) for name in self._names])
@@ -153,7 +154,7 @@ class Columns:
         for e, span in enumerate(self.spans):
             tick()
             gains = {
-                i: pi[i] * np.arange(int(self.network.most[i]) + 1)
+                i: (pi[i] - self.network.worker_price[i]) * np.arange(int(self.network.most[i]) + 1)
                 for i, job in enumerate(self.instance.jobs)
                 if job.arrival_slot <= span.first and self.network.most[i]
             }
@@ -161,7 +162,7 @@ class Columns:
             point = np.zeros(len(pi))
             for mapping in relaxation.mappings:
                 point[mapping.job] += mapping.size * mapping.weight
-            self.points.append((e, point))
+            self.points.append((e, relaxation.on_price + float(self.network.worker_price @ point), point))
             found[span] = relaxation
             total += span.slots * relaxation.bound
         fell = self.best.keep(pi, total)
@@ -183,29 +184,30 @@ class Columns:
         return np.concatenate(jobs), np.concatenate(widths), np.concatenate(gains)
 
     def _combine(self) -> tuple[float, Floats]:
-        """The program over the points: its value, and the prices of worker-slots."""
+        """The program over the points (epoch, price of its energy, workers): its value, and the prices of worker-slots."""
         from scipy.sparse import coo_array
 
         jobs, count = len(self.tables), len(self.points)
         piece, width, gain = self._pieces
         unit = power_of_two(max(table.most for table in self.tables))
-        epoch = np.array([e for e, _ in self.points])
+        epoch = np.array([e for e, _, _ in self.points])
         length = np.array([self.spans[e].slots for e in epoch.tolist()], dtype=np.float64)
-        amounts = np.array([point for _, point in self.points]).T * -length
+        energy = length * np.array([price for _, price, _ in self.points])
+        amounts = np.array([point for _, _, point in self.points]).T * -length
         rows, columns = np.nonzero(amounts)
         values = np.concatenate((amounts[rows, columns], np.ones(count), width))
         rows = np.concatenate((rows, jobs + epoch, piece))
         columns = np.concatenate((columns, np.arange(count), count + np.arange(len(piece))))
         right = np.concatenate((np.zeros(jobs), np.ones(len(self.spans))))
         answer = linear_program(
-            np.concatenate((np.zeros(count), -gain / unit)),
+            np.concatenate((energy / unit, -gain / unit)),
             a_ub=coo_array((values, (rows, columns)), shape=(len(right), count + len(piece))).tocsr(),
             b_ub=right,
             bounds=[(0.0, np.inf)] * count + [(0.0, 1.0)] * len(piece),
             time_s=self.network.budget.left.time_s,
         )
         self.by_epoch = {}
-        for (e, point), weight in zip(self.points, answer.x.tolist(), strict=False):
+        for (e, _, point), weight in zip(self.points, answer.x.tolist(), strict=False):
             for i in np.flatnonzero(point).tolist():
                 key = i, e
                 self.by_epoch[key] = self.by_epoch.get(key, 0.0) + self.spans[e].slots * weight * float(point[i])

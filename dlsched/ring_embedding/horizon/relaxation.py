@@ -1,4 +1,4 @@
-"""Upper bounds without rings: capacities, by epoch and class of servers; what proves them stands in ``certificate``.
+"""Upper bounds without rings: capacities and energy, by epoch and class of servers; what proves them stands in ``certificate``.
 
 Of links they know one thing: in a forest a job has no more workers in a slot than servers hold that links wide enough for it
 connect.
@@ -32,10 +32,14 @@ _FIRST = 12  # tangents of a utility to begin with
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """The optimum of the relaxation: worker-slots by job, shape (I,), and by (job, epoch), and the certificate."""
+    """The optimum of the relaxation: worker-slots by job, shape (I,), and by (job, epoch), and the certificate.
+
+    ``on``: slots that the servers of a class are on in an epoch, together, by (epoch, class), of those that cost something.
+    """
 
     totals: Floats
     by_epoch: dict[tuple[int, int], float]
+    on: dict[tuple[int, int], float]
     certificate: DualsCertificate
     program: "Program"
 
@@ -43,17 +47,26 @@ class Relaxed:
 def aggregated(instance: Instance, budget: Budget | None = None) -> DualsCertificate:
     """All slots and servers as one pool: for every row one fractional greedy, of which the least bound is kept.
 
-    A worker-slot is served in order of the slope of its job's concave envelope per unit of the row; where the pool is used up
-    the slope is the price. No solver; any size. ``budget`` is asked for every row and job.
+    A worker-slot is served in order of the slope of its job's concave envelope, less the price of its energy, per unit of the
+    row; where that is more than the servers have that are worth their energy at this price, it is the price. No solver; any
+    size. ``budget`` is asked for every row and job.
     Cost: O(Q (sum of Z_i)) for Q rows.
     """
     tick = (budget or Budget()).tick
     ceilings = Ceilings(instance)
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
     found = [certified(ceilings, "aggregated", {}, tick)]
+    costs = [float(price) for price in instance.worker_prices]
     for row in ceilings.rows:
-        pool = slots * sum(float(each) * len(held) for each, held in zip(row.capacity, ceilings.members, strict=True))
-        price = pool_price(ceilings.tables, [float(share) for share in row.demand], pool, tick)
+        servers = [
+            (float(instance.on_prices[held[0]]), float(each), len(held))
+            for each, held in zip(row.capacity, ceilings.members, strict=True)
+        ]
+
+        def pool(price: float, servers: list[tuple[float, float, int]] = servers) -> float:
+            return slots * sum(capacity * count for on, capacity, count in servers if on <= price * capacity)
+
+        price = pool_price(ceilings.tables, [float(share) for share in row.demand], costs, pool, tick)
         found.append(certified(ceilings, "aggregated", {f"pool_{row.name}": price}, tick))
     return min(found, key=lambda certificate: certificate.value)
 
@@ -64,15 +77,16 @@ def horizon(instance: Instance, budget: Budget | None = None) -> DualsCertificat
 
 
 def relax(instance: Instance, budget: Budget | None = None) -> Relaxed:
-    """Maximise the envelopes of the utilities over worker-slots by job, epoch and class of servers.
+    """Maximise the envelopes of the utilities, less the price of energy, over worker-slots by job, epoch and class of servers.
 
         z_i = sum_e sum_c w_iec <= Z_i        w_iec <= L_e m_c fits_ic        sum_c w_iec <= L_e N_i
-        sum_i l_i^q w_iec <= L_e m_c C_c^q for every row q of every class c
+        sum_i l_i^q w_iec <= C_c^q on_ec for every row q of every class c        on_ec <= L_e m_c, which costs e_c each
 
-    An embedding, averaged over the slots of each epoch and the servers of each class, keeps all of these, and so does the
-    linear relaxation of ``span`` and ``arc``, whose rings cost nothing when workers are spread thinly. The envelopes enter as
-    tangents, more of them where the last optimum lay (Kelley 1960). Where that would be more than ``LARGEST`` w, all servers
-    are one class.
+    Servers that cost nothing are always on. An embedding, averaged over the slots of each epoch and the servers of each class,
+    keeps all of these, and so does the linear relaxation of ``span`` and ``arc``, whose rings cost nothing when workers are
+    spread thinly. The envelopes enter as tangents, more of them where the last optimum lay (Kelley 1960). Where that would be
+    more than ``LARGEST`` w, all classes share one row: sum_i l_i^q w_ie <= sum_c C_c^q on_ec. That says no less where a
+    worker takes a unit of the one resource.
 
     ``budget``: asked in every loop, and for the time that is left before every linear program.
 
@@ -90,13 +104,14 @@ def relax(instance: Instance, budget: Budget | None = None) -> Relaxed:
         if program.solve(budget.left.time_s):
             break
     certificate = certified(program.ceilings, "horizon", program.prices(), budget.tick)
-    return Relaxed(program.totals, program.by_epoch(program.point), certificate, program)
+    return Relaxed(program.totals, program.by_epoch(program.point), program.on(program.point), certificate, program)
 
 
 class Program:
     """The relaxation's rows, its tangents, and its last optimum; utilities are those beyond that of nothing.
 
-    ``columns`` are w by job, epoch and group of classes, with their ``upper`` bounds; z and theta of the jobs come after them.
+    ``columns`` are w by job, epoch and group of classes, and on, without a job, by epoch and class, with their ``upper`` bounds
+    and ``costs``; z and theta of the jobs come after them.
     """
 
     def __init__(self, instance: Instance, tick: Tick) -> None:
@@ -109,8 +124,10 @@ class Program:
             raise Stopped(TerminationStatus.MEMORY_LIMIT)
         one = one or pairs * len(members) > LARGEST
         self.groups = [list(range(len(members)))] if one else [[number] for number in range(len(members))]
-        self.columns: list[tuple[int, int, int]] = []
+        self.columns: list[tuple[int | None, int, int]] = []
         self.upper: list[float] = []
+        self.costs: list[float] = []
+        self.worker_cost, self.on_cost = _costs(ceilings)
         self.rows = Rows()
         self.pools: dict[int, tuple[int, int, int, float]] = {}
         for e in range(len(self.spans)):
@@ -118,7 +135,8 @@ class Program:
             self._add_epoch(e)
         spent: list[list[tuple[int, float]]] = [[] for _ in instance.jobs]
         for column, (i, _, _) in enumerate(self.columns):
-            spent[i].append((column, -1.0))
+            if i is not None:
+                spent[i].append((column, -1.0))
         self.spent = [self.rows.add([*held, (len(self.columns) + i, 1.0)], 0.0) for i, held in enumerate(spent)]
         self.unit = power_of_two(max(table.most for table in self.tables))
         self.tangents: dict[tuple[int, int], Tangent] = {}
@@ -140,26 +158,38 @@ class Program:
                 room = sum(ceilings.fits[i][members[c][0]] * len(members[c]) for c in group)
                 if room:
                     columns[i].append(len(self.columns))
-                    self.columns.append((i, epoch, g))
-                    self.upper.append(float(span.slots * min(room, ceilings.most[i])))
+                    self._hold((i, epoch, g), span.slots * min(room, ceilings.most[i]), self.worker_cost[i])
+            workers = list(enumerate(self.columns[first:], start=first))
+            paid = {}
+            for c in group:
+                if self.on_cost[c]:
+                    paid[c] = len(self.columns)
+                    self._hold((None, epoch, c), span.slots * len(members[c]), self.on_cost[c])
             for q, row in enumerate(ceilings.rows):
-                held = enumerate(self.columns[first:], start=first)
-                terms = [(column, float(row.demand[i])) for column, (i, _, _) in held if row.demand[i]]
-                pool = span.slots * sum(float(row.capacity[c]) * len(members[c]) for c in group)
+                terms = [
+                    (column, float(row.demand[i])) for column, (i, _, _) in workers if i is not None and row.demand[i]
+                ]
+                terms += [(column, -float(row.capacity[c])) for c, column in paid.items() if row.capacity[c]]
+                pool = span.slots * sum(float(row.capacity[c]) * len(members[c]) for c in group if c not in paid)
                 index, factor = self._add(terms, pool)
                 self.pools[index] = epoch, g, q, factor
         for i, several in columns.items():
             if len(several) > 1:
                 self._add([(column, 1.0) for column in several], float(span.slots * ceilings.most[i]))
 
+    def _hold(self, column: tuple[int | None, int, int], upper: int, cost: float) -> None:
+        self.columns.append(column)
+        self.upper.append(float(upper))
+        self.costs.append(cost)
+
     def _add(self, terms: list[tuple[int, float]], right: float) -> tuple[int, float]:
         """Write a row in a unit, a power of two, in which its largest coefficient is near 1; return its index and factor.
 
         One that holds whatever the columns are stays empty: its large right-hand side would blur the others.
         """
-        if sum(value * self.upper[column] for column, value in terms) <= right:
+        if sum(value * self.upper[column] for column, value in terms if value > 0) <= right:
             terms, right = [], 0.0
-        factor = float(2.0 ** -np.round(np.log2(max((value for _, value in terms), default=1.0))))
+        factor = float(2.0 ** -np.round(np.log2(max((abs(value) for _, value in terms), default=1.0))))
         return self.rows.add([(column, value * factor) for column, value in terms], right * factor), factor
 
     def _touch(self, job: int, corner: int) -> None:
@@ -185,7 +215,7 @@ class Program:
         bounds = [(0.0, most) for most in self.upper] + [(0.0, float(table.units)) for table in self.tables]
         bounds += [(-np.inf, table.most / self.unit) for table in self.tables]
         answer = linear_program(
-            np.concatenate((np.zeros(first + jobs), -np.ones(jobs))),
+            np.concatenate((np.array(self.costs) / self.unit, np.zeros(jobs), -np.ones(jobs))),
             a_ub=rows.matrix(first + 2 * jobs),
             b_ub=rows.right,
             bounds=bounds,
@@ -194,7 +224,7 @@ class Program:
         self.point = answer.x
         self.duals = np.maximum(0.0, -answer.upper) * self.unit
         self.totals = answer.x[first : first + jobs]
-        before, reached = len(self.tangents), 0.0
+        before, reached = len(self.tangents), -float(np.array(self.costs) @ answer.x[:first])
         for i, table in enumerate(self.tables):
             z_i = float(self.totals[i])
             corner = int(np.searchsorted(table.corners, z_i))
@@ -219,5 +249,27 @@ class Program:
         """Worker-slots by (job, epoch) of a point whose first variables are those of the columns."""
         found: dict[tuple[int, int], float] = {}
         for (i, e, _), value in zip(self.columns, point[: len(self.columns)].tolist(), strict=True):
-            found[i, e] = found.get((i, e), 0.0) + value
+            if i is not None:
+                found[i, e] = found.get((i, e), 0.0) + value
         return found
+
+    def on(self, point: Floats) -> dict[tuple[int, int], float]:
+        """Slots that servers are on by (epoch, class), of such a point."""
+        columns = zip(self.columns, point[: len(self.columns)].tolist(), strict=True)
+        return {(e, c): value for (i, e, c), value in columns if i is None}
+
+
+def _costs(ceilings: Ceilings) -> tuple[list[float], list[float]]:
+    """Prices of the energy of a worker by job, and of a server by class.
+
+    What is more than twice what it could ever be worth here is cut to that: then it is no more in use, and solvers see no 1e100.
+    """
+    instance, tables = ceilings.instance, ceilings.tables
+    steepest = [float(t.values[t.corners[1]] - t.values[0]) / int(t.corners[1]) if t.units else 0.0 for t in tables]
+    workers = [min(float(price), 2 * slope) for price, slope in zip(instance.worker_prices, steepest, strict=True)]
+    least = [min((float(share) for share in row.demand if share), default=1.0) for row in ceilings.rows]
+    servers = []
+    for c, held in enumerate(ceilings.members):
+        room = max((float(row.capacity[c]) / each for row, each in zip(ceilings.rows, least, strict=True)), default=0.0)
+        servers.append(min(float(instance.on_prices[held[0]]), 2 * room * sum(steepest)))
+    return workers, servers

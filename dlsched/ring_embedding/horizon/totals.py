@@ -45,6 +45,7 @@ def build_totals(program: Program) -> LinearModel:
         equal.append(rows.add([(first + i, 1.0), *((z, -1.0) for z in range(start + 1, end, 3))], 0.0))
         rows.add([(first + jobs + i, 1.0), *((theta, -1.0) for theta in range(start + 2, end, 3))], 0.0)
     costs, integer = np.zeros(len(upper)), np.zeros(len(upper), dtype=bool)
+    costs[:first] = -np.array(program.costs) / unit
     costs[first + jobs : first + 2 * jobs] = 1.0
     integer[binaries] = True
     return maximisation(costs, rows.matrix(len(upper)), rows.right, upper=upper, integer=integer, equal=equal)

@@ -11,6 +11,8 @@
 ``tree``          the forest in that order: what is ``above`` every position, and the directed link ``upward``
 ``hosted``        the server at a position of that order, where one is
 ``part``          shape (S,): number of the connected part; with listed paths all servers are in part 0
+``on_price``      shape (S,): e_s, what a server costs in a slot in which it is on
+``worker_price``  shape (I,): e_i, what the energy of one worker costs in a slot
 ================  ==================================================================================================
 
 Capacities, budgets and bandwidths are as large as the checker tolerates, less a thousandth of its tolerance.
@@ -34,7 +36,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.tables import utility_tables
 
 Gains = Mapping[int, Floats]
-"""By job: what 0, 1, 2 ... of its workers gain in a slot."""
+"""By job: what 0, 1, 2 ... of its workers gain in a slot: utility less the price of their energy, which may fall."""
 Workers = dict[int, int]
 Placed = tuple[Workers, tuple[int, ...], list[int]]
 """Workers by server, the order of the ring, and the directed links that it crosses."""
@@ -62,6 +64,8 @@ class Network:
         self.capacity: Floats = np.array([[relaxed(server.holds(name)) for name in resources] for server in servers])
         self.demand: Floats = np.array([[job.demand.get(name, 0.0) for name in resources] for job in jobs])
         self.load: list[float] = [job.bandwidth_bytes_per_s for job in jobs]
+        self.on_price: Floats = np.array([float(price) for price in instance.on_prices])
+        self.worker_price: Floats = np.array([float(price) for price in instance.worker_prices])
         self.bandwidth: Floats = np.repeat([relaxed(link.bandwidth_bytes_per_s) for link in instance.links], 2)
         self._known: dict[tuple[int, int], tuple[int, ...] | None] = {}
         self.position: Integers = np.arange(len(servers))
@@ -104,6 +108,11 @@ class Network:
     def tables(self) -> list[UtilityTable]:
         """Utilities of the most worker-slots of every job; UsageError: they are too many for tables."""
         return utility_tables(self.instance.jobs, self.total.tolist())
+
+    def gains(self, job: int, held: int, most: int) -> Floats:
+        """What 0 .. ``most`` workers gain in a slot when the job has ``held`` worker-slots; the servers' power is not in it."""
+        utility = self.tables[job].gains(held, most)
+        return utility - self.worker_price[job] * np.arange(len(utility)) if self.worker_price[job] else utility
 
     def tick(self, rings: int = 0) -> None:
         """Stop at a limit, or before it by what it takes to make and check an answer of ``rings`` rings."""

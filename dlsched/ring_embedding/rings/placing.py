@@ -2,33 +2,64 @@
 
 A job's ring of n workers goes where it does least harm: on the one server with the least room that holds it, else on as
 few servers as hold it: those of the lowest subtree of a forest, or by listed paths the nearest ones, with room and
-bandwidth to spare.
+bandwidth to spare. Where servers that are on cost something, it goes on those that are on already if they hold it; of
+others those come first that cost the least for what they hold.
 """
 
+import copy
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, Integers
-from dlsched.ring_embedding.rings.network import Network, Placed, Workers
+from dlsched.ring_embedding.rings.network import Gains, Network, Placed, Workers
 from dlsched.ring_embedding.solution import Embedding
 
 _TRIES = 300  # steps of a search for one tour
+_LEAST = 1e-100
 
 
 class Slot:
-    """What is free in a slot, and the rings placed in it by job."""
+    """What is free in a slot, and the rings placed in it by job.
+
+    ``used``, shape (S,): workers on servers; ``price``, shape (S,): what servers cost while they are on.
+    """
 
     def __init__(self, network: Network) -> None:
         self.network = network
         self.free: Floats = network.capacity.copy()
         self.spare: Floats = network.bandwidth.copy()
         self.rings: dict[int, Placed] = {}
+        self.price = network.on_price
+        self._charged = bool(network.on_price.any())
+        self._held = holding(network)
+        self.used: Integers = np.zeros(len(network.capacity), dtype=np.int64)
+
+    def copy(self) -> "Slot":
+        """Another slot with the same rings."""
+        other = copy.copy(self)
+        other.free, other.spare, other.used = self.free.copy(), self.spare.copy(), self.used.copy()
+        other.rings = dict(self.rings)
+        return other
 
     def count(self, job: int) -> int:
         """Workers of the job in this slot."""
         return sum(self.rings[job][0].values()) if job in self.rings else 0
+
+    @property
+    def on(self) -> set[int]:
+        """Servers that have a worker."""
+        return set(np.flatnonzero(self.used).tolist())
+
+    @property
+    def on_price(self) -> float:
+        """What the power of the servers that are on costs."""
+        return float(self.price[self.used > 0].sum()) if self._charged else 0.0
+
+    def worth(self, gains: Gains) -> float:
+        """What its rings gain, less the price of the servers that are on."""
+        return sum(float(gains[job][self.count(job)]) for job in self.rings) - self.on_price
 
     def put(self, job: int, placed: Placed) -> None:
         """Place a ring; the job has none here."""
@@ -45,11 +76,14 @@ class Slot:
         if not fits:  # to add again what was taken would leave a rounding of it
             del self.rings[job]
             self.free, self.spare = free, spare
+            for server, count in placed[0].items():
+                self.used[server] -= count
         return fits
 
     def _take(self, job: int, placed: Placed, sign: int) -> None:
         workers, _, links = placed
         for server, count in workers.items():
+            self.used[server] += sign * count
             self.free[server] -= sign * count * self.network.demand[job]
         for link in links:
             self.spare[link] -= sign * self.network.load[job]
@@ -68,11 +102,42 @@ class Slot:
                 self.put(job, before)
         return found is not None or not count
 
+    def grow(self, job: int, count: int, worth: float) -> bool:
+        """As ``resize``, where that is worth more than the power of the servers that it switches on; False: as before."""
+        before, paid = self.rings.get(job), self.on_price
+        if worth <= 0 or not self.resize(job, count):
+            return False
+        if self.on_price - paid < worth:
+            return True
+        self.clear(job)
+        if before is not None:
+            self.put(job, before)
+        return False
+
+    def clear(self, job: int) -> None:
+        """Take away the job's ring."""
+        self._take(job, self.rings.pop(job), -1)
+
     def find(self, job: int, count: int) -> Placed | None:
         """A place for a ring of ``count`` workers, or None where this rule finds none."""
         self.network.tick()
         room = self.network.free(job, self.free)
-        server = tightest(room, count)
+        found = self._placed(job, count, np.where(self._dear, 0, room)) if self._charged else None
+        return found or self._placed(job, count, room)
+
+    @property
+    def _dear(self) -> Floats:
+        """What each server would cost more, shape (S,)."""
+        return np.where(self.used == 0, self.price, 0.0)
+
+    @property
+    def _rate(self) -> Floats:
+        """The same for what it holds, shape (S,)."""
+        return self._dear / self._held
+
+    def _placed(self, job: int, count: int, room: Integers) -> Placed | None:
+        """A place where there is this room, shape (S,)."""
+        server = tightest(room, count, self._rate if self._charged else None)
         if server is not None:
             return {server: count}, (server,), []
         if room.sum() < count or count < 2:
@@ -96,13 +161,16 @@ class Slot:
         if best is None:
             return None
         reached = network.tree.beneath(best[1], usable.tolist())
-        servers = [network.hosted[node] for node in reached if node in network.hosted]
-        near = sorted(servers, key=lambda server: (-int(room[server]), int(network.position[server])))
+        hosted = [network.hosted[node] for node in reached if node in network.hosted]
+        rate = self._rate.tolist()
+        with_room = [server for server in hosted if room[server]]
+        near = sorted(with_room, key=lambda server: (rate[server], -int(room[server]), int(network.position[server])))
         return network.placed(_filled(near, room, count))
 
     def _by_paths(self, job: int, count: int, room: Integers) -> Placed | None:
         """Servers around each server, in the orders worth trying, or one after the other; the ring that crosses least."""
         best: Placed | None = None
+        least = (np.inf, np.inf)
         seen = set()
         for start in np.flatnonzero(room).tolist():
             self.network.tick()
@@ -110,10 +178,11 @@ class Slot:
             if sum(workers.values()) < count or frozenset(workers) in seen:
                 continue
             seen.add(frozenset(workers))
+            dear = float(self._dear[list(workers)].sum())
             for order in self.network.orders(workers):
                 links = self.network.crossed(order)
-                if links is not None and self._crosses(job, links) and (best is None or len(links) < len(best[2])):
-                    best = workers, order, links
+                if links is not None and self._crosses(job, links) and (dear, len(links)) < least:
+                    best, least = (workers, order, links), (dear, len(links))
         if best is None:
             found = (self._tour(job, start, room, count) for start in np.flatnonzero(room).tolist())
             best = next((ring for ring in found if ring is not None), None)
@@ -160,9 +229,17 @@ class Slot:
         return not load or all(self.spare[link] >= times * load for link, times in Counter(links).items())
 
 
-def tightest(room: Integers, count: int) -> int | None:
-    """The server with the least room that holds all workers."""
+def holding(network: Network) -> Floats:
+    """What every server holds of all servers' resources, the parts of these added up, shape (S,), > 0."""
+    parts: Floats = (network.capacity / np.maximum(network.capacity.sum(axis=0), _LEAST)).sum(axis=1)
+    return np.maximum(parts, _LEAST)
+
+
+def tightest(room: Integers, count: int, rate: Floats | None = None) -> int | None:
+    """The server with the least room that holds all workers, of those of the least rate."""
     holding = np.flatnonzero(room >= count)
+    if rate is not None and len(holding):
+        holding = holding[rate[holding] == rate[holding].min()]
     return int(holding[np.argmin(room[holding])]) if len(holding) else None
 
 

@@ -3,7 +3,7 @@
 *Epochs.* Between two arrivals all slots are alike; epoch e begins with slot t_e, has L_e slots, and every job with
 a_i <= t_e may run in it.
 
-*Classes.* Servers with equal capacities; m_c of them in class c.
+*Classes.* Servers with equal capacities that cost the same while they are on; m_c of them in class c.
 
 *Rows.* For every resource r:  sum_i l_i^r y_is <= C_s^r  on every server s. And for a divisor d, one of the demands, since
 the y are integers:  sum_i floor(l_i^r / d) y_is <= floor(C_s^r / d). Capacities here are at least what the checker tolerates.
@@ -50,9 +50,9 @@ def epochs(instance: Instance) -> list[Epoch]:
 
 def classes(instance: Instance) -> tuple[list[list[int]], list[int]]:
     """Servers of every class, in the order of the file, and the class of every server."""
-    found: dict[tuple[float, ...], list[int]] = {}
-    for index, server in enumerate(instance.servers):
-        found.setdefault(tuple(map(server.holds, instance.resources)), []).append(index)
+    found: dict[tuple[float | Fraction, ...], list[int]] = {}
+    for index, (server, price) in enumerate(zip(instance.servers, instance.on_prices, strict=True)):
+        found.setdefault((*map(server.holds, instance.resources), price), []).append(index)
     members = list(found.values())
     of = {server: number for number, held in enumerate(members) for server in held}
     return members, [of[server] for server in range(len(of))]

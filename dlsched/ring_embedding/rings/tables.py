@@ -15,7 +15,8 @@ LARGEST = 2**23
 def utility_table(job: Job, total: int) -> UtilityTable:
     """Tabulate mu_i(zeta_i z) for z = 0 .. ``total`` worker-slots."""
     x = job.rate * np.arange(total + 1, dtype=np.float64)
-    return UtilityTable(job.utility.values(x), job.utility.error, job.utility.concave)
+    values = job.utility.values(x)
+    return UtilityTable(values, job.utility.error(float(values[-1])), job.utility.concave)
 
 
 def utility_tables(jobs: Sequence[Job], totals: Sequence[int]) -> list[UtilityTable]:

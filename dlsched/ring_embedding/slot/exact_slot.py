@@ -1,13 +1,14 @@
 """The best rings of one slot, proven: the program over mappings, polishing, and closing; by listed paths the arc model.
 
-Gains may be any that do not fall: ``heuristics.slot_greedy`` asks with those of a slot on its way.
+Gains may be any that do not fall, less the price of the workers' energy: ``heuristics.slot_greedy`` asks with those of a slot
+on its way.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import UtilityTable
+from dlsched.algorithms.utility_table import Floats, UtilityTable
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
@@ -55,9 +56,9 @@ def best_slot(
 def _by_arcs(network: Network, gains: Gains, found: Filled, nodes: int | None, better: Better) -> Filled:
     instance = network.instance
     jobs = [job.model_copy(update={"arrival_slot": 1}) for job in instance.jobs]
-    held = [gains.get(job, np.zeros(1)) for job in range(len(jobs))]
+    held = [_utility(network, job, gains.get(job, np.zeros(1))) for job in range(len(jobs))]
     one = instance.model_copy(update={"slots": 1, "jobs": jobs, "known": None})
-    model = build_arc(one, [UtilityTable(gain - gain[0], 0.0, False) for gain in held], network.budget)
+    model = build_arc(one, [UtilityTable(utility, 0.0, False) for utility in held], network.budget)
     outcome = solve_milp(model.model, limits=ending(network.budget.left, nodes))
     slot = found.slot
     if outcome.values is not None:
@@ -65,6 +66,14 @@ def _by_arcs(network: Network, gains: Gains, found: Filled, nodes: int | None, b
         better(slot)
     bound = None if outcome.bound is None else outcome.bound * model.unit
     return found.improved(gains, slot, bound, outcome.solver)
+
+
+def _utility(network: Network, job: int, gain: Floats) -> Floats:
+    """What the workers of a job gain without the price of their energy, which the arc model takes from the instance."""
+    utility: Floats = gain - gain[0]
+    if network.worker_price[job]:  # rounding may let it fall
+        utility = np.maximum.accumulate(utility + network.worker_price[job] * np.arange(len(gain)))
+    return utility
 
 
 def _slot(network: Network, rings: Mapping[str, Ring]) -> Slot:

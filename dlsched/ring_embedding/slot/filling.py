@@ -25,6 +25,7 @@ def fill(slot: Slot, gains: Gains, share: Floats) -> None:
 
     The ring next in turn has the largest average gain of its next workers over their dominant share; of S-shaped gains
     as many next workers as make that average largest. Where these do not fit, fewer do, or none. A ring that grows may move.
+    It has to gain more than the power of the servers costs that it switches on.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def fill(slot: Slot, gains: Gains, share: Floats) -> None:
         slot.network.tick()
         _, job, count = heapq.heappop(waiting)
         now = slot.count(job)
-        while count > now and not (gains[job][count] > gains[job][now] and slot.resize(job, count)):
+        while count > now and not slot.grow(job, count, float(gains[job][count] - gains[job][now])):
             count -= 1
         if count > now:
             wait(job)

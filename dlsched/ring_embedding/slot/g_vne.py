@@ -26,7 +26,8 @@ Where the paper leaves it open, our reading:
 
 Guarantee [Theorem 8 and its selection of sizes]: 1/(3 Gamma) of the slot's optimum, Gamma the largest ring size, with
 overuse of capacity and bandwidth whose probability is at most |V|^-4 and |E|^-4. ``repair=True`` is ours: nothing is
-overused, the rings that do not fit move, shrink or go, and what is left free is filled; it has no guarantee.
+overused, the rings that do not fit move, shrink or go, and what is left free is filled; servers are switched on and off where
+that pays (``switching``). It has no guarantee.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,6 +41,7 @@ from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.filling import fill, shares
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram, Relaxation, Weighted
+from dlsched.ring_embedding.slot.switching import switched
 
 THIRD = 1 / 3
 
@@ -53,7 +55,7 @@ class Rounded:
     slot
         The rings; with ``repair=False`` they may overuse servers and links.
     gain
-        Increase in utility by the slot's rings.
+        Increase in utility by the slot's rings, less what energy costs.
     bound
         Value of the linear program, an upper bound on every slot's gain.
     tries
@@ -125,7 +127,7 @@ def g_vne(
     while turn == 0 or (turn < tries and drawn < THIRD * relaxation.value):
         turn += 1
         rings = _draw(likely, rng)
-        gain = _gain(rings, gains)
+        gain = _worth(network, rings, gains)
         if gain > drawn:
             drawn, best = gain, rings
     slot = Slot(network)
@@ -137,7 +139,7 @@ def g_vne(
     revisits = sum(len(order) > len(workers) for workers, order, _ in best.values())
     if repair:
         slot = _repaired(network, best, gains, share)
-    return Rounded(slot, _gain(slot.rings, gains), relaxation.bound, turn, drawn, capacity, bandwidth, revisits)
+    return Rounded(slot, slot.worth(gains), relaxation.bound, turn, drawn, capacity, bandwidth, revisits)
 
 
 def kept(relaxation: Relaxation, gains: Gains) -> dict[int, list[Weighted]]:
@@ -164,8 +166,11 @@ def _draw(likely: Mapping[int, Sequence[Weighted]], rng: np.random.Generator) ->
     return rings
 
 
-def _gain(rings: Mapping[int, Placed], gains: Gains) -> float:
-    return float(sum(gains[job][sum(workers.values())] for job, (workers, _, _) in rings.items()))
+def _worth(network: Network, rings: Mapping[int, Placed], gains: Gains) -> float:
+    """What rings gain, less the price of the servers that are on."""
+    on = sorted({server for workers, _, _ in rings.values() for server in workers})
+    gained = sum(gains[job][sum(workers.values())] for job, (workers, _, _) in rings.items())
+    return float(gained - network.on_price[on].sum())
 
 
 def _repaired(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
@@ -177,5 +182,7 @@ def _repaired(network: Network, rings: Mapping[int, Placed], gains: Gains, share
         if len(order) == len(workers) and slot.fit(job, placed):
             continue
         any(slot.resize(job, count) for count in range(size[job], 0, -1) if gains[job][count] > 0)
+    if slot.worth(gains) < 0:
+        slot = Slot(network)
     fill(slot, gains, share)
-    return slot
+    return switched(slot, gains, share)

@@ -1,16 +1,19 @@
 """The linear program over the mappings of one slot, by column generation.
 
-maximise sum_ikm gain_i(k) f_ikm over mappings m of job i with k workers (``rings.ring_prices``), f >= 0
+maximise sum_ikm gain_i(k) f_ikm - sum_s e_s on_s over mappings m of job i with k workers (``rings.ring_prices``), f, on >= 0
 
 ``choice_<job>``                 sum_km f_ikm <= 1
-``capacity_<server>_<resource>``  sum_ikm l_i^r (workers of m on s) f_ikm <= C_s^r
+``capacity_<server>_<resource>``  sum_ikm l_i^r (workers of m on s) f_ikm <= C_s^r on_s
+``on_<server>``                   on_s <= 1; on_s = 1 where e_s = 0
 ``bandwidth_<link>``              sum_ikm b_i (times that m crosses the directed link) f_ikm <= B_e
 
 A few mappings are held; the prices of their program find for each job and size the mapping that gains most over its
-price. When none gains more than its job's price, the program is solved. At any prices >= 0, the prices of the rows plus
-what the best mapping of each job still gains bound it from above (Lagrange), and so does every ``bound`` here.
+price. When none gains more than its job's price, the program is solved. At any prices >= 0, what servers and links get,
 
-A ring of the slot is a mapping, so the bound is never below the slot's optimum.
+    sum_s max(0, sum_r price_sr C_s^r - e_s) + sum_e price_e B_e,
+
+plus what the best mapping of each job still gains bounds it from above (Lagrange), and so does every ``bound`` here.
+Gains may fall with the number of workers. A ring of the slot is a mapping, so the bound is never below the slot's optimum.
 """
 
 from collections.abc import Mapping
@@ -47,6 +50,7 @@ class Relaxation:
     """The program's solution: its value, an upper bound on it, and the mappings with a weight.
 
     ``server``, shape (S, R), and ``link``, shape (D,): the prices that prove the bound, of a unit of a resource and of 1 B/s.
+    ``on_price``: what the servers cost that the solution switches on, parts of them by part.
     """
 
     value: float
@@ -54,6 +58,7 @@ class Relaxation:
     mappings: tuple[Weighted, ...]
     server: Floats
     link: Floats
+    on_price: float = 0.0
 
 
 class MappingProgram:
@@ -99,7 +104,7 @@ class MappingProgram:
         used = [(rows.columns[c], weights[c]) for c in np.flatnonzero(weights > 0)]
         mappings = tuple(Weighted(column.job, column.size, column.placed, weight) for column, weight in used)
         assert best.center is not None
-        return Relaxation(value, best.bound, mappings, *rows.units(best.center))
+        return Relaxation(value, best.bound, mappings, *rows.units(best.center), rows.paid)
 
     @property
     def held(self) -> list[tuple[int, Placed]]:
@@ -150,4 +155,4 @@ class MappingProgram:
             worthless = rows.gain - choice[:, None]
             rings = WalkPrices(network, self._routes, rows.jobs, rows.most, worker, link, worthless)
         surplus = (rows.gain - rings.least).max(axis=1)
-        return rings, float(prices.sum() + np.maximum(0.0, surplus).sum())
+        return rings, rows.value(prices) + float(np.maximum(0.0, surplus).sum())

@@ -1,7 +1,7 @@
 """Rows and columns of the linear program over the mappings of one slot; its mathematics stand in ``mapping_program``."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -29,7 +29,11 @@ class Column:
 
 
 class Rows:
-    """The program's rows, each divided by its right-hand side, and the columns held of it."""
+    """The program's rows, each divided by its capacity, and the columns held of it; first of these ``on`` of dear servers.
+
+    ``on_cost``, shape (S,): what a server costs while it is on, cut to twice what it could ever be worth here, so that
+    solvers see no 1e100; 0 of the others. ``paid``: what ``on`` of the last solution costs.
+    """
 
     def __init__(self, network: Network, jobs: Sequence[int], gains: Gains) -> None:
         self.network, self.jobs = network, list(jobs)
@@ -41,10 +45,29 @@ class Rows:
         self.unit = power_of_two(float(self.gain.max()))
         held = np.minimum(network.fits[self.jobs], np.array(self.most)[:, None])
         self._tight = held.T @ network.demand[self.jobs] > network.capacity  # the others hold all jobs at once
+        self.on_cost = self._on_costs()
+        self._tight |= self.on_cost[:, None] > 0
         self._links = {link: row for row, link in enumerate(_scarce(network, jobs, self.most))}
         self.count = network.capacity.size + len(self._links)
         self.columns: list[Column] = []
-        self._master = Master(np.ones(len(jobs) + self.count), unit=self.unit, tolerance=_TIGHT)
+        self._dear, self.paid = np.flatnonzero(self.on_cost).tolist(), 0.0
+        self._most = np.ones(len(jobs) + self.count + len(self._dear))
+        resources = network.capacity.shape[1]
+        held_by = {s: list(range(len(jobs) + s * resources, len(jobs) + (s + 1) * resources)) for s in self._dear}
+        for server in self._dear:
+            self._most[held_by[server]] = 0.0
+        self._master = Master(self._most, unit=self.unit, tolerance=_TIGHT)
+        for last, server in enumerate(self._dear, start=len(jobs) + self.count):
+            entries, values = [*held_by[server], last], [*[-1.0] * resources, 1.0]
+            self._master.add(("on", server), float(self.on_cost[server]), entries, values)
+
+    def _on_costs(self) -> Floats:
+        """See the class: a part f of a mapping gains f times its gain, and takes at least the least worker's part of a server."""
+        network = self.network
+        part = network.demand[self.jobs][:, None, :] / np.where(network.capacity > 0, network.capacity, np.inf)
+        least = np.where(part > 0, part, np.inf).min(axis=(0, 2))
+        costs: Floats = np.minimum(network.on_price, 2 * float(self.gain.max()) / least)
+        return costs
 
     def add(self, column: Column) -> bool:
         """Hold a column; False when it is held already."""
@@ -77,6 +100,14 @@ class Rows:
         row = self.index[column.job]
         return float(self.gain[row, column.size] - choice[row] - prices[rows] @ np.array(values))
 
+    def value(self, prices: Floats) -> float:
+        """What servers and links get at prices, a server only what passes its power."""
+        of_servers = prices[: self.network.capacity.size].reshape(self.network.capacity.shape)
+        if not self._dear:
+            return float(prices.sum())
+        over = np.maximum(0.0, of_servers.sum(axis=1) - self.network.on_price)
+        return float(over.sum() + prices[of_servers.size :].sum())
+
     def prices(self, server: Floats, link: Floats) -> Floats:
         """Prices of rows from those of units: the inverse of ``units``."""
         network, held = self.network, list(self._links)
@@ -98,18 +129,25 @@ class Rows:
         if not self.columns:
             return 0.0, np.zeros(0), np.zeros(jobs), np.zeros(self.count)
         optimum = self._master.solve(self.network.budget.left.time_s)
-        return -optimum.value, optimum.weights, optimum.prices[:jobs], optimum.prices[jobs:]
+        weights, prices = optimum.weights[len(self._dear) :], optimum.prices[jobs : jobs + self.count]
+        self.paid = float(self.on_cost[self._dear] @ optimum.weights[: len(self._dear)])
+        return -optimum.value, weights, optimum.prices[:jobs], prices
 
     def whole(self) -> LinearModel:
-        """The program of the columns held, in whole numbers: ``x<index>`` chooses a column; its value is in ``unit``."""
-        matrix, ones = self._master.matrix().tocsr(), np.ones(len(self.columns))
-        matrix = matrix[np.flatnonzero(np.asarray(matrix.sum(axis=1)).ravel() > 1)]
-        return maximisation(-self._master.costs, matrix, np.ones(matrix.shape[0]), upper=ones, integer=ones)
+        """The program of the columns held, in whole numbers; its value is in ``unit``."""
+        matrix, ones = self._master.matrix().tocsr(), np.ones(len(self._master))
+        scarce = np.flatnonzero(np.asarray(matrix.maximum(0).sum(axis=1)).ravel() > self._most)
+        return maximisation(-self._master.costs, matrix[scarce], self._most[scarce], upper=ones, integer=ones)
+
+    def chosen(self, values: Mapping[str, float]) -> list[Column]:
+        """The columns that a solution of ``whole`` chooses."""
+        columns = enumerate(self.columns, start=len(self._dear))
+        return [column for index, column in columns if values.get(f"x{index}", 0.0) > 0.5]
 
 
 def pooled(rows: Rows) -> Floats:
-    """Prices of servers as if they were one and links free: where the search for prices begins."""
-    from scipy.sparse import csc_array, vstack
+    """Prices of servers as if their resources were one pool and links free: where the search for prices begins."""
+    from scipy.sparse import csc_array, hstack, vstack
 
     network = rows.network
     job, size = np.nonzero(np.isfinite(rows.gain))
@@ -117,10 +155,14 @@ def pooled(rows: Rows) -> Floats:
     pool[pool == 0] = 1.0
     used = (network.demand[rows.jobs] / pool)[job] * size[:, None]
     one = csc_array((np.ones(len(job)), (job, np.arange(len(job)))), shape=(len(rows.jobs), len(job)))
+    dear = rows.on_cost > 0
+    on = csc_array((len(rows.jobs), int(dear.sum())))
+    matrix = vstack([hstack([one, on]), csc_array(np.hstack([used.T, -(network.capacity[dear] / pool).T]))])
     answer = linear_program(
-        -(rows.gain[job, size] / rows.unit),
-        a_ub=vstack([one, csc_array(used.T)]),
-        b_ub=np.ones(len(rows.jobs) + len(pool)),
+        np.concatenate((-rows.gain[job, size], rows.on_cost[dear])) / rows.unit,
+        a_ub=matrix,
+        b_ub=np.concatenate((np.ones(len(rows.jobs)), 1 - network.capacity[dear].sum(axis=0) / pool)),
+        bounds=[(0.0, np.inf)] * len(job) + [(0.0, 1.0)] * int(dear.sum()),
         tolerance=_TIGHT,
         time_s=network.budget.left.time_s,
     )

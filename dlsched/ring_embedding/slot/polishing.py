@@ -60,6 +60,7 @@ def _anew(network: Network, gains: Gains, slot: Slot, out: set[int]) -> Slot:
             left.put(job, placed)
     part = copy.copy(network)
     part.capacity, part.bandwidth = np.maximum(left.free, 0.0), np.maximum(left.spare, 0.0)
+    part.on_price = np.where([server in left.on for server in range(len(left.free))], 0.0, network.on_price)
     chosen = {job: gain for job, gain in gains.items() if job not in left.rings}
     part.fits = np.array([part.free(job, part.capacity) for job in range(len(network.fits))])
     start = {job: slot.rings[job] for job in sorted(out)}

@@ -3,11 +3,13 @@
 1. ``filling`` fills the slot greedily.
 2. The linear program over mappings (``mapping_program``) bounds what any rings can gain.
 3. Of the mappings held, the best set is chosen by a mixed-integer program; and what is left free is filled.
-4. *Closing*, in a forest. At the prices of the bound, B = sum of prices + sum_i best_i with best_i the most that a ring of
-   job i gains over its price, or 0. A solution that uses a ring with best_i - (gain - price) > delta gains less than
-   B - delta. So the best set among *all* rings within delta, when it gains B - delta or more, is the best of all. delta
-   grows from a part of the gap to the gap: what is found within a part lowers the gap, and fewer rings are within it. The
-   set is chosen, and proven best, by a solver.
+4. *Closing*, in a forest. At the prices of the bound, B = what servers and links get + sum_i best_i with best_i the most
+   that a ring of job i gains over its price, or 0. A solution that uses a ring with best_i - (gain - price) > delta gains
+   less than B - delta: its rings gain over their prices that much less than sum_i best_i, and of the prices that they pay
+   servers that are on keep sum_r price_sr C_s^r - e_s at most, links their price times bandwidth. So the best set among
+   *all* rings within delta, when it gains B - delta or more, is the best of all. delta grows from a part of the gap to the
+   gap: what is found within a part lowers the gap, and fewer rings are within it. The set is chosen, and proven best, by a
+   solver.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -73,8 +75,8 @@ class Filled:
 
 
 def gained(slot: Slot, gains: Gains) -> float:
-    """Add up what the rings of a slot gain."""
-    return sum(float(gains[job][slot.count(job)]) for job in slot.rings)
+    """Add up what the rings of a slot gain, less the price of the servers that are on."""
+    return sum(float(gains[job][slot.count(job)]) for job in slot.rings) - slot.on_price
 
 
 def better_of(first: Slot, second: Slot, gains: Gains) -> Slot:
@@ -93,6 +95,7 @@ def fill_slot(
     share = shares(network)
     best = Slot(network)
     fill(best, gains, share)
+    best = better_of(best, Slot(network), gains)
     if start is not None:
         best = better_of(best, filled(network, start, gains, share), gains)
     relaxation = program.solve(gains, best.rings)
@@ -176,8 +179,7 @@ def _best_of(
         rows.add(Column(job, placed))
     isolated = isolated or limits.time_s is not None
     outcome = solve_milp(rows.whole(), solver="scip", limits=limits, isolated=isolated)
-    values = outcome.values or {}
-    chosen = [column for index, column in enumerate(rows.columns) if values.get(f"x{index}", 0.0) > 0.5]
+    chosen = rows.chosen(outcome.values or {})
     return {column.job: column.placed for column in chosen}, outcome, rows.unit
 
 

@@ -36,6 +36,8 @@ class Facts:
         The part of its objectives that no decision changes.
     known_optimum, known_bound
         What its file says is proven; None without.
+    sense
+        Of its objective; empty where that is not said.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Facts:
     constant: float
     known_optimum: float | None
     known_bound: float | None
+    sense: str = ""
 
 
 @dataclass(frozen=True, slots=True)

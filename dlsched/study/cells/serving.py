@@ -161,5 +161,6 @@ def _facts(family: AnyFamily, instance: InstanceFile) -> Facts:
         family.gpus(instance),
         family.constant(instance),
         None if known is None else known.optimum,
-        None if known is None else known.bound(family.sense),
+        None if known is None else known.bound(family.sense_for(instance)),
+        str(family.sense_for(instance)),
     )

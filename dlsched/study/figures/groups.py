@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dlsched.core.status import TerminationStatus
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.families import FAMILIES
 from dlsched.statistics.estimate import Estimate
 from dlsched.statistics.intervals import wilson_share
 from dlsched.study.rows import Row
@@ -20,6 +21,13 @@ NO_FAILURE = (TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE, Termination
 def instance_of(row: Row) -> Instance:
     """What tells the instance of a row from others, of one name too."""
     return (row.instance_id, row.source, row.instance, row.preset, row.jobs, row.gpus, row.seed)
+
+
+def sense_of(row: Row) -> Sense:
+    """Whether the objective of a row is minimised; its family's sense where the row does not say."""
+    if row.sense:
+        return Sense(row.sense)
+    return FAMILIES[row.family].sense if row.family in FAMILIES else Sense.MINIMIZE
 
 
 def has_failed(row: Row, infeasible: bool, kind: str) -> bool:
@@ -147,7 +155,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Instances of one family and preset, and what each method reached on them.
+    """Instances of one family, preset and sense, and what each method reached on them.
 
     Parameters
     ----------
@@ -180,6 +188,11 @@ class Group:
     references: Mapping[str, int] = field(default_factory=dict)
     infeasible: int = 0
     failed: tuple[Row, ...] = ()
+
+    @property
+    def sense(self) -> Sense:
+        """Whether the objectives are minimised."""
+        return sense_of(self.rows[0])
 
     def line(self, method: str) -> Line:
         """Line of a method; KeyError without."""

@@ -12,7 +12,7 @@ from dlsched.statistics.intervals import bootstrap_mean
 from dlsched.statistics.location import mean, median, percentile, worst
 from dlsched.statistics.paired import differences, holm, signed_rank, tally
 from dlsched.statistics.times import par10, shifted_geometric_mean
-from dlsched.study.figures.groups import Comparison, Group, Instance, Kind, Line, has_failed, instance_of
+from dlsched.study.figures.groups import Comparison, Group, Instance, Kind, Line, has_failed, instance_of, sense_of
 from dlsched.study.figures.words import sentence
 from dlsched.study.rows import Row
 
@@ -28,7 +28,7 @@ Figures = Mapping[Instance, float | None]  # one a cell: of which less is better
 
 
 def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
-    """Put rows into groups by family and preset, in their order, and each group into figures.
+    """Put rows into groups by family, preset and sense, in their order, and each group into figures.
 
     Every method of a group is compared with the best of those that are not exact, which is what one would use instead of an
     exact method; where there is none, with the best exact one. The best has the smallest mean ratio, a cell without an answer
@@ -43,13 +43,13 @@ def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
     limit_s
         Limit of time of a cell in seconds, for PAR10.
     """
-    grouped: dict[tuple[str, str], list[Row]] = {}
+    grouped: dict[tuple[str, str, Sense], list[Row]] = {}
     for row in rows:
-        grouped.setdefault((row.family, row.preset), []).append(row)
-    return [_group(family, preset, cells, limit_s) for (family, preset), cells in grouped.items()]
+        grouped.setdefault((row.family, row.preset, sense_of(row)), []).append(row)
+    return [_group(*of, cells, limit_s) for of, cells in grouped.items()]
 
 
-def _group(family: str, preset: str, rows: Sequence[Row], limit_s: float | None) -> Group:
+def _group(family: str, preset: str, sense: Sense, rows: Sequence[Row], limit_s: float | None) -> Group:
     methods = _by_method(rows)
     instances = {instance: row for cells in methods.values() for instance, row in cells.items()}
     infeasible = {
@@ -71,14 +71,14 @@ def _group(family: str, preset: str, rows: Sequence[Row], limit_s: float | None)
         for instance, row in cells.items()
         if has_failed(row, instance in infeasible, of_kind[method])
     }
-    figures = _figures(family, methods, {each for each in failed if of_kind[each[0]] != "bound"})
+    figures = _figures(sense, methods, {each for each in failed if of_kind[each[0]] != "bound"})
     ranking = _ranking(figures, of_kind)
     comparisons = _comparisons(figures, ranking[0])
     lines, of_failures = [], set[int]()
     for method, cells in methods.items():
         own = [cells[instance] for instance in cells if (method, instance) in failed]
         of_failures.update(map(id, own))
-        unbounded = [row for row in cells.values() if _is_unbounded(family, row)]
+        unbounded = [row for row in cells.values() if _is_unbounded(sense, row)]
         every = list(cells.values())
         lines.append(_line(method, every, own, unbounded, limit_s, of_kind[method], comparisons.get(method)))
     return Group(
@@ -121,19 +121,15 @@ def _kind(family: str, method: str, cells: Cells) -> Kind:
     return "exact" if any(row.status == TerminationStatus.OPTIMAL for row in cells.values()) else "heuristic"
 
 
-def _sense(family: str) -> Sense:
-    return FAMILIES[family].sense if family in FAMILIES else Sense.MINIMIZE
-
-
-def _is_unbounded(family: str, row: Row) -> bool:
+def _is_unbounded(sense: Sense, row: Row) -> bool:
     """Whether its answer is worse than a reference to which it has no finite ratio."""
     if row.ratio is not None or row.objective is None or row.reference is None:
         return False
-    return _sense(family).better(row.reference, row.objective)
+    return sense.better(row.reference, row.objective)
 
 
 def _figures(
-    family: str, methods: Mapping[str, Cells], failed: Collection[tuple[str, Instance]]
+    sense: Sense, methods: Mapping[str, Cells], failed: Collection[tuple[str, Instance]]
 ) -> dict[str, dict[Instance, float | None]]:
     """Ratios by method and instance, of answers and failures; where no cell has one, to the best answer of the methods."""
     tried = {
@@ -142,7 +138,6 @@ def _figures(
     }
     if any(row.ratio is not None for cells in tried.values() for row in cells.values()):
         return {method: {instance: row.ratio for instance, row in cells.items()} for method, cells in tried.items()}
-    sense = _sense(family)
     best: dict[Instance, float] = {}
     for cells in tried.values():
         for instance, row in cells.items():

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense
-from dlsched.families import FAMILIES
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.groups import Group, Line
 from dlsched.study.figures.tables import estimate_text, p_value_text
@@ -135,8 +134,7 @@ def _unbounded(line: Line) -> str:
 
 def _away(group: Group, estimate: Estimate) -> str:
     """A mean ratio in words; of a maximum it is the factor by which the answer is below the reference."""
-    sense = FAMILIES[group.family].sense if group.family in FAMILIES else Sense.MINIMIZE
-    if sense is Sense.MAXIMIZE:
+    if group.sense is Sense.MAXIMIZE:
         return f"a factor of {estimate_text(estimate)} below"
     if estimate.value >= _TIMES:
         return f"{estimate_text(estimate)} times"

@@ -30,6 +30,7 @@ from dlsched.study.plans.refusals import (
 from dlsched.study.plans.sources import files_of
 from dlsched.study.plans.windows import import_piece, pieces
 
+_FROM_0 = ("alpha",)  # options of generators that may be 0
 MOST_SEEDS = 1_000_000
 """Seeds of a source."""
 
@@ -89,15 +90,22 @@ def _generated(entry: Table) -> Iterator[Generated]:
             asked["preset"] = tuple(one_of(each, family.presets, *at) for at, each in grid(entry["preset"], "preset"))
         for key in sizes:
             if key in entry:
-                whole = family.options.get(key, (int,))[0] is int
-                asked[key] = tuple(
-                    integer(each, 1, *at) if whole else positive(each, *at) for at, each in grid(entry[key], key)
-                )
+                kind = family.options.get(key, (int,))[0]
+                asked[key] = tuple(_own_option(kind, each, at) for at, each in grid(entry[key], key))
             elif defaults[key] is not None:
                 asked[key] = (defaults[key],)
         asked["seed"] = seeds_of(entry.get("seeds", 0))
         _draw(family, asked)
         yield Generated(family.name, asked)
+
+
+def _own_option(kind: type, value: object, where: tuple[str | int, ...]) -> Json:
+    """Read an option of a generator; what it allows says the generator."""
+    if kind is str:
+        return text(value, *where)
+    if kind is int:
+        return integer(value, 1, *where)
+    return not_negative(value, *where) if where[0] in _FROM_0 else positive(value, *where)
 
 
 def seeds_of(value: object) -> tuple[int, ...]:

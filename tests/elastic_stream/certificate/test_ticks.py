@@ -54,6 +54,23 @@ def test_every_plan_of_a_job():
         assert proven_alone(instance, prices, {"2": blocks}) == pytest.approx(float(least), rel=1e-12)
 
 
+@pytest.mark.parametrize("weight", [2.0, 0.25, 3.0])
+def test_a_weight_makes_seconds_dearer(weight):
+    """A job of weight 3 costs what one of weight 1 does whose seconds are all three times as long, and its slots pay as much."""
+    generator = np.random.default_rng(3)
+    for _ in range(40):
+        instance = lone_job(generator, [2.0, 4.0, 8.0, 16.0, 32.0])
+        job = instance.jobs[0].model_copy(update={"weight": weight})
+        heavy = instance.model_copy(update={"jobs": (job,)})
+        prices = generator.choice([0.0, 0.125, 0.5, 1.0, 2.0], 6).tolist()
+        times = {count: Fraction(weight) * Fraction(job.epoch_time_s[count]) for count in job.epoch_time_s}
+        pays = list(map(Fraction, prices))
+        pause_s, tick_s = Fraction(weight) * int(job.restart_s), 4 * Fraction(weight)
+        least = cheapest(times, pause_s, tick_s, lambda slot, n, pays=pays: 4 * n * pays[slot])
+        proven = ticks_value(heavy, list(range(7)), prices) * Fraction(weight) + 4 * heavy.units * sum(pays)
+        assert proven == pytest.approx(float(least), rel=1e-12)
+
+
 def test_never_more_than_the_cheapest_plan():
     """Of work that is no whole number of cells, and little less than it."""
     generator = np.random.default_rng(2)

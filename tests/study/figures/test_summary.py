@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from dlsched.core.status import Sense
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.summary import Group, sentence, summarise
 from dlsched.study.figures.tables import table
@@ -21,6 +22,9 @@ RATIOS = {
 def only(rows: list[Row], limit_s: float | None = 60.0) -> Group:
     (group,) = summarise(rows, limit_s)
     return group
+
+
+PAIR = (("a", 2.0), ("b", 3.0))
 
 
 def test_a_line_by_hand() -> None:
@@ -175,6 +179,17 @@ def test_groups_are_in_the_order_of_the_rows() -> None:
     twins = [replace(answer("a", "equal", 1.0), source=source) for source in ("one.json", "two.json")]
     assert only(twins).instances == 2
     assert summarise([]) == []
+
+
+def test_senses_are_not_mixed() -> None:
+    """Of one preset, instances that are minimised and instances that are maximised; ratios to the best answer."""
+    less = [replace(answer("i", method, None), sense="minimize", objective=value) for method, value in PAIR]
+    more = [replace(answer("j", method, None), sense="maximize", objective=value) for method, value in PAIR]
+    groups = summarise([*less, *more])
+    assert [(group.sense, group.instances, group.ranking) for group in groups] == [
+        (Sense.MINIMIZE, 1, ("a", "b")),
+        (Sense.MAXIMIZE, 1, ("b", "a")),
+    ]
 
 
 def test_what_has_not_run_is_left_out_of_the_pair() -> None:

@@ -66,7 +66,8 @@ def factors_of_best(found: Sequence[Trial], methods: Sequence[str], family: str)
     factors: dict[str, list[float | None]] = {method: [] for method in methods}
     for trial in found:
         rated = any(row.ratio is not None for row in trial.rows.values())
-        sense = Sense.MINIMIZE if rated else of_family
+        said = next((Sense(row.sense) for row in trial.rows.values() if row.sense), of_family)
+        sense = Sense.MINIMIZE if rated else said
         values = {method: finite(row.ratio if rated else row.objective) for method, row in trial.rows.items()}
         known = [value for value in values.values() if value is not None]
         best = None if not known else min(known) if sense is Sense.MINIMIZE else max(known)

@@ -1,0 +1,74 @@
+"""What the study ``price_of_fairness`` found: what each goal costs in mean completion time, and what it gives the worst off."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray
+from dlsched.study.figures.cases import cases, shown
+from dlsched.study.reading import Study
+from dlsched.study.reports.typeset import markdown_table
+from dlsched.study.rows import Row
+
+EXACT, FAIREST, MARKET, MEAN = "exact", "exact, then mean", "sampled-market", "mean"
+COLUMNS = "preset; goal; price: mean time over the least; worst price; largest rho; Jain's index of rho; proven"
+
+
+def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
+    """What the page asks for."""
+    del study
+    figures = {
+        name: cases(rows, lambda row, of=name: row.figures.get(of), _goal)
+        for name in ("mean_completion_s", "max_rho", "jain_index")
+    }
+    proven = cases(rows, lambda row: float(row.status == "optimal"), _goal)
+    presets = list(dict.fromkeys(preset for preset, _ in proven))
+    goals = list(dict.fromkeys(goal for _, goal in proven))
+    return {
+        "exact": markdown_table(
+            COLUMNS.split("; "),
+            [
+                _cells(preset, goal, FAIREST, figures, proven[preset, goal][EXACT])
+                for preset in presets
+                for goal in goals
+            ],
+        ),
+        "market": markdown_table(
+            COLUMNS.split("; ")[:-1], [_cells(preset, MARKET, MARKET, figures)[:-1] for preset in presets]
+        ),
+        "prices": "; ".join(
+            f"{goal}: {100 * (np.concatenate([_price(figures, preset, goal) for preset in presets]).mean() - 1):.1f} %"
+            for goal in goals
+            if goal != MEAN
+        ),
+    }
+
+
+def _goal(row: Row) -> tuple[str, str]:
+    """Preset and goal of an instance, as its arguments name them: ``few-types, mean``."""
+    preset, goal = row.preset.split(", ")
+    return preset, goal
+
+
+def _price(figures: Mapping[str, Mapping[object, Mapping[str, FloatArray]]], preset: str, goal: str) -> FloatArray:
+    """Mean completion times over the least ones, which placing for the mean attains."""
+    method, case = (MARKET, MEAN) if goal == MARKET else (FAIREST, goal)
+    times = figures["mean_completion_s"]
+    price: FloatArray = times[preset, case][method] / times[preset, MEAN][EXACT]
+    return price
+
+
+def _cells(
+    preset: str,
+    goal: str,
+    method: str,
+    figures: Mapping[str, Mapping[object, Mapping[str, FloatArray]]],
+    proven: FloatArray | None = None,
+) -> list[str]:
+    case = preset, MEAN if goal == MARKET else goal
+    price = _price(figures, preset, goal)
+    return [
+        *(preset, goal, shown(price, digits=3), f"{price.max():.3f}"),
+        *(shown(figures["max_rho"][case][method]), shown(figures["jain_index"][case][method], digits=3)),
+        "" if proven is None else f"{proven.mean():.0%}",
+    ]

@@ -1,0 +1,268 @@
+"""The least largest ratio rho: which thresholds can be kept, by prices and by a search.
+
+Whether every job can end within rho times its J(equal share) is a question of stock only: each needs one of its ``covers``. For
+prices p >= 0 of the types let u_i be the least p c of those of job i. Where sum u_i > p s none of the choices keeps the stock,
+so the optimum is above rho. The prices that say so first are the duals of
+
+    minimise t,   sum_c x_ic = 1 for every job,   sum_ic c_g x_ic <= t s_g for every type:     above rho if t > 1.
+
+Where t <= 1 a choice that keeps the stock spends p s at most, so none of its configurations exceeds its u_i by more than
+p s - sum u_i: the dynamic program of ``columns.slack`` finds such a choice, or proves that there is none.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.columns.closing import WIDTH
+from dlsched.columns.master import Master
+from dlsched.columns.slack import Listed, Prices, cheapest_within
+from dlsched.core.budget import Budget, Tick, TooMany, no_tick
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, Ratio, least_times
+from dlsched.matching_placement.configurations.covers import covers, some_price
+
+HAIR = 2.0**-36
+"""Relative: ratios nearer to each other pass for one."""
+NEAR = 1e-6
+"""Relative distance of the bound from the thresholds that its program can keep."""
+_SURE = 1e-9  # of p s, by which the prices must exceed it
+_TOLERANCE = 1e-9
+_ROUNDS = 1000
+_FEW = 500_000  # numbers in the labels of a job whose covers are listed once and for all
+_ROUGH = 1e-2  # relative distance at which thresholds are too near for parts of workers
+_FIRST = 1 / 64  # of the gap: the threshold that is searched first; the step doubles where it cannot be kept
+
+
+class Covers:
+    """The covers of a job at a threshold; listed where they are few, else found by their price."""
+
+    def __init__(self, data: Arrays, job: int, most_s: float, tick: Tick) -> None:
+        self._data, self._job, self._most_s, self._tick = data, job, most_s, tick
+        self._listed: Counts | None = None
+        with suppress(TooMany):
+            self._listed = covers(data, job, most_s, cells=_FEW, tick=tick)
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        if self._listed is not None:
+            return bool(len(self._listed))
+        return some_price(self._data, self._job, self._most_s, np.zeros(self._data.types)) < np.inf
+
+    def upto(self, prices: Floats, limit: float) -> Listed:
+        """Those of a price up to ``limit``, cheapest first; ``TooMany`` as ``covers``."""
+        counts = self._listed
+        if counts is None:
+            counts = covers(self._data, self._job, self._most_s, prices=prices, limit=limit, tick=self._tick)
+        paid = counts @ prices
+        order = np.argsort(paid, kind="stable")
+        return Listed(counts[order], paid[order])
+
+    def cheapest(self, prices: Floats) -> tuple[Counts, float]:
+        """The cheapest, and its price."""
+        data, job, most_s, counts = self._data, self._job, self._most_s, self._listed
+        if counts is None:
+            limit = some_price(data, job, most_s, prices)
+            counts = covers(data, job, most_s, prices=prices, limit=limit, cheapest=True, tick=self._tick)
+        paid = counts @ prices
+        first = int(np.argmin(paid))
+        return counts[first], float(paid[first])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """A threshold: the covers of every job, and prices; ``prices`` are None where a job has no cover."""
+
+    covers: list[Covers]
+    prices: Prices | None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether prices, or a job alone, prove that the threshold cannot be kept."""
+        return self.prices is None or self.prices.bound > _SURE * float(self.prices.prices @ self.prices.stock)
+
+    def within(self) -> list[Listed]:
+        """The covers of every job that a placement can use, cheapest first; ``TooMany`` as ``covers``. None is refuted."""
+        assert self.prices is not None
+        limit = self.prices.least + self.slack
+        return [each.upto(self.prices.prices, most) for each, most in zip(self.covers, limit.tolist(), strict=True)]
+
+    @property
+    def slack(self) -> float:
+        """By how much prices of a placement may exceed the least, in all."""
+        assert self.prices is not None
+        return max(0.0, -self.prices.bound) + _SURE * float(self.prices.prices @ self.prices.stock)
+
+
+def level_at(
+    data: Arrays, rho: float, guess: Floats, *, best: bool = True, tick: Tick = no_tick, budget: Budget | None = None
+) -> Level:
+    """Find the prices that come closest to refuting a threshold; not ``best``: any, if they do not refute it. First a guess.
+
+    ``TooMany`` as ``covers``; ``tick`` is called often, ``budget`` says what linear programs may use.
+    """
+    assert isinstance(data.costs, Ratio)
+    every = []
+    for job, equal_s in enumerate(data.costs.equal.tolist()):
+        every.append(Covers(data, job, rho * equal_s, tick))
+        if not every[-1]:
+            return Level(every, None)
+    master = Master(np.zeros(data.types), np.ones(data.jobs), tolerance=_TOLERANCE)
+    master.add("t", 1.0, range(data.types), (-data.stock.astype(np.float64)).tolist())
+    prices, budget = guess, budget or Budget()
+    for _ in range(_ROUNDS):
+        joined, least = _join(master, every, prices)
+        found = Level(every, Prices(data.stock, prices, least))
+        if found.refuted or not joined:
+            break
+        tick()
+        optimum = master.solve(budget.left.time_s)
+        if optimum.value <= 1 and not best:
+            break
+        prices = optimum.prices
+    return found
+
+
+def _join(master: Master, every: list[Covers], prices: Floats) -> tuple[bool, Floats]:
+    """Hold each job's cheapest cover; say whether one was new, and what they cost."""
+    joined, least = False, np.zeros(len(every))
+    for job, of_job in enumerate(every):
+        counts, least[job] = of_job.cheapest(prices)
+        taken = np.flatnonzero(counts)
+        rows, values = [*taken.tolist(), len(prices) + job], [*counts[taken].astype(float).tolist(), 1.0]
+        joined |= master.add((job, counts.tobytes()), 0.0, rows, values)
+    return joined, least
+
+
+def bound_by_prices(
+    data: Arrays, upper: float, *, tick: Tick = no_tick, budget: Budget | None = None
+) -> tuple[float, Floats]:
+    """Return a ratio that the optimum is not below, and prices that prove it; ``upper`` is that of a placement.
+
+    Thresholds are halved in between, on a logarithmic scale: at first those that whole workers' parts cannot keep either, which
+    need no covers, then until ``NEAR``. ``TooMany`` as ``covers``.
+    """
+
+    def fluid(rho: float) -> Floats | None:
+        tick()
+        return _refuting(data, rho, budget or Budget())
+
+    def whole(rho: float) -> Floats | None:
+        level = level_at(data, rho, guess[-1], best=False, tick=tick, budget=budget)
+        if level.prices is not None:
+            guess.append(level.prices.prices)
+        if not level.refuted:
+            return None
+        return np.zeros(data.types) if level.prices is None else level.prices.prices
+
+    low, prices = _halved(alone(data), np.zeros(data.types), upper, fluid, _ROUGH)
+    guess = [prices if prices.any() else 1 / data.stock]
+    return _halved(low, prices, upper, whole, NEAR)
+
+
+def _halved(
+    low: float, prices: Floats, high: float, refuting: Callable[[float], Floats | None], near: float
+) -> tuple[float, Floats]:
+    """Raise the ratio that prices exclude as long as there are others for a larger one."""
+    while high > low * (1 + near):
+        middle = low * (high / low) ** 0.5
+        found = refuting(middle)
+        if found is None:
+            high = middle
+        else:
+            low, prices = middle, found
+    return low, prices
+
+
+def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
+    """Prices that refute a threshold though parts of workers are given out, on the fastest network; None: there are none.
+
+    A job then needs a rate, R, of which a unit costs min_g p_g / rho_g.
+    """
+    assert isinstance(data.costs, Ratio)
+    fastest = np.where(data.rates > 0, data.bandwidth, 0.0).max(axis=1)
+    left_s = rho * data.costs.equal - data.traffic * ((data.least - 1) / data.least) / fastest
+    if (left_s <= 0).any():
+        return np.zeros(data.types)
+    parts = data.rates / (data.work / left_s)[:, None]
+    master = Master(np.append(np.zeros(data.types), -np.ones(data.jobs)), tolerance=_TOLERANCE)
+    master.add("t", 1.0, range(data.types), (-data.stock.astype(np.float64)).tolist())
+    for job, kind in np.argwhere(parts > 0).tolist():
+        master.add((job, kind), 0.0, [kind, data.types + job], [1.0, -float(parts[job, kind])])
+    prices = master.solve(budget.left.time_s).prices[: data.types]
+    each = np.divide(prices, parts, out=np.full(parts.shape, np.inf), where=parts > 0)
+    needed = float(each.min(axis=1).sum())
+    return prices if needed > float(prices @ data.stock) * (1 + _SURE) else None
+
+
+def alone(data: Arrays) -> float:
+    """The largest ratio that some job cannot undercut whatever it gets."""
+    assert isinstance(data.costs, Ratio)
+    return float((least_times(data) / data.costs.equal).max())
+
+
+def choice_within(data: Arrays, level: Level, *, width: int | None = None, tick: Tick = no_tick) -> Counts | None:
+    """Return a placement that keeps the threshold, shape (S, G), or None: there is none, or with a ``width`` none was found.
+
+    Raises
+    ------
+    TooMany
+        The labels of some job are too many.
+    """
+    if level.refuted or level.prices is None:
+        return None
+    return cheapest_within(level.within(), level.prices, level.slack, width=width, tick=tick)
+
+
+Choose = Callable[[Level], Counts | None]
+
+
+def lower(
+    data: Arrays,
+    best: Counts,
+    low: float,
+    choose: Choose,
+    *,
+    tick: Tick = no_tick,
+    budget: Budget | None = None,
+    found: Callable[[Counts], None] | None = None,
+    proven: Callable[[float], None] | None = None,
+) -> Counts:
+    """Lower the largest ratio of a placement until ``choose`` finds no placement of less; return the best.
+
+    Parameters
+    ----------
+    best, low
+        A placement, and a ratio that none is below.
+    choose
+        From a level to a placement that keeps it, or None.
+    tick, budget
+        As ``level_at``.
+    found, proven
+        Called with every better placement, and with every ratio that ``choose`` finds no placement for.
+    """
+    step, below, guess = _FIRST, False, 1 / data.stock
+    high = data.total(best)
+    while low < high * (1 - HAIR):
+        rho = low + step * (high - low)
+        if below or high - low <= NEAR * high or rho >= high * (1 - HAIR):
+            rho = high * (1 - HAIR)
+        level = level_at(data, rho, guess, tick=tick, budget=budget)
+        guess = guess if level.prices is None else level.prices.prices
+        choice = choose(level)
+        below = choice is not None and not below
+        if choice is None:
+            low, step = rho, min(0.5, 2 * step)
+            if proven is not None:
+                proven(low)
+            continue
+        best, high, step = choice, data.total(choice), 0.5
+        if found is not None:
+            found(best)
+    return best
+
+
+def by_beam(data: Arrays, width: int = WIDTH, tick: Tick = no_tick) -> Choose:
+    """Choose by a search with few labels, which may miss what there is."""
+    return lambda level: choice_within(data, level, width=width, tick=tick)

@@ -1,0 +1,154 @@
+"""What a linear model with workers is for: the sum of the utilities less energy, the least utility, or quotas.
+
+==================================  ===================================================================================
+name                                mathematics
+==================================  ===================================================================================
+``g_<job>_<step>``                  g_ik, the part of a step of the utility that is reached, 0 to 1
+``utility_<job>``                   sum_k width_ik g_ik <= sum_ts y_is[t]
+``step_<job>_<step>``               g_ik <= g_ik', utilities that are not concave only
+objective ``sum``                   maximise sum_i mu_i(0) + sum_ik gain_ik g_ik - sum_st e_s on_s[t] - sum_ist e_i y_is[t]
+``least``                           v - min_i mu_i(0), where v is the least utility
+``least_<job>``                     v <= mu_i(0) + sum_k gain_ik g_ik
+objective ``max_min``               maximise v
+==================================  ===================================================================================
+
+``something``: sum_ist y_is[t] >= 1, where only embeddings that run a worker are asked for, to prove that none pays.
+
+Steps are those of ``algorithms.utility_steps``; for ``least`` utilities are cut at the most that v can be. Quotas (``Stairs``)
+have no steps and no fractions. With q_il the quota of job i for stair l:
+
+==================================  ===================================================================================
+``meets_<job>_<stair>``             m_il for l >= 1, binary: 1 if the job counts as having its quota
+``quota_<job>``                     q_i0 + sum_l (q_il - q_i,l-1) m_il <= sum_ts y_is[t]
+``stair_<job>_<stair>``             m_il <= m_i,l-1
+``count_<stair>``                   sum_i m_il >= count_l
+objective                           maximise sum_i m_il of the last stair, or nothing
+==================================  ===================================================================================
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from dlsched.algorithms.utility_steps import steps
+from dlsched.algorithms.utility_table import UtilityTable, power_of_two
+from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, require_few
+from dlsched.ring_embedding.instance import Instance
+
+
+@dataclass(frozen=True)
+class Stairs:
+    """Worker-slots that jobs shall have in all slots; stairs are numbered from 0.
+
+    ``quotas``: by stair and job; they do not fall from stair to stair. All jobs shall have those of stair 0. None: the job
+    cannot have as much. ``counts``: by stair, how many jobs at least shall have their quota. ``maximise``: as many as possible
+    shall have that of the last stair; else any answer will do.
+    """
+
+    quotas: tuple[tuple[int | None, ...], ...]
+    counts: tuple[int, ...]
+    maximise: bool = False
+
+    def rises(self) -> Iterator[tuple[int, int, list[int]]]:
+        """Jobs, their quota of stair 0, and by how much it rises to each stair from 1 on, as far as they can have it."""
+        for job, held in enumerate(zip(*self.quotas, strict=True)):
+            known = [quota for quota in held if quota is not None]
+            yield job, known[0], [there - here for here, there in pairwise(known)]
+
+
+Goal = Stairs | Literal["something"]
+"""In place of the objective quotas, or the objective of embeddings that run a worker at least."""
+
+
+def goal_of(instance: Instance, goal: Goal | None) -> Callable[[WorkersModel], None]:
+    """What adds a goal to a model; None: the objective of the instance."""
+    if isinstance(goal, Stairs):
+        return lambda model: _add_stairs(model, goal)
+    if goal == "something":
+        return _add_something
+    return _add_least if instance.objective == "max_min" else _add_sum
+
+
+def _add_something(model: WorkersModel) -> None:
+    import pulp
+
+    _add_sum(model)
+    model.add("something", [(y, 1) for y in model.y.values()], 1, sense=pulp.LpConstraintGE)
+
+
+def _add_sum(model: WorkersModel) -> None:
+    unit = _unit(sum(table.most for table in model.tables))
+    terms = [(g, gain / unit) for reached in _add_utilities(model, model.tables) for g, gain in reached]
+    prices = model.network.worker_price.tolist(), model.network.on_price.tolist()
+    terms += [(y, -prices[0][i] / unit) for (i, _, _), y in model.y.items() if prices[0][i]]
+    terms += [(on, -prices[1][s] / unit) for (s, _), on in model.on.items()]
+    model.maximise(terms, sum(table.nothing for table in model.tables) / unit, unit)
+
+
+def _add_least(model: WorkersModel) -> None:
+    import pulp
+
+    top = min(float(table.values.max()) for table in model.tables)
+    base = min(table.nothing for table in model.tables)
+    unit = _unit(top - base)
+    cut = [replace(table, values=np.minimum(table.values, top)) for table in model.tables]
+    least = pulp.LpVariable("least", 0, (top - base) / unit)
+    for i, reached in enumerate(_add_utilities(model, cut)):
+        if reached:
+            terms = [(least, 1.0), *((g, -gain / unit) for g, gain in reached)]
+            model.add(f"least_{model.jobs[i]}", terms, (cut[i].nothing - base) / unit)
+    model.maximise([(least, 1.0)], base / unit, unit)
+
+
+def _unit(most: float) -> float:
+    """1 for gains up to ``most`` of 1 to 2**14, else a power of two that brings them to 2**9 to 2**10."""
+    return 1.0 if 1 <= most <= 2**14 or most == 0 else power_of_two(most) / 2**10
+
+
+def _add_utilities(model: WorkersModel, tables: Sequence[UtilityTable]) -> list[Terms]:
+    """Steps of every job's utility, with what they gain."""
+    import pulp
+
+    held = []
+    for table in tables:
+        model.network.tick()
+        held.append(steps(table))
+    require_few(sum(map(len, held)) + len(model.y))
+    gains: list[Terms] = []
+    for i, (label, found) in enumerate(zip(model.jobs, held, strict=True)):
+        model.network.tick()
+        reached = [
+            pulp.LpVariable(f"g_{label}_{k}", 0, 1, pulp.LpInteger if step.binary else pulp.LpContinuous)
+            for k, step in enumerate(found, start=1)
+        ]
+        gains.append([(g, step.gain) for g, step in zip(reached, found, strict=True)])
+        widths: Terms = [(g, step.width) for g, step in zip(reached, found, strict=True)]
+        if found:
+            model.add(f"utility_{label}", widths + [(y, -1) for y, _ in model.of[i]], 0)
+        for k, step in enumerate(found):
+            if step.after is not None:
+                model.add(f"step_{label}_{k + 1}", [(reached[k], 1), (reached[step.after], -1)], 0)
+    return gains
+
+
+def _add_stairs(model: WorkersModel, stairs: Stairs) -> None:
+    import pulp
+
+    count: list[Terms] = [[] for _ in stairs.counts]
+    for i, quota, rises in stairs.rises():
+        model.network.tick()
+        label = model.jobs[i]
+        meets = [pulp.LpVariable(f"meets_{label}_{k}", 0, 1, pulp.LpInteger) for k in range(1, len(rises) + 1)]
+        terms: Terms = [(m, rise) for m, rise in zip(meets, rises, strict=True) if rise]
+        if quota or terms:
+            model.add(f"quota_{label}", [*terms, *((y, -1) for y, _ in model.of[i])], -quota)
+        for k, (before, after) in enumerate(pairwise(meets), start=2):
+            model.add(f"stair_{label}_{k}", [(after, 1), (before, -1)], 0)
+        for k, m in enumerate(meets, start=1):
+            count[k].append((m, 1))
+    for k, least in enumerate(stairs.counts[1:], start=1):
+        model.add(f"count_{k}", count[k], least, sense=pulp.LpConstraintGE)
+    model.maximise(count[-1] if stairs.maximise else [])

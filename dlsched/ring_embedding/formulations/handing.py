@@ -1,0 +1,58 @@
+"""Models handed to their solvers, within what is left of a search."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dlsched.core.budget import Stopped
+from dlsched.core.limits import Limits
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.ring_embedding.formulations.circuit import Circuit
+from dlsched.ring_embedding.solution import Embedding
+from dlsched.solvers.formulation import Formulation
+from dlsched.solvers.linear import LinearModel, from_pulp
+
+if TYPE_CHECKING:
+    import pulp
+    from ortools.sat.python import cp_model
+
+_VARIABLE_S = 1e-5  # measured, to read one of a PuLP model, with its rows
+
+
+def limits_of(search: Search[Embedding], nodes: int | None) -> Limits:
+    """What is left of the search's limits; of nodes these where it sets none of any kind."""
+    left = search.left
+    return left if search.budget.limited or nodes is None else replace(left, nodes=nodes)
+
+
+def arrays(
+    search: Search[Embedding], built: "Formulation[pulp.LpProblem, Embedding]"
+) -> "Formulation[LinearModel, Embedding]":
+    """A PuLP model as arrays; Stopped: there is no time left to read it."""
+    left = search.left.time_s
+    if left is not None and left <= built.model.numVariables() * _VARIABLE_S:
+        raise Stopped(TerminationStatus.TIME_LIMIT)
+    return replace(built, model=from_pulp(built.model))
+
+
+def solve_circuit(
+    search: Search[Embedding], circuit: Circuit, limits: Limits, found: Callable[[Embedding], None]
+) -> "tuple[TerminationStatus, cp_model.CpSolver, Embedding | None]":
+    """CP-SAT on a circuit model: why it ended, the solver, and its answer; ``found`` hears of answers on the way."""
+    from ortools.sat.python import cp_model
+
+    from dlsched.solvers.cpsat import run, status_of, version
+
+    def decoded(value: Callable[[cp_model.IntVar], int]) -> Embedding:
+        return circuit.decode({name: value(variable) for name, variable in circuit.variables.items()})
+
+    class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
+        def on_solution_callback(self) -> None:
+            found(decoded(self.value))
+
+    code, solver = run(circuit.model, limits, Watch(), symmetry=False)
+    search.solver_version = version()
+    search.budget.nodes += int(solver.num_conflicts)
+    held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    return status_of(code, limits, solver), solver, decoded(solver.value) if held else None

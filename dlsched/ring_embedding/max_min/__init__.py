@@ -1,0 +1,1 @@
+"""max_min: the least utility as large as possible, then the next one, and so on."""

@@ -1,0 +1,125 @@
+"""Servers of a slot switched on and off where that pays: what ``filling`` cannot see, which adds one ring after the other.
+
+*On.* A server that no single ring pays for may be worth it when several share it: it is filled as if it cost nothing.
+*Off.* The rings of a server are taken out and placed anew, the densest first, on servers that are on or cost less than it
+does; of a ring that does not fit there as many workers as do.
+"""
+
+import numpy as np
+
+from dlsched.algorithms.utility_table import Floats, Integers
+from dlsched.ring_embedding.rings.network import Gains, Network
+from dlsched.ring_embedding.rings.placing import Slot, holding
+from dlsched.ring_embedding.slot.filling import fill
+
+_GAIN = 1e-12  # relative; less is rounding
+_LEAST = 1e-100
+
+
+def switched(slot: Slot, gains: Gains, share: Floats) -> Slot:
+    """Return a slot that is worth no less: servers are switched on while that pays, then off, until neither does.
+
+    Parameters
+    ----------
+    slot
+        Stays as it is.
+    gains
+        Of every job that may run, by number of workers.
+    share
+        As ``filling.shares`` gives it.
+
+    Guarantee: none. Cost: ``fill`` for each server that is off, and one search for servers per worker on each that is on; again
+    after every success.
+    """
+    if not slot.network.on_price.any():
+        return slot
+    before = None
+    while before is not slot:
+        before = slot
+        slot = emptied(opened(slot, gains, share), gains, share)
+    return slot
+
+
+def emptied(slot: Slot, gains: Gains, share: Floats) -> Slot:
+    """Return a slot that is worth no less: servers switched off, those that cost the most for each worker first.
+
+    Arguments are those of ``switched``; gains may be those of the jobs with a ring.
+    """
+    price, tried = slot.network.on_price, set[int]()
+    while True:
+        on = [s for s in np.flatnonzero((slot.used > 0) & (price > 0)).tolist() if s not in tried]
+        if not on:
+            return slot
+        server = max(on, key=lambda s: (price[s] / slot.used[s], -s))
+        tried.add(server)
+        slot = _better(slot, without(slot, server, gains, share, float(price[server])), gains)
+
+
+def opened(slot: Slot, gains: Gains, share: Floats) -> Slot:
+    """Return a slot that is worth no less: servers switched on while that pays, the cheapest for what they hold first.
+
+    Arguments are those of ``switched``.
+    """
+    network, vain = slot.network, set[tuple[float, ...]]()
+    average, most = _ahead(slot, gains)
+    for server in np.argsort(network.on_price / holding(network), kind="stable").tolist():
+        price = float(network.on_price[server])
+        kind = price, *network.capacity[server].tolist()
+        if not price or slot.used[server] or kind in vain:
+            continue
+        other = slot
+        if _could(network, server, average, most) > price:
+            other = slot.copy()
+            other.price = np.where(np.arange(len(network.on_price)) == server, 0.0, network.on_price)
+            fill(other, gains, share)
+            other.price = network.on_price
+        before, slot = slot, _better(slot, other, gains)
+        if slot is before:
+            vain.add(kind)
+        else:
+            average, most = _ahead(slot, gains)
+    return slot
+
+
+def _ahead(slot: Slot, gains: Gains) -> tuple[Floats, Integers]:
+    """The best average gain of further workers of every job, and how many there can be, shape (I,) each."""
+    average, most = np.zeros(len(slot.network.demand)), np.zeros(len(slot.network.demand), dtype=np.int64)
+    for job, gain in gains.items():
+        count = slot.count(job)
+        more = gain[count + 1 :] - gain[count]
+        if len(more):
+            average[job], most[job] = (more / np.arange(1, len(more) + 1)).max(), len(more)
+    return average, most
+
+
+def _could(network: Network, server: int, average: Floats, most: Integers) -> float:
+    """What a server that is off could gain, about: the best averages for what workers take of it, until it is full."""
+    capacity = network.capacity[server]
+    jobs = np.flatnonzero((average > 0) & (network.demand <= capacity).all(axis=1))
+    takes = (network.demand[jobs] / np.maximum(capacity, _LEAST)).max(axis=1)
+    order = np.argsort(-average[jobs] / takes, kind="stable")
+    jobs, takes = jobs[order], takes[order]
+    filled = np.cumsum(most[jobs] * takes)
+    workers = np.clip(most[jobs] - (filled - len(capacity)) / takes, 0, most[jobs])
+    return float(workers @ average[jobs])
+
+
+def without(slot: Slot, server: int, gains: Gains, share: Floats, below: float = 0.0) -> Slot:
+    """The slot with the rings of a server on others that are on, or cost less than ``below``, as many workers as fit there."""
+    other, price = slot.copy(), slot.network.on_price
+    rings = {job: other.count(job) for job, (workers, _, _) in other.rings.items() if server in workers}
+    for job in rings:
+        other.clear(job)
+    closed = np.flatnonzero((other.used == 0) & (price >= below))
+    kept = other.free[closed]
+    other.free[closed] = 0.0
+    for job in sorted(rings, key=lambda job: (-gains[job][rings[job]] / (rings[job] * share[job]), job)):
+        any(other.resize(job, count) for count in range(rings[job], 0, -1) if gains[job][count] > 0)
+    other.free[closed] = kept
+    return other
+
+
+def _better(slot: Slot, other: Slot, gains: Gains) -> Slot:
+    """The other slot where it is worth more."""
+    worth = slot.worth(gains)
+    return other if other.worth(gains) > worth + _GAIN * abs(worth) else slot

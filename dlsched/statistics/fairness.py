@@ -1,0 +1,27 @@
+"""How alike jobs fare beside each other, from what each of them got relative to a fair share."""
+
+import math
+from collections.abc import Sequence
+
+
+def fairness(ratios: Sequence[float]) -> dict[str, float]:
+    """Finish-time fairness: how much longer jobs take than on a fair share each, rho = T_shared / T_independent > 0.
+
+    ``max_rho``, ``mean_rho``: the largest, and the mean; ``jain_index``: Jain's index of rho, from 1 / J (one job has it all) to
+    1 (all fare alike). All are 1 where there is no job.
+
+    Source: Mahajan et al., Themis, NSDI 2020; Jain, Chiu, Hawe, DEC-TR-301, 1984.
+
+    >>> fairness([1.0, 3.0])
+    {'max_rho': 3.0, 'mean_rho': 2.0, 'jain_index': 0.8}
+    """
+    if not ratios:
+        return {"max_rho": 1.0, "mean_rho": 1.0, "jain_index": 1.0}
+    largest = max(ratios)
+    parts = [ratio / largest for ratio in ratios]  # whose squares neither overflow nor vanish
+    total, squares = math.fsum(parts), math.fsum(part * part for part in parts)
+    return {
+        "max_rho": largest,
+        "mean_rho": total / len(parts) * largest,
+        "jain_index": min(1.0, total * total / (len(parts) * squares)),
+    }

@@ -1,0 +1,65 @@
+"""Costs of utilities, and their pricing, against the list of all configurations."""
+
+import numpy as np
+import pytest
+
+from dlsched.matching_placement.arrays import arrays
+from dlsched.matching_placement.checker import utility
+from dlsched.matching_placement.configurations.fair_pricing import all_pricing
+from dlsched.matching_placement.configurations.generation import generate_columns
+from dlsched.matching_placement.configurations.listing import configurations
+from dlsched.matching_placement.configurations.states import solve_by_states
+from dlsched.matching_placement.heuristics.local_search import best_local
+from dlsched.matching_placement.instance import equal_share_time
+
+from .draw import draw
+
+ALPHAS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 8.0)
+
+
+def fair(seed, alpha):
+    """Three jobs on nine workers of three types."""
+    instance = draw(seed, types=3, each=3, jobs=3, exchange=seed % 3 > 0)
+    return instance.model_copy(update={"objective": "alpha_fair", "alpha": alpha})
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_cost_and_utility_add_up_to_the_offset(alpha):
+    """For every configuration; costs are above 0 and rise with the time."""
+    instance = fair(1, alpha)
+    data = arrays(instance)
+    for index, job in enumerate(instance.jobs):
+        counts = configurations(data, index)
+        times, costs = data.times(index, counts), data.cost(index, counts)
+        worth = np.array([utility(equal_share_time(instance, job) / time, alpha) for time in times.tolist()])
+        assert (abs(worth + costs - data.costs.offset[index]) <= 1e-12 * (costs + abs(worth))).all()
+        assert data.costs.utilities(index, times) == pytest.approx(worth, rel=1e-12)
+        assert (costs > 0).all()
+        assert (np.diff(costs[np.argsort(times, kind="stable")]) >= -1e-15 * costs.max()).all()
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("seed", range(6))
+def test_everything_below_a_threshold_is_listed(alpha, seed):
+    """At random prices, and thresholds that some configurations keep; the floor is below all."""
+    data, rng = arrays(fair(seed, alpha)), np.random.default_rng(seed)
+    for job, pricing in enumerate(all_pricing(data)):
+        counts = configurations(data, job)
+        costs = data.cost(job, counts)
+        prices = rng.uniform(0, 2 / 3, data.types) * costs.min()
+        values = costs + counts @ prices
+        for threshold in (values.min(), np.quantile(values, 0.05), np.quantile(values, 0.4)):
+            listed = pricing.cheap(prices, float(threshold))
+            expected = np.sort(values[values <= threshold])
+            assert listed.values[: len(expected)] == pytest.approx(expected, rel=1e-12)
+        assert pricing.floor(prices) <= values.min() * (1 + 1e-12)
+        assert pricing.guess(prices).values[0] >= values.min() * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_prices_bound_the_optimum(alpha):
+    """The linear program is below the dynamic program, and not far."""
+    data = arrays(fair(4, alpha))
+    optimum = data.total(solve_by_states(data))
+    bound = generate_columns(data, best_local(data)).bound
+    assert 0.9 * optimum <= bound <= optimum * (1 + 1e-12)
