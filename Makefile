@@ -78,6 +78,7 @@ bench-speed: $(VENV)/.dev
 
 bench: bench-speed
 	$(BIN)/python benchmarks/pages.py
+	$(BIN)/python benchmarks/whatif.py
 
 clean:
 	rm -rf .venv .venv-3.11 .venv-3.12 .venv-3.13 demo docs/_api docs/_build docs/_figures docs/_results .coverage* .hypothesis .mypy_cache .ruff_cache

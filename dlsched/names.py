@@ -213,7 +213,63 @@ _OPTIONS: dict[str, dict[str, tuple[type, str, str]]] = {
 """Options of ``dlsched generate`` that not every family takes."""
 
 SOLVERS = ("highs", "cbc", "scip", "cpsat")
-SOURCES = ("pcs", "gavel-speeds", "adaptdl", "philly", "gavel", "philly-gangs", "gavel-gangs", "tiresias")
+SOURCES = (
+    *("pcs", "gavel-speeds", "adaptdl", "philly", "gavel", "philly-gangs", "gavel-gangs", "tiresias"),
+    *("slurm", "kueue", "volcano", "openb", "pai", "acme", "helios", "philly-raw", "csv"),
+)
+
+QUEUES = ("philly", "gavel", "tiresias", *SOURCES[8:])
+"""Sources of queues, which ``dlsched whatif`` reads."""
+
+IMPORT_OPTIONS: dict[str, tuple[type, str, str]] = {
+    "gpus": (int, "N", "GPUs of the cluster."),
+    "epochs": (float, "X", "Epochs that every job has left; tables, 100."),
+    "max_gpus": (int, "N", "GPUs to which a job may grow; philly, published scaling."),
+    "gpu_type": (str, "TYPE", "V100, P100 or K80; gavel, V100."),
+    "restart": (float, "S", "Seconds that a restart costs; streams, 0."),
+    "from": (str, "T", "Arrivals from here on; traces."),
+    "to": (str, "T", "Arrivals before it; date or seconds."),
+    "family": (str, "FAMILY", "Family of the instance; traces and queues."),
+    "states": (str, "A,B", "Keep the jobs in these states; queues, all."),
+    "estimates": (bool, "", "Policies see the users' limits, not the lengths; queues."),
+    "carried": (bool, "", "With the jobs that had not ended at --from; queues."),
+    "gpus_of_node": (int, "N", "GPUs of a server; queues, 8."),
+    "communication": (str, "HOW", "none or published stages; srpt_mapping, none."),
+    "scaling": (
+        str,
+        "HOW",
+        "own or published speeds; elastic_stream, own, or asynchronous; ring_allocation, published.",
+    ),
+    "at": (str, "T", "The moment, date or seconds; ring_allocation, matching_placement, async_sgd, the latest."),
+    "pinned": (bool, "", "Jobs that run keep their GPUs; ring_allocation."),
+    "slot": (float, "S", "Seconds of a slot; ring_embedding, 3600."),
+    "utility": (str, "KIND", "capped, sqrt or log; ring_embedding, capped."),
+    "sizes": (str, "HOW", "trace, or drawn as in paper, paper-sqrt, paper-log; ring_embedding, trace."),
+    "seed": (int, "N", "Seed of what is drawn; ring_embedding, 0."),
+    "bandwidth": (float, "B/S", "Of every ring, 1.25e9, or worker, 1.25e10; ring_embedding, matching_placement."),
+    "server_link": (float, "B/S", "From servers to their racks; ring_embedding, 1.25e10."),
+    "rack_link": (float, "B/S", "From racks to the core; ring_embedding, 5e10."),
+    "rack": (int, "N", "Servers of a rack; ring_embedding, 8."),
+    "gradient": (float, "BYTES", "That rings exchange; matching_placement, 0."),
+    "network": (int, "GBIT/S", "Of parameter servers, 1, 10 or 25; async_sgd and streams of it, 10."),
+    "nodes": (str, "FILE", "List of nodes; openb, pai, philly-raw."),
+    "jobs": (str, "FILE", "Table of jobs; pai."),
+    "map": (str, "KEY=COLUMN,...", "Which column is what; csv."),
+    "delimiter": (str, "SIGN", "What parts the cells; slurm, csv."),
+    "gpu_resource": (str, "NAME", "What a GPU is called; kueue, volcano."),
+}
+"""Options of ``dlsched import`` and of the traces of plans: type, placeholder, words."""
+
+_ARGUMENTS = {
+    **{"restart": "restart_s", "from": "from_", "map": "columns", "slot": "slot_s", "network": "network_gbit"},
+    **{"bandwidth": "bandwidth_bytes_per_s", "gradient": "gradient_bytes", "rack": "servers_of_rack"},
+    **{"server_link": "server_bytes_per_s", "rack_link": "rack_bytes_per_s"},
+}
+
+
+def import_argument(option: str) -> str:
+    """Name of an option of ``dlsched import`` in Python."""
+    return _ARGUMENTS.get(option, option)
 
 
 def methods(family: str) -> tuple[str, ...]:

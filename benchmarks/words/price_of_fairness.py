@@ -24,7 +24,9 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
     proven = cases(rows, lambda row: float(row.status == "optimal"), _goal)
     presets = list(dict.fromkeys(preset for preset, _ in proven))
     goals = list(dict.fromkeys(goal for _, goal in proven))
+    missing = [f"{row.instance} ({row.preset})" for row in rows if row.method == FAIREST and row.objective is None]
     return {
+        "missing": f" Left out, as a limit ended them: {', '.join(missing)}." if missing else "",
         "exact": markdown_table(
             COLUMNS.split("; "),
             [
@@ -37,7 +39,7 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
             COLUMNS.split("; ")[:-1], [_cells(preset, MARKET, MARKET, figures)[:-1] for preset in presets]
         ),
         "prices": "; ".join(
-            f"{goal}: {100 * (np.concatenate([_price(figures, preset, goal) for preset in presets]).mean() - 1):.1f} %"
+            f"{goal}: {100 * (np.nanmean(np.concatenate([_price(figures, preset, goal) for preset in presets])) - 1):.1f} %"
             for goal in goals
             if goal != MEAN
         ),
@@ -67,8 +69,10 @@ def _cells(
 ) -> list[str]:
     case = preset, MEAN if goal == MARKET else goal
     price = _price(figures, preset, goal)
+    known = np.isfinite(price)
+    largest, jain = (figures[name][case][method][known] for name in ("max_rho", "jain_index"))
     return [
-        *(preset, goal, shown(price, digits=3), f"{price.max():.3f}"),
-        *(shown(figures["max_rho"][case][method]), shown(figures["jain_index"][case][method], digits=3)),
+        *(preset, goal, shown(price[known], digits=3), f"{price[known].max():.3f}"),
+        *(shown(largest), shown(jain, digits=3)),
         "" if proven is None else f"{proven.mean():.0%}",
     ]

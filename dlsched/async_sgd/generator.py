@@ -174,9 +174,14 @@ def _published(generator: np.random.Generator, model: PublishedSteps, step: Step
         "parameter_bytes": float(model.parameter_bytes),
         "bandwidth_bytes_per_s": NETWORK_BYTES_PER_S[gbits[int(generator.integers(len(gbits)))]],
         "compute_s": four_digits(step.step_s),
-        "update_s": four_digits(_UPDATE_PASSES * model.parameter_bytes / _MEMORY_BYTES_PER_S),
+        "update_s": four_digits(assumed_update_s(model.parameter_bytes)),
         **_servers(generator),
     }
+
+
+def assumed_update_s(parameter_bytes: float) -> float:
+    """Seconds in which servers apply a push, an assumption: they read parameters and gradient, and write the parameters."""
+    return _UPDATE_PASSES * parameter_bytes / _MEMORY_BYTES_PER_S
 
 
 def _network(generator: np.random.Generator) -> Fields:

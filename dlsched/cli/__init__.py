@@ -34,6 +34,8 @@ COMMANDS = {
         "Print the JSON Schema of the format (what one field alone can say; `solve` checks the rest).",
     ),
     "import": ("trace_import", "Read a public file as an instance; say what was dropped, repaired or assumed."),
+    "advise": ("advise", "Decide once for a recorded queue: who starts now and where, who gets how many GPUs."),
+    "whatif": ("whatif", "Say what other policies would have made of a recorded queue, with a bound: one page."),
     "stream": ("stream", "Let the jobs of an instance of async_sgd arrive over time: an instance of elastic_stream."),
     "reproduce": ("reproduce", "Run a figure of a paper anew: the paper's numbers beside ours, and what differs."),
     "study": ("study", "Run many methods on many instances, resumable; figures, a report, exports."),

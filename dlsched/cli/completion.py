@@ -20,6 +20,11 @@ def sources(incomplete: str) -> list[str]:
     return _beginning(incomplete, names.SOURCES)
 
 
+def queues(incomplete: str) -> list[str]:
+    """Complete a kind of file of a workload manager."""
+    return _beginning(incomplete, names.QUEUES)
+
+
 def solvers(incomplete: str) -> list[str]:
     """Complete a solver."""
     return _beginning(incomplete, names.SOLVERS)

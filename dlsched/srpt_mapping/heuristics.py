@@ -26,7 +26,7 @@ from dlsched.algorithms.srpt import srpt_completions
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.checker import infeasible
-from dlsched.srpt_mapping.dispatching.dispatch import dispatch
+from dlsched.srpt_mapping.dispatching.dispatch import Begun, dispatch
 from dlsched.srpt_mapping.dispatching.waiting import PATIENT, Waiting
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.heavy_edge import Rule, compact, heavy_edge, in_order, placed_s
@@ -44,6 +44,7 @@ def a_srpt(
     backfill: bool = False,
     speeds: str = "placed",
     place: str = "heavy-edge",
+    begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """A-SRPT (Luo et al. 2025; only the abstract was available, the steps are our reconstruction); None when infeasible.
@@ -65,6 +66,8 @@ def a_srpt(
         ``placed`` or ``low``: alpha_i of the virtual sizes; see the module.
     place
         ``heavy-edge`` or ``compact``.
+    begun
+        Jobs that have begun, for a decision in the middle of a queue: see ``dispatch``. All policies take it.
     tick
         Called for every job that is looked at; it may raise to stop.
 
@@ -86,7 +89,7 @@ def a_srpt(
         ends_s = srpt_completions(np.array([job.release_s for job in own.jobs]), np.array(sizes)).tolist()
         return ends_s, ends_s
 
-    return _queued(instance, completions, backfill, place, waiting, tick)
+    return _queued(instance, completions, backfill, place, waiting, begun, tick)
 
 
 def shortest_first(
@@ -95,11 +98,12 @@ def shortest_first(
     backfill: bool = False,
     place: str = "heavy-edge",
     waiting: Waiting | None = None,
+    begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted length first; None when infeasible. No guarantee; cost as ``dispatch``."""
     order = _at_release(lambda job, least_s: job.predicted * least_s, tick)
-    return _queued(instance, order, backfill, place, waiting, tick)
+    return _queued(instance, order, backfill, place, waiting, begun, tick)
 
 
 def least_work_first(
@@ -108,11 +112,12 @@ def least_work_first(
     backfill: bool = False,
     place: str = "heavy-edge",
     waiting: Waiting | None = None,
+    begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start the job of the least predicted GPU-seconds first; None when infeasible. No guarantee; cost as ``dispatch``."""
     order = _at_release(lambda job, least_s: job.predicted * job.gpus * least_s, tick)
-    return _queued(instance, order, backfill, place, waiting, tick)
+    return _queued(instance, order, backfill, place, waiting, begun, tick)
 
 
 def fifo(
@@ -121,10 +126,13 @@ def fifo(
     backfill: bool = False,
     place: str = "heavy-edge",
     waiting: Waiting | None = None,
+    begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> Schedule | None:
     """Start jobs in the order of their release; None when infeasible. No guarantee; cost as ``dispatch``."""
-    return _queued(instance, _at_release(lambda job, least_s: job.release_s, tick), backfill, place, waiting, tick)
+    return _queued(
+        instance, _at_release(lambda job, least_s: job.release_s, tick), backfill, place, waiting, begun, tick
+    )
 
 
 def one_by_one(instance: Instance) -> Schedule | None:
@@ -180,7 +188,13 @@ def _at_release(key: Callable[[Job, float], float], tick: Tick) -> _Order:
 
 
 def _queued(
-    instance: Instance, order: _Order, backfill: bool, place: str, waiting: Waiting | None, tick: Tick
+    instance: Instance,
+    order: _Order,
+    backfill: bool,
+    place: str,
+    waiting: Waiting | None,
+    begun: Begun | None,
+    tick: Tick,
 ) -> Schedule | None:
     if place not in PLACES:
         raise UsageError(f"place: found {place!r}, allowed: {', '.join(PLACES)}")
@@ -191,6 +205,14 @@ def _queued(
     joins_s, keys = order(own)
     least_s = placed_s(own, rule, tick=tick) if waiting else ()
     schedule = dispatch(
-        own, joins_s=joins_s, keys=keys, place=rule, backfill=backfill, waiting=waiting, least_s=least_s, tick=tick
+        own,
+        joins_s=joins_s,
+        keys=keys,
+        place=rule,
+        backfill=backfill,
+        waiting=waiting,
+        least_s=least_s,
+        begun=None if begun is None else begun.since(min(job.release_s for job in instance.jobs)),
+        tick=tick,
     )
-    return Schedule(on_clock_of(instance, own, schedule))
+    return Schedule(on_clock_of(instance, own, schedule) | ({} if begun is None else dict(begun.starts)))

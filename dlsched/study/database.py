@@ -117,3 +117,11 @@ class Leadership:
         with contextlib.suppress(OSError):
             self._file.unlink()
         os.close(self._descriptor)
+
+
+def says_sense(database: sqlite3.Connection, leading: bool) -> bool:
+    """Whether facts have a column ``sense``, which stores of before lack; a leader adds it."""
+    has = ("sense",) in database.execute("SELECT name FROM pragma_table_info('fact')").fetchall()
+    if leading and not has:
+        database.execute("ALTER TABLE fact ADD COLUMN sense TEXT")
+    return has or leading

@@ -14,7 +14,7 @@ from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import read_plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.reading import Study
-from dlsched.study.store import Store
+from dlsched.study.store import LARGEST_SOLUTION, Store
 
 ENGINES = ("local", "dask")
 RETRIABLE = (
@@ -53,6 +53,7 @@ def run(
     scheduler: str | None = None,
     retry: Sequence[str] = (),
     progress: Callable[[Standing], None] | None = None,
+    largest_solution: int = LARGEST_SOLUTION,
 ) -> Study:
     """Run what has not run yet of a study, and return it; Ctrl-C ends it with what has ended.
 
@@ -70,6 +71,8 @@ def run(
         Statuses whose cells run again.
     progress
         Called when cells have ended.
+    largest_solution
+        Bytes of a solution as JSON, beyond which it is not kept.
 
     Raises
     ------
@@ -89,11 +92,12 @@ def run(
             scheduler=scheduler,
             retry=retry,
             progress=progress,
+            largest_solution=largest_solution,
         )
     if store is None:
         raise UsageError("store: found none, allowed: the path of a file")
     _require(workers, engine, scheduler, retry)
-    with Store(store, leading=True) as opened:
+    with Store(store, leading=True, largest_solution=largest_solution) as opened:
         opened.plan(plan, cells_of(plan, recipes(plan)))
         if retry:
             opened.forget(retry)

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -125,6 +126,12 @@ class Study:
     def instance(self, key: str) -> InstanceFile:
         """The instance of the cell with that key, made anew."""
         return instance_of(self.made_by(key)[0])
+
+    def solution(self, key: str) -> Json:
+        """The solution of the cell with that key as data; None where it has none, or one too large to be kept."""
+        (packed,) = self._store.one("SELECT solution FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", key)
+        found: Json = None if packed is None else json.loads(zlib.decompress(packed))
+        return found
 
     def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
         """Recipe, method as the plan has it, and seed of the cell with that key."""

@@ -16,11 +16,11 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import Cell, hash_of_instance, versions
 from dlsched.study.cells.outcome import RETRIED, Facts, Outcome
-from dlsched.study.database import TABLES, VERSION, Leadership, connected, located
+from dlsched.study.database import TABLES, VERSION, Leadership, connected, located, says_sense
 from dlsched.study.plans.plan import Plan, PlannedMethod, Recipe
 
 LARGEST_SOLUTION = 1 << 16
-"""Bytes of a solution or certificate as JSON, beyond which it is not kept."""
+"""Bytes of a solution or certificate as JSON, beyond which it is not kept unless more is asked for."""
 
 
 class Store:
@@ -32,6 +32,8 @@ class Store:
         Of the file. A leader makes it where there is none.
     leading
         Whether cells will be run.
+    largest_solution
+        Bytes of a solution or certificate as JSON, beyond which it is not kept.
 
     Raises
     ------
@@ -39,8 +41,11 @@ class Store:
         It cannot be read or written, is no store, is one of another version, or has another leader.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, leading: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, leading: bool = False, largest_solution: int = LARGEST_SOLUTION
+    ) -> None:
         self.path = Path(path)
+        self._largest = largest_solution
         self._leadership: Leadership | None = None
         if not leading and not self.path.is_file():
             raise InputError(f"{path}: the store cannot be read: there is no such file")
@@ -52,10 +57,7 @@ class Store:
             try:
                 self.database = connected(self.path, leading)
                 self._require_version(leading)
-                columns = self.database.execute("SELECT name FROM pragma_table_info('fact')").fetchall()
-                self.says_sense = leading or ("sense",) in columns
-                if leading and ("sense",) not in columns:
-                    self.database.execute("ALTER TABLE fact ADD COLUMN sense TEXT")
+                self.says_sense = says_sense(self.database, leading)
                 if leading:  # not before it is known to be a store: this changes the file
                     self.database.execute("PRAGMA journal_mode=WAL")
                     self.database.execute("PRAGMA synchronous=NORMAL")
@@ -142,7 +144,7 @@ class Store:
                     (
                         *(cell, outcome.status, outcome.message, outcome.objective, outcome.bound),
                         *(outcome.time_s, outcome.cpu_s, outcome.memory_mib, json.dumps(outcome.figures)),
-                        *(_packed(outcome.solution), _packed(outcome.certificate)),
+                        *(_packed(outcome.solution, self._largest), _packed(outcome.certificate, self._largest)),
                     ),
                 )
 
@@ -289,8 +291,8 @@ def _machine() -> dict[str, Json]:
     return {"system": platform.system(), "machine": platform.machine(), "processors": os.cpu_count()}
 
 
-def _packed(data: Json) -> bytes | None:
+def _packed(data: Json, largest: int) -> bytes | None:
     if data is None:
         return None
     text = json.dumps(data).encode()
-    return zlib.compress(text) if len(text) <= LARGEST_SOLUTION else None
+    return zlib.compress(text) if len(text) <= largest else None

@@ -2,8 +2,9 @@
 
 from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias
 from dlsched.traces.gavel import import_gavel
-from dlsched.traces.instances import SOURCES, arrivals_of, import_instance
+from dlsched.traces.instances import arrivals_of, import_instance, import_made, read_queue
 from dlsched.traces.philly import import_philly
+from dlsched.traces.sources import SOURCES
 from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read_pcs_speedups
 
 __all__ = [
@@ -12,10 +13,12 @@ __all__ = [
     "import_gavel",
     "import_gavel_gangs",
     "import_instance",
+    "import_made",
     "import_philly",
     "import_philly_gangs",
     "import_tiresias",
     "read_adaptdl_speeds",
     "read_gavel_speeds",
     "read_pcs_speedups",
+    "read_queue",
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from dlsched.traces import gang_traces, gavel
 from dlsched.traces.arrivals import Window, seconds_window
 from dlsched.traces.philly import philly_window, read_philly
+from dlsched.traces.queues.queue import Queue
 from dlsched.traces.rows import number, tab_rows
 
 
@@ -53,3 +54,28 @@ def _tiresias(path: Path) -> list[float]:
 PHILLY = Clock(_philly, philly_window, _date)
 GAVEL = Clock(_gavel, seconds_window, _seconds)
 TIRESIAS = Clock(_tiresias, seconds_window, _seconds)
+
+
+def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:
+    """Read a window of a queue, dates or times where it has such, else seconds.
+
+    Raises
+    ------
+    UsageError
+        As ``Window.read``.
+    """
+    if not queue.dated:
+        return seconds_window(from_, to)
+    return Window.read(
+        from_, to, _utc, "a date or time such as 2025-03-01 or 2025-03-01T07:00:00, of UTC without a zone"
+    )
+
+
+def queue_moment(queue: Queue, time_s: float) -> str:
+    """Write a time of a queue as its window reads it."""
+    return _date(time_s) if queue.dated else _seconds(time_s)
+
+
+def _utc(text: str) -> float:
+    moment = datetime.fromisoformat(text.strip())
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

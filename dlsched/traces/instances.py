@@ -1,79 +1,49 @@
-"""The files that ``dlsched import`` reads.
-
-Public tables of speeds become ring_allocation; job traces become elastic_stream or, with exactly the GPUs that users asked
-for, srpt_mapping.
-"""
+"""The files that ``dlsched import`` reads, as instances."""
 
 import contextlib
-import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from dlsched.cluster.published import PublishedSpeed
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
-from dlsched.ring_allocation import Instance
-from dlsched.traces.clocks import GAVEL, PHILLY, TIRESIAS, Clock
-from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias
-from dlsched.traces.gavel import import_gavel
-from dlsched.traces.philly import import_philly
-from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read_pcs_speedups
-
-SPEED_OPTIONS = ("gpus", "epochs")
-TRACE_OPTIONS = ("gpus", "restart_s", "from_", "to")
-GANG_OPTIONS = ("gpus", "from_", "to")
+from dlsched.traces.clocks import queue_window
+from dlsched.traces.queues.made import DEFAULT, MAKERS, MOMENTARY, Made, instance_from, options_of
+from dlsched.traces.queues.queue import Queue
+from dlsched.traces.sources import SOURCES, Option
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A kind of public file that ``dlsched import`` reads: what it is, the options it takes, and its importer.
-
-    ``clock``: the times of a trace; None: it has none.
-    """
-
-    words: str
-    options: tuple[str, ...]
-    build: Callable[..., tuple[InstanceFile, list[str]]]
-    clock: Clock | None = None
-
-
-def import_instance(
-    source: str,
-    path: str,
-    *,
-    gpus: int | None = None,
-    epochs: float | None = None,
-    max_gpus: int | None = None,
-    gpu_type: str | None = None,
-    restart_s: float | None = None,
-    from_: str | None = None,
-    to: str | None = None,
-) -> tuple[InstanceFile, list[str]]:
-    """Read a public file as an instance, and the audit of what was dropped, repaired or assumed.
+def import_instance(source: str, path: str, **options: Option) -> tuple[InstanceFile, list[str]]:
+    """Read a file as an instance, and the audit of what was dropped, repaired or assumed.
 
     Parameters
     ----------
     source
-        A key of ``SOURCES``; each names the options that it takes.
+        A key of ``SOURCES``; each names the options that it takes, of which None stands for the default.
     path
         The file or folder.
     gpus
-        GPUs of the cluster, of gangs a multiple of 8; None: of tables four times the smallest counts together, of traces
-        the average demand.
+        GPUs of the cluster, of gangs that are not made of a queue a multiple of 8; None: of tables four times the smallest
+        counts together, of queues the nodes that the trace lists or the most GPUs in use at once, else the average demand.
     epochs
         Epochs that every job of a table has left; None: 100, as the files do not say.
     max_gpus
-        Largest count to which a job of philly may grow; None: what its user asked for.
+        Largest count to which a job may grow, of philly and by published scaling; None: what its user asked for.
     gpu_type
         GPUs on which gavel's jobs run: V100 (None), P100 or K80.
     restart_s
         Seconds that a restart costs every job of a stream; None: 0.
     from_, to
-        Keep the jobs of a trace that arrive from ``from_`` on and before ``to``: ISO dates or times for Philly's,
-        seconds for the others.
+        Keep the jobs of a trace that arrive from ``from_`` on and before ``to``: ISO dates or times where the trace has such,
+        seconds otherwise.
+    family
+        Of a trace: a key of ``MAKERS``; None: that of the source's own importer, of queues srpt_mapping.
+    states
+        Of a queue: the states of the jobs to keep, parted by commas; None: all.
+    nodes, jobs, columns, delimiter, gpu_resource
+        Of some readers of queues, see there.
+    gpus_of_node, carried, estimates, communication, scaling
+        Of a queue: see ``gangs_of`` and ``stream_of``, and the other makers for theirs.
 
     Raises
     ------
@@ -82,27 +52,98 @@ def import_instance(
     InputError
         The file cannot be read, is malformed, or holds no table or job.
     """
+    given = _given(source, options)
+    if SOURCES[source].queued(given.get("family")):
+        made = import_made(source, path, **options)
+        return made.instance, made.audit
+    build = SOURCES[source].build
+    assert build is not None
+    with _errors_of(path):
+        return build(path, **{name: value for name, value in given.items() if name != "family"})
+
+
+def import_made(source: str, path: str, queue: Queue | None = None, /, **options: Option) -> Made:
+    """Read a queue as an instance, with what really happened; ``queue``: the file as it was read before, else None.
+
+    Raises
+    ------
+    UsageError, InputError
+        As ``import_instance``; also for a source that is not read as a queue with that family.
+    """
+    given: dict[str, object] = dict(_given(source, options))
+    family = str(given.pop("family", DEFAULT))
+    if not SOURCES[source].queued(options.get("family")):
+        raise UsageError(f"source: found {source!r}, allowed: what is read as a queue, or another family of one")
+    allowed = options_of(family)
+    for name in _reading(source):
+        given.pop(name, None)
+    ends = {name: given.pop(name, None) for name in ("from_", "to")}
+    for name, value in given.items():
+        if name not in allowed:
+            raise UsageError(f"{name}: found {value!r}, allowed: no such option for family {family}")
+    if any(value is not None for value in ends.values()) and "window" not in allowed:
+        raise UsageError(f"from, to: found a window, allowed: no such option for family {family}")
+    if queue is None:
+        queue = read_queue(source, path, family not in MOMENTARY, **options)
+    if "window" in allowed:
+        given["window"] = queue_window(queue, *(None if end is None else str(end) for end in ends.values()))
+    with _errors_of(path):
+        return instance_from(queue, family, **given)
+
+
+def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Option) -> Queue:
+    """Read a file as a queue; of ``options`` those of reading count, with ``states`` parted by commas.
+
+    ``ended_only``: leave out jobs that run or wait.
+
+    Raises
+    ------
+    UsageError
+        The source is not read as a queue, or an option is out of range.
+    InputError
+        As ``import_instance``.
+    """
+    entry = SOURCES.get(source)
+    if entry is None or entry.reader is None:
+        queues = ", ".join(name for name, each in SOURCES.items() if each.reader is not None)
+        raise UsageError(f"source: found {source!r}, allowed: {queues}")
+    given = {name: options[name] for name in _reading(source) if options.get(name) is not None}
+    arguments: dict[str, object] = dict(given)
+    if "states" in given:
+        arguments["states"] = tuple(word.strip() for word in str(given["states"]).split(",") if word.strip())
+    arguments |= {name: Path(str(given[name])) for name in ("nodes", "jobs") if name in given}
+    if source == "csv" and "columns" not in given:
+        raise UsageError(
+            "map: found nothing, allowed: which column is what, such as arrival=submit,gpus=n,duration=run_s"
+        )
+    with _errors_of(path):
+        return entry.reader.read(Path(path), ended_only=ended_only, **arguments)
+
+
+def _reading(source: str) -> tuple[str, ...]:
+    """Options with which a source is read as a queue."""
+    reader = SOURCES[source].reader
+    return () if reader is None else ("states", *reader.options)
+
+
+def _given(source: str, options: Mapping[str, Option]) -> dict[str, Option]:
+    """The options that are not left out, having been looked at."""
     if source not in SOURCES:
         raise UsageError(f"source: found {source!r}, allowed: {', '.join(SOURCES)}")
-    options: dict[str, Any] = {
-        "gpus": gpus,
-        "epochs": epochs,
-        "max_gpus": max_gpus,
-        "gpu_type": gpu_type,
-        "restart_s": restart_s,
-        "from_": from_,
-        "to": to,
+    entry, family = SOURCES[source], options.get("family")
+    given: dict[str, Option] = {
+        name: value for name, value in options.items() if value is not None and value is not False
     }
-    given = {name: value for name, value in options.items() if value is not None}
     for name, value in given.items():
-        if name not in SOURCES[source].options:
+        if name not in entry.takes(family):
             raise UsageError(f"{name.rstrip('_')}: found {value!r}, allowed: no such option for source {source}")
-        if name in ("gpus", "max_gpus") and value < 1:
+        if name in ("gpus", "max_gpus", "gpus_of_node") and not (isinstance(value, int) and value >= 1):
             raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
-        if name in ("epochs", "restart_s") and not 0 <= value < math.inf:
+        if name in ("epochs", "restart_s") and not (isinstance(value, int | float) and 0 <= value < math.inf):
             raise UsageError(f"{name}: found {value}, allowed: a number >= 0")
-    with _errors_of(path):
-        return SOURCES[source].build(path, **given)
+    if family is not None and family not in (*MAKERS, entry.family):
+        raise UsageError(f"family: found {family!r}, allowed: {', '.join(MAKERS)}")
+    return given
 
 
 def arrivals_of(source: str, path: str) -> list[float]:
@@ -115,11 +156,13 @@ def arrivals_of(source: str, path: str) -> list[float]:
     InputError
         The file cannot be read or is malformed.
     """
-    clock = SOURCES[source].clock
-    if clock is None:
+    entry = SOURCES[source]
+    if entry.reader is not None and entry.clock is None:
+        return [job.submit_s for job in read_queue(source, path).jobs]
+    if entry.clock is None:
         raise UsageError(f"source: found {source!r}, which has no times, allowed: a trace")
     with _errors_of(path):
-        return clock.arrivals(Path(path))
+        return entry.clock.arrivals(Path(path))
 
 
 @contextlib.contextmanager
@@ -135,63 +178,3 @@ def _errors_of(path: str) -> Iterator[None]:
         raise InputError(str(error)) from None
     except OverflowError:
         raise InputError(f"{path}: found times that add up to no float, allowed: finite ones") from None
-
-
-def _import_speeds(
-    source: str,
-    read: Callable[[str], tuple[list[PublishedSpeed], list[str]]],
-    path: str,
-    *,
-    gpus: int | None = None,
-    epochs: float = 100.0,
-) -> tuple[Instance, list[str]]:
-    """Read tables of speeds as an instance of ring_allocation: one job a table."""
-    speeds, audit = read(path)
-    if not speeds:
-        raise InputError(f"{path}: found no table of speeds, allowed: at least one")
-    audit = [*audit, f"Every job is given {epochs:g} epochs and weight 1: the file does not say."]
-    total = gpus if gpus is not None else 4 * sum(speed.counts[0] for speed in speeds)
-    if gpus is None:
-        audit.append(f"The cluster is given {total} GPUs, four times the smallest counts together.")
-    jobs = [
-        {"id": name, "epochs": epochs, "epoch_time_s": dict(zip(speed.counts, speed.epoch_time_s, strict=True))}
-        for name, speed in zip(_ids(speeds), speeds, strict=True)
-    ]
-    heads = sorted({speed.source.split(":")[0] for speed in speeds})
-    text = f"imported from {'; '.join(heads)}. Audit: {' '.join(audit)}"
-    return Instance(name=f"{source}-{len(jobs)}x{total}", source=text, gpus=total, jobs=jobs), audit
-
-
-def _speeds(
-    source: str, words: str, read: Callable[[str], tuple[list[PublishedSpeed], list[str]]]
-) -> dict[str, Source]:
-    return {source: Source(words, SPEED_OPTIONS, functools.partial(_import_speeds, source, read))}
-
-
-def _ids(speeds: Sequence[PublishedSpeed]) -> list[str]:
-    """Model, GPU type and batch, as plain words, numbered where they repeat."""
-    seen: dict[str, int] = {}
-    ids = []
-    for speed in speeds:
-        words = f"{speed.model}_{speed.gpu or 'gpu'}_{speed.batch_samples}"
-        name = "".join(letter if letter.isalnum() else "_" for letter in words)
-        seen[name] = seen.get(name, 0) + 1
-        ids.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
-    return ids
-
-
-SOURCES: Mapping[str, Source] = {
-    **_speeds("pcs", "dnn_speedups.csv of PCS: microseconds per iteration", read_pcs_speedups),
-    **_speeds("gavel-speeds", "a throughput table of Gavel (JSON): steps per second", read_gavel_speeds),
-    **_speeds("adaptdl", "a folder of AdaptDL's CSV files: step times on T4 nodes", read_adaptdl_speeds),
-    "philly": Source(
-        "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster",
-        (*TRACE_OPTIONS, "max_gpus"),
-        import_philly,
-        PHILLY,
-    ),
-    "gavel": Source("a job trace of Gavel (.trace)", (*TRACE_OPTIONS, "gpu_type"), import_gavel, GAVEL),
-    "philly-gangs": Source("philly_jobs.csv of AdaptDL, as gangs", GANG_OPTIONS, import_philly_gangs, PHILLY),
-    "gavel-gangs": Source("a job trace of Gavel (.trace), as gangs", GANG_OPTIONS, import_gavel_gangs, GAVEL),
-    "tiresias": Source("tiresias_60_jobs.csv of Tiresias, as gangs", GANG_OPTIONS, import_tiresias, TIRESIAS),
-}

@@ -107,7 +107,7 @@ def _curves() -> tuple[dict[int, float], ...]:
     return tuple(dict(zip(speed.counts, speed.epoch_time_s, strict=True)) for speed in speeds)
 
 
-def _curve(request: Request) -> int | None:
+def curve_of(request: Request) -> int | None:
     """Index of the job's curve: that of its size class, or the next that reaches its GPUs; None: none does."""
     hours = request.gpus * request.size / 3600
     first = next(index for index, (most, _, _) in enumerate(SIZE_CLASSES) if hours <= most)
@@ -116,13 +116,13 @@ def _curve(request: Request) -> int | None:
 
 def _work(request: Request, max_gpus: int | None) -> Work:
     """Seconds of the job by count: exactly its duration on its GPUs, elsewhere in proportion to its curve."""
-    ratios = _ratios(_curve(request), request.gpus, max_gpus or 0)
-    times = {count: request.size if count == request.gpus else rounded(ratio * request.size) for count, ratio in ratios}
+    on = ratios(curve_of(request), request.gpus, max_gpus or 0)
+    times = {count: request.size if count == request.gpus else rounded(ratio * request.size) for count, ratio in on}
     return Work(1.0, times, request.gpus * request.size)
 
 
 @functools.lru_cache(maxsize=1024)
-def _ratios(index: int | None, gpus: int, max_gpus: int) -> tuple[tuple[int, float], ...]:
+def ratios(index: int | None, gpus: int, max_gpus: int) -> tuple[tuple[int, float], ...]:
     """Allowed counts, and the time on each over the time on ``gpus``."""
     if index is None:
         return ((gpus, 1.0),)
@@ -144,11 +144,11 @@ def _speed(curve: dict[int, float], count: int) -> float:
 
 def _assumed(kept: list[Request], max_gpus: int | None) -> list[str]:
     """Say which curves were taken for how many jobs, and which jobs have a single count."""
-    chosen = [_curve(request) for request in kept]
+    chosen = [curve_of(request) for request in kept]
     users: Counter[str] = Counter()
     single = between = 0
     for request, index in zip(kept, chosen, strict=True):
-        counts = [count for count, _ in _ratios(index, request.gpus, max_gpus or 0)]
+        counts = [count for count, _ in ratios(index, request.gpus, max_gpus or 0)]
         if len(counts) == 1:
             single += 1
         elif index is not None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from dlsched.names import IMPORT_OPTIONS, import_argument
 from dlsched.traces import SOURCES
+from dlsched.traces.queues.made import MAKERS
 
 HEAVY = "pulp ortools pyomo pyscipopt highspy scipy.optimize matplotlib"
 
@@ -136,6 +138,105 @@ def test_an_option_that_does_not_fit_is_2(source: str, option: str, value: str, 
     assert message in ended.line
 
 
+SACCT = """JobIDRaw|User|Partition|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocTRES
+7|ann|gpu|COMPLETED|2025-03-01T00:00:00|2025-03-01T00:00:00|2025-03-01T01:00:00|3600|120|gres/gpu=8
+8|=cmd()|gpu|FAILED|2025-03-01T00:10:00|2025-03-01T01:00:00|2025-03-01T01:30:00|1800|60|gres/gpu=4
+"""
+
+
+@pytest.fixture
+def sacct(tmp_path: Path) -> Path:
+    """Return two jobs of Slurm."""
+    path = tmp_path / "sacct.txt"
+    path.write_text(SACCT)
+    return path
+
+
+def test_a_queue_and_what_happened(cli: Any, sacct: Path, tmp_path: Path) -> None:
+    """By hand: they end after 3,600 and 5,400 s. The result is one that check and compare take; the audit is in ``source``."""
+    out, result = tmp_path / "instance.json", tmp_path / "happened.json"
+    ended = cli("import", "slurm", sacct, "--happened", result, "-o", out)
+    assert (ended.code, ended.out) == (0, "")
+    data = json.loads(out.read_text(encoding="utf-8"))
+    assert [(job["id"], job["user"], job["release_s"]) for job in data["jobs"]] == [
+        ("7", "ann", 0.0),
+        ("8", "=cmd()", 600.0),
+    ]
+    assert all(sentence.removeprefix("audit: ") in data["source"] for sentence in ended.err.splitlines())
+    checked = cli("check", out, result)
+    assert (checked.code, "objective 9000.0 seconds" in checked.out) == (0, True)
+    compared = cli("compare", out, "--methods", "fifo", "--solutions", result, "--json")
+    rows = [row for row in compared.json if row["method"] in ("fifo", "what happened")]
+    assert [row["objective"] for row in rows] == [9000.0, 9000.0]
+
+
+def test_families_of_a_queue(cli: Any, sacct: Path, philly: Path, tmp_path: Path) -> None:
+    """Each with its options; traces of simulators too."""
+    stream = cli("import", "slurm", sacct, "--family", "elastic_stream", "--estimates", "--restart", 5).json
+    assert [(job["epochs"], job["stops_at"], job["restart_s"]) for job in stream["jobs"]] == [
+        (7200.0, 0.5, 5.0),
+        (3600.0, 0.5, 5.0),
+    ]
+    one = cli("import", "slurm", sacct, "--states", "failed, timeout", "--gpus", 6, "--gpus-of-node", 4).json
+    assert ([job["id"] for job in one["jobs"]], [each["gpus"] for each in one["servers"]]) == (["8"], [4, 2])
+    told = cli("import", "slurm", sacct, "--estimates", "--communication", "published").json
+    assert all(job["predicted_iterations"] == pytest.approx(2 * job["iterations"], rel=1e-5) for job in told["jobs"])
+    late = cli("import", "slurm", sacct, "--from", "2025-03-01T00:30", "--carried").json
+    assert [(job["id"], job["iterations"]) for job in late["jobs"]] == [("7", 1800.0), ("8", 1800.0)]
+    gangs = cli("import", "philly", philly, "--family", "srpt_mapping").json
+    assert [job["iterations"] for job in gangs["jobs"]] == [3600.0, 60.0]
+    same = cli("import", "philly", philly, "--family", "elastic_stream")
+    assert same.out == cli("import", "philly", philly).out
+    table = tmp_path / "jobs.csv"
+    table.write_text("submit;n;run_s\n0;2;60\n")
+    mapped = cli("import", "csv", table, "--map", "arrival=submit,gpus=n,duration=run_s", "--delimiter", ";").json
+    assert mapped["jobs"][0]["iterations"] == 60.0
+
+
+def test_what_happened_may_not_be_known(cli: Any, sacct: Path, philly: Path, tmp_path: Path) -> None:
+    """Then nothing is written: code 3, or 2 where no trace is read as a queue."""
+    result = tmp_path / "happened.json"
+    ended = cli("import", "slurm", sacct, "--gpus", 4, "--from", "2025-03-01T00:05", "--happened", result)
+    assert ended.code == 0
+    ended = cli("import", "philly", philly, "--family", "srpt_mapping", "--happened", tmp_path / "other.json")
+    assert (ended.code, ended.out) == (3, "")
+    assert "What happened is not known: 2 of 2 jobs do not say when they started." in ended.line
+    ended = cli("import", "philly", philly, "--happened", tmp_path / "other.json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "source: found 'philly', allowed: what is read as a queue" in ended.line
+    assert not (tmp_path / "other.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("slurm", ("--family", "async"), "family: found 'async', allowed: srpt_mapping, elastic_stream"),
+        ("slurm", ("--scaling", "own"), "scaling: found 'own', allowed: no such option for family srpt_mapping"),
+        ("slurm", ("--epochs", "5"), "epochs: found 5.0, allowed: no such option for source slurm"),
+        ("slurm", ("--gpu-resource", "x"), "gpu_resource: found 'x', allowed: no such option for source slurm"),
+        ("slurm", ("--gpus-of-node", "0"), "gpus_of_node: found 0, allowed: an integer >= 1"),
+        ("slurm", ("--communication", "some"), "communication: found 'some', allowed: none, published"),
+        ("slurm", ("--from", "noon"), "from: found 'noon', allowed: a date or time"),
+        ("philly", ("--states", "a"), "states: found 'a', allowed: no such option for source philly"),
+        ("pcs", ("--family", "srpt_mapping"), "family: found 'srpt_mapping', allowed: no such option for source pcs"),
+        ("csv", (), "map: found nothing, allowed: which column is what, such as arrival=submit"),
+    ],
+)
+def test_options_of_queues_that_do_not_fit(
+    source: str, options: tuple[str, ...], message: str, cli: Any, sacct: Path
+) -> None:
+    """One line names each."""
+    ended = cli("import", source, sacct, *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.line
+
+
+def test_every_option_of_a_source_is_one_of_the_command() -> None:
+    """And each is taken by some source."""
+    taken = {name for each in SOURCES.values() for family in (None, *MAKERS) for name in each.takes(family)}
+    assert taken == {import_argument(name) for name in IMPORT_OPTIONS}
+
+
 def test_a_window_without_jobs_is_3(cli: Any, philly: Path) -> None:
     """One line names the file."""
     ended = cli("import", "philly", philly, "--from", "2020-01-01")
@@ -160,7 +261,8 @@ def test_a_trace_that_is_no_text_is_3(cli: Any, tmp_path: Path) -> None:
     path = tmp_path / "speedups.csv"
     path.write_bytes(b"\xff\xfe\x00")
     for source in SOURCES:
-        ended = cli("import", source, path)
+        options = ("--map", "arrival=a,gpus=b,duration=c") if source == "csv" else ()
+        ended = cli("import", source, path, *options)
         assert (ended.code, ended.out) == (3, ""), source
         assert str(path) in ended.line, source
 

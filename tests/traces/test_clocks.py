@@ -6,6 +6,8 @@ import pytest
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces import SOURCES, arrivals_of
+from dlsched.traces.clocks import queue_moment, queue_window
+from dlsched.traces.queues.queue import Queue
 
 TIRESIAS = "num_gpu,submit_time,iterations,model_name,duration\n1,30,5,vgg16,60\n1,10,5,vgg16,0\n1,20.5,5,vgg16,60\n"
 GAVEL = "LM (batch size 5)\trun\t-n\t0\t100\t30.25\t1\nLM (batch size 5)\trun\t-n\t0\t100\t3\t1\n"
@@ -45,3 +47,40 @@ def test_what_has_no_arrivals(tmp_path: Path) -> None:
     (tmp_path / "trace").write_text("1\t2\n")
     with pytest.raises(InputError, match="line 1: a row must hold 7 cells"):
         arrivals_of("gavel", str(tmp_path / "trace"))
+
+
+def test_arrivals_of_queues(tmp_path: Path) -> None:
+    """Of jobs that count, in the order of the file."""
+    header = "JobIDRaw|State|Submit|Start|End|ElapsedRaw|AllocTRES\n"
+    (tmp_path / "sacct").write_text(
+        header
+        + "1|COMPLETED|1970-01-01T00:02:00|1970-01-01T00:02:00|1970-01-01T00:03:00|60|gres/gpu=1\n"
+        + "2|COMPLETED|1970-01-01T00:01:00|1970-01-01T00:02:00|1970-01-01T00:03:00|60|gres/gpu=1\n"
+        + "3|COMPLETED|1970-01-01T00:01:00|1970-01-01T00:02:00|1970-01-01T00:03:00|60|cpu=1\n"
+    )
+    assert arrivals_of("slurm", str(tmp_path / "sacct")) == [120.0, 60.0]
+
+
+@pytest.mark.parametrize(
+    ("dated", "time_s", "text", "others"),
+    [
+        (True, 86400.0, "1970-01-02T00:00:00", ["1970-01-02", "1970-01-02T01:00:00+01:00", "1970-01-02T00:00:00Z"]),
+        (True, 0.25, "1970-01-01T00:00:00.250000", []),
+        (False, 86400.0, "86400", ["8.64e4"]),
+    ],
+)
+def test_times_of_queues(*, dated: bool, time_s: float, text: str, others: list[str]) -> None:
+    """Written as the window reads them; it takes zones too."""
+    queue = Queue("csv", "jobs.csv", (), (), dated)
+    assert queue_moment(queue, time_s) == text
+    for each in (text, *others):
+        assert queue_window(queue, each, None).start_s == time_s
+        assert queue_window(queue, None, each).end_s == time_s
+
+
+def test_a_window_that_is_no_time_of_the_queue() -> None:
+    """Numbers among dates, and dates among numbers."""
+    with pytest.raises(UsageError, match="from: found 'soon', allowed: a date or time such as 2025-03-01"):
+        queue_window(Queue("csv", "x", (), ()), "soon", None)
+    with pytest.raises(UsageError, match="to: found '2025-03-01', allowed: a number of seconds"):
+        queue_window(Queue("csv", "x", (), (), dated=False), None, "2025-03-01")

@@ -14,6 +14,7 @@ from dlsched.study.leading import Standing, store_of
 from dlsched.study.leading import run as run_study
 from dlsched.study.plans.plan import Plan
 from dlsched.study.reading import Study
+from dlsched.study.store import LARGEST_SOLUTION
 
 PLAN_HELP = "The plan of a study, TOML."
 EVERY_S = 60.0
@@ -65,6 +66,7 @@ def run_watched(
     engine: str = "local",
     scheduler: str | None = None,
     retry: Sequence[str] = (),
+    largest_solution: int = LARGEST_SOLUTION,
 ) -> Study | None:
     """Run a study and show its progress under a title; None after Ctrl-C, which is said."""
     standing: list[Standing] = []
@@ -76,7 +78,13 @@ def run_watched(
 
         try:
             return run_study(
-                plan, store, workers=workers, engine=engine, scheduler=scheduler, retry=retry, progress=progress
+                *(plan, store),
+                workers=workers,
+                engine=engine,
+                scheduler=scheduler,
+                retry=retry,
+                progress=progress,
+                largest_solution=largest_solution,
             )
         except KeyboardInterrupt:
             left = standing[0].cells - standing[0].ended if standing else 0

@@ -7,15 +7,31 @@ the order that fits starts. A job fits when there are as many GPUs free, on whic
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dlsched.core.budget import Tick, no_tick
+from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.dispatching.waiting import Aside, Waiting
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.heavy_edge import Rule
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
-from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.srpt_mapping.solution import Schedule, Share, Start
+
+
+class Begun(NamedTuple):
+    """A queue that has been at work: the moment, and the starts before it of jobs that have begun, by their ids.
+
+    Jobs that have ended by then may have any placement; they are of use to policies that look back.
+    """
+
+    at_s: float
+    starts: Mapping[str, Start]
+
+    def since(self, zero_s: float) -> "Begun":
+        """The same by a clock that starts then."""
+        moved = {name: Start(start_s - zero_s, placement) for name, (start_s, placement) in self.starts.items()}
+        return Begun(self.at_s - zero_s, moved)
 
 
 def dispatch(
@@ -27,6 +43,7 @@ def dispatch(
     backfill: bool = False,
     waiting: Waiting | None = None,
     least_s: Sequence[float] = (),
+    begun: Begun | None = None,
     tick: Tick = no_tick,
 ) -> Schedule:
     """Run the queue to its end.
@@ -46,13 +63,21 @@ def dispatch(
     waiting, least_s
         The waiting rule, and what it takes for alpha^min of every job: what ``place`` reaches on the empty servers, so that
         no job waits when all of them are free.
+    begun
+        What stands when the clock starts: these jobs go on, and no other starts before; a job has waited since it joined.
     tick
         Called for every job that is looked at; it may raise to stop.
 
     Cost: O(I (log I + K + M log M)) for K numbers of GPUs that occur and M servers, without waiting.
+
+    Raises
+    ------
+    UsageError
+        Jobs that have begun hold more GPUs of a server than it has.
     """
-    aside = Aside(instance, Servers(instance), keys, place, waiting, least_s)
-    return schedule_of(instance, run_queue(aside, joins_s, backfill=backfill, tick=tick))
+    waited_s = () if begun is None else [max(0.0, begun.at_s - join_s) for join_s in joins_s]
+    aside = Aside(instance, Servers(instance), keys, place, waiting, least_s, waited_s)
+    return schedule_of(instance, run_queue(aside, joins_s, backfill=backfill, begun=begun, tick=tick))
 
 
 class Ran(NamedTuple):
@@ -68,13 +93,24 @@ def schedule_of(instance: Instance, ran: Sequence[Ran]) -> Schedule:
     return Schedule({job.id: (each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
 
 
-def run_queue(aside: Aside, joins_s: Sequence[float], *, backfill: bool = False, tick: Tick = no_tick) -> list[Ran]:
+def run_queue(
+    aside: Aside,
+    joins_s: Sequence[float],
+    *,
+    backfill: bool = False,
+    begun: Begun | None = None,
+    tick: Tick = no_tick,
+) -> list[Ran]:
     """As ``dispatch``; when it returns all GPUs are free again, and no job waits."""
     jobs, keys, servers = aside.instance.jobs, aside.keys, aside.servers
     queue = _Queue(keys, [job.gpus for job in jobs], backfill=backfill)
-    arriving = sorted(range(len(jobs)), key=lambda job: (joins_s[job], keys[job], job), reverse=True)
     running: list[tuple[float, int, list[tuple[int, int]]]] = []
     ran: dict[int, Ran] = {}
+    if begun is not None:
+        running, ran = _going_on(aside, begun)
+        joins_s = [max(join_s, begun.at_s) for join_s in joins_s]
+    others = (job for job in range(len(jobs)) if job not in ran)
+    arriving = sorted(others, key=lambda job: (joins_s[job], keys[job], job), reverse=True)
 
     def start(job: int, placed: Placed, now_s: float) -> None:
         length_s = jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
@@ -102,6 +138,26 @@ def run_queue(aside: Aside, joins_s: Sequence[float], *, backfill: bool = False,
             if not aside.steps(first, placed, now_s):
                 start(first, placed, now_s)
     return [ran[job] for job in range(len(jobs))]
+
+
+def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tuple[int, int]]]], dict[int, Ran]]:
+    """Let the jobs go on that have begun: ends, positions and GPUs of those that run, as a heap, and what all of them ran."""
+    running, ran, servers = [], {}, aside.servers
+    for name, (start_s, placement) in begun.starts.items():
+        index = aside.instance.index[name]
+        job = aside.instance.jobs[index]
+        placed = servers.placed(job.graph, placement)
+        length_s = job.iterations * servers.iteration_s(job.graph, placed) if placed else 0.0
+        ran[index] = Ran(start_s, length_s, list(placement))
+        if start_s + length_s > begun.at_s:
+            running.append((start_s + length_s, index, servers.take(placed)))
+    if min(servers.free) < 0:
+        full = servers.names[servers.free.index(min(servers.free))]
+        raise UsageError(
+            f"begun: found {-min(servers.free)} GPUs too many on server {full!r}, allowed: no more than it has"
+        )
+    heapq.heapify(running)
+    return running, ran
 
 
 class _Queue:

@@ -54,7 +54,10 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 @dataclass(slots=True)
 class Aside:
-    """How jobs of a queue are placed, as ``dispatch`` is told, and those that wait for a better placement."""
+    """How jobs of a queue are placed, as ``dispatch`` is told, and those that wait for a better placement.
+
+    ``waited_s``: seconds of its patience that each job has spent before the clock starts; empty: none.
+    """
 
     instance: Instance
     servers: Servers
@@ -62,6 +65,7 @@ class Aside:
     place: Rule
     waiting: Waiting | None = None
     least_s: Sequence[float] = ()
+    waited_s: Sequence[float] = ()
     _until: dict[int, float] = field(default_factory=dict)
     _order: list[tuple[float, int]] = field(default_factory=list)
     _ends: list[tuple[float, int]] = field(default_factory=list)
@@ -86,8 +90,11 @@ class Aside:
             return False
         if self._is_good(index, placed, self.waiting):
             return False
+        patience_s = self.waiting.patience * job.predicted * least_s - (self.waited_s[index] if self.waited_s else 0.0)
+        if patience_s <= 0:
+            return False
         self._waited.add(index)
-        self._until[index] = now_s + self.waiting.patience * job.predicted * least_s
+        self._until[index] = now_s + patience_s
         heapq.heappush(self._ends, (self._until[index], index))
         insort(self._order, (self.keys[index], index))
         return True

@@ -63,6 +63,14 @@ class Servers:
         """A placement as solutions hold it."""
         return named(self.names, placed)
 
+    def placed(self, graph: JobGraph, placement: Iterable[Share]) -> Placed:
+        """A placement of solutions as rules return it."""
+        index = {name: server for server, name in enumerate(self.names)}
+        rows: dict[int, list[int]] = {}
+        for share in placement:
+            rows.setdefault(index[share.server], [0] * len(graph.replicas))[share.stage] += share.replicas
+        return [(server, tuple(row)) for server, row in rows.items()]
+
     def take(self, placed: Placed) -> list[tuple[int, int]]:
         """Take the GPUs of a placement; return what to give back."""
         taken = [(index, sum(row)) for index, row in placed]

@@ -13,6 +13,7 @@ from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES, read
+from dlsched.names import IMPORT_OPTIONS, import_argument
 from dlsched.study.plans.drawn import read_drawn
 from dlsched.study.plans.plan import Files, Generated, Source, Windows
 from dlsched.study.plans.refusals import (
@@ -46,7 +47,11 @@ def read_source(entry: object, folder: Path, refusals: Refusals, index: int) -> 
     found, families = list[Source](), set[str]()
     with refusals.at("instances", index):
         asked = table(entry)
-        sorts = ["python"] if "python" in asked else [sort for sort in SORTS if sort in asked]
+        sorts = (
+            ["python"]
+            if "python" in asked
+            else [sort for sort in SORTS if sort in asked and not (sort == "family" and "import" in asked)]
+        )
         if len(sorts) != 1:
             raise Refused(" and ".join(sorts) or f"none of {', '.join(SORTS)}", "exactly one of them")
         if sorts == ["python"]:
@@ -162,9 +167,9 @@ def _windows(entry: Table) -> Iterator[Windows]:
     from dlsched.traces import SOURCES
 
     importer = one_of(entry["import"], tuple(SOURCES), "import")
-    takes = [{"from_": "from", "restart_s": "restart"}.get(key, key) for key in SOURCES[importer].options]
-    timed = SOURCES[importer].clock is not None
-    only(entry, ("import", "file", *takes, *(("window",) if timed else ())))
+    arguments = [name for family in _asked_families(entry) for name in SOURCES[importer].takes(family)]
+    takes = [option for option in IMPORT_OPTIONS if import_argument(option) in arguments]
+    only(entry, ("import", "file", *takes, *(("window",) if SOURCES[importer].timed else ())))
     keys = [key for key in ("file", *takes) if key in entry or key == "file"]
     window_s = duration_s(entry["window"]) if "window" in entry else None
     values = [[_option(key, each, *where) for where, each in grid(entry.get(key), key)] for key in keys]
@@ -172,11 +177,23 @@ def _windows(entry: Table) -> Iterator[Windows]:
         yield Windows(importer, str(file), dict(zip(keys[1:], options, strict=True)), window_s)
 
 
+def _asked_families(entry: Table) -> list[str | None]:
+    """Families that the instances of a trace shall have; None: that of its source."""
+    if "family" not in entry:
+        return [None]
+    return [one_of(name, tuple(FAMILIES), *where) for where, name in grid(entry["family"], "family")]
+
+
 def _option(key: str, value: object, *where: str | int) -> Json:
-    if key in ("gpus", "max_gpus"):
+    kind = IMPORT_OPTIONS[key][0] if key in IMPORT_OPTIONS else str
+    if kind is int:
         return integer(value, 1, *where)
-    if key in ("epochs", "restart"):
+    if kind is float:
         return not_negative(value, *where)
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise Refused(shown(value), "true or false", *where)
+        return value
     if key in ("from", "to"):
         if isinstance(value, date):
             return value.isoformat()

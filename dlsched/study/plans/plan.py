@@ -157,7 +157,14 @@ class Windows:
     window_s: float | None
 
 
-Source: TypeAlias = Generated | Drawn | Files | Windows
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Instances that are made already."""
+
+    recipes: tuple[Recipe, ...]
+
+
+Source: TypeAlias = Generated | Drawn | Files | Windows | Given
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from dlsched.core.files import Json
-from dlsched.study.plans.plan import Files, Plan, Source, Windows
+from dlsched.study.plans.plan import Files, Given, Plan, Source, Windows
 from dlsched.study.plans.sources import files_of
 
 FILES = 2
@@ -31,6 +31,8 @@ def smaller(plan: Plan, most: Mapping[str, int], trace_to: str | None = None) ->
     def cut(source: Source) -> Source:
         if isinstance(source, Files):
             return replace(source, patterns=tuple(_smallest(source.patterns, plan.folder)))
+        if isinstance(source, Given):
+            return source
         if isinstance(source, Windows):
             return source if trace_to is None else replace(source, options={**source.options, "to": trace_to})
         return replace(source, grid={key: _ends(values, most.get(key)) for key, values in source.grid.items()})

@@ -13,7 +13,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.families import FAMILIES, instance_from, read
 from dlsched.study.plans.drawn import draw, recipes_of
-from dlsched.study.plans.plan import Drawn, Files, Generated, Plan, Recipe
+from dlsched.study.plans.plan import Drawn, Files, Generated, Given, Plan, Recipe
 from dlsched.study.plans.windows import import_piece, pieces
 
 
@@ -51,6 +51,8 @@ def _recipes(plan: Plan) -> Iterator[Recipe]:
     for source in plan.sources:
         if isinstance(source, Generated):
             yield from _generated(source)
+        elif isinstance(source, Given):
+            yield from source.recipes
         elif isinstance(source, Drawn):
             yield from recipes_of(source)
         elif isinstance(source, Files):

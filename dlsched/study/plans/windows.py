@@ -4,22 +4,36 @@ Importers are imported where they are used: a process that runs cells needs none
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dlsched.core.instance import InstanceFile
+from dlsched.names import import_argument
 from dlsched.study.plans.plan import Windows
+
+if TYPE_CHECKING:
+    from dlsched.traces.arrivals import Window
+    from dlsched.traces.queues.queue import Queue
+    from dlsched.traces.sources import Option
+
+FILES = ("nodes", "jobs")
+"""Options that name files, relative to the plan's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a trace: what rows call it, and the arrivals it holds, as importers take them; None: no limit."""
+    """A part of a trace: what rows call it, and the arrivals it holds, as importers take them; None: no limit.
+
+    ``queue``: the trace, where it was read as such to be cut.
+    """
 
     source: str
     from_: str | None
     to: str | None
+    queue: "Queue | None" = field(default=None, compare=False, repr=False)
 
 
 def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
@@ -30,16 +44,14 @@ def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
     UsageError, InputError
         As ``import_instance``.
     """
-    from dlsched.traces import SOURCES, arrivals_of
-
     from_, to = _end(trace, "from"), _end(trace, "to")
-    clock = SOURCES[trace.importer].clock
     whole = Piece(_called(trace.file, from_, to), from_, to)
-    if trace.window_s is None or clock is None:
+    clock = None if trace.window_s is None else _clock(trace, folder)
+    if clock is None or trace.window_s is None:
         yield whole
         return
     window, length_s = clock.window(from_, to), trace.window_s
-    arrivals = sorted(each for each in arrivals_of(trace.importer, str(folder / trace.file)) if window.holds(each))
+    arrivals = sorted(each for each in clock.arrivals_s if window.holds(each))
     if not arrivals:
         yield whole  # of which the importer says that it has no job
         return
@@ -53,7 +65,30 @@ def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
             latest, end_s = count, _edge(start_s, length_s, count + 1)
             start = clock.moment(_edge(start_s, length_s, count))
             end = clock.moment(end_s if window.end_s is None else min(end_s, window.end_s))
-            yield Piece(_called(trace.file, start, end), start, end)
+            yield Piece(_called(trace.file, start, end), start, end, clock.queue)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """When the jobs of a trace arrive, and how it writes times."""
+
+    arrivals_s: list[float]
+    window: "Callable[[str | None, str | None], Window]"
+    moment: Callable[[float], str]
+    queue: "Queue | None" = None
+
+
+def _clock(trace: Windows, folder: Path) -> _Clock | None:
+    from dlsched.traces import SOURCES, arrivals_of, read_queue
+    from dlsched.traces.clocks import queue_moment, queue_window
+
+    source, path, options = SOURCES[trace.importer], str(folder / trace.file), _options(trace, folder)
+    if source.queued(options.get("family")):
+        queue = read_queue(trace.importer, path, **options)
+        arrivals_s = [job.submit_s for job in queue.jobs if job.duration_s is not None]
+        return _Clock(arrivals_s, partial(queue_window, queue), partial(queue_moment, queue), queue)
+    clock = source.clock
+    return None if clock is None else _Clock(arrivals_of(trace.importer, path), clock.window, clock.moment)
 
 
 def _edge(start_s: float, length_s: float, count: int) -> float:
@@ -72,10 +107,19 @@ def _end(trace: Windows, key: str) -> str | None:
 
 def import_piece(trace: Windows, piece: Piece, folder: Path) -> InstanceFile:
     """Import a part of a trace; errors as ``import_instance``."""
-    from dlsched.traces import import_instance
+    from dlsched.traces import import_instance, import_made
 
-    options: dict[str, Any] = {key: value for key, value in trace.options.items() if key not in ("from", "to")}
-    if "restart" in options:
-        options["restart_s"] = options.pop("restart")
-    path = str(folder / trace.file)
-    return import_instance(trace.importer, path, from_=piece.from_, to=piece.to, **options)[0]
+    path, options = str(folder / trace.file), _options(trace, folder)
+    options |= {"from_": piece.from_, "to": piece.to}
+    if piece.queue is not None:
+        return import_made(trace.importer, path, piece.queue, **options).instance
+    return import_instance(trace.importer, path, **options)[0]
+
+
+def _options(trace: Windows, folder: Path) -> "dict[str, Option]":
+    """The options of a trace as Python takes them."""
+    found: dict[str, Option] = {}
+    for name, value in trace.options.items():
+        assert not isinstance(value, list | dict)
+        found[import_argument(name)] = str(folder / str(value)) if name in FILES else value
+    return found

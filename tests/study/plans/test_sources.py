@@ -173,3 +173,82 @@ def test_recipes_come_one_by_one(plan: Callable[..., Plan]) -> None:
     made = plan({"family": "ring_allocation", "jobs": 2, "seeds": "0:1000000"})
     assert count(made)[0] == 1_000_000
     assert [each.seed for each in itertools.islice(recipes(made), 3)] == [0, 1, 2]
+
+
+SACCT = """JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|AllocTRES
+1|ann|COMPLETED|2025-03-01T00:10:00|2025-03-01T00:10:00|2025-03-01T01:10:00|3600|gres/gpu=8
+2|bob|FAILED|2025-03-01T00:20:00|2025-03-01T01:10:00|2025-03-01T01:30:00|1200|gres/gpu=4
+3|bob|COMPLETED|2025-03-02T05:00:00|2025-03-02T05:00:00|2025-03-02T05:01:00|60|gres/gpu=1
+"""
+
+
+@pytest.fixture
+def sacct(tmp_path: Path) -> str:
+    """Jobs of Slurm: two on a day, one on the next."""
+    (tmp_path / "sacct.txt").write_text(SACCT)
+    return "sacct.txt"
+
+
+def test_windows_of_a_queue(plan: Callable[..., Plan], sacct: str, tmp_path: Path) -> None:
+    """Days from the first arrival on, in each family that is asked for, on the same cluster: 8 GPUs were in use at once."""
+    families = ["srpt_mapping", "elastic_stream"]
+    made = plan({"import": "slurm", "file": sacct, "window": "24h", "family": families, "states": "COMPLETED,FAILED"})
+    found = list(recipes(made))
+    days = [
+        "sacct.txt [2025-03-01T00:10:00, 2025-03-02T00:10:00)",
+        "sacct.txt [2025-03-02T00:10:00, 2025-03-03T00:10:00)",
+    ]
+    assert [(each.family, each.source) for each in found] == list(itertools.product(families, days))
+    assert [[job.id for job in instance_of(each).jobs] for each in found] == [["1", "2"], ["3"]] * 2  # type: ignore[attr-defined]
+    for each in found:
+        start, end = each.source.removeprefix("sacct.txt [").removesuffix(")").split(", ")
+        alone, _ = import_instance("slurm", str(tmp_path / sacct), family=each.family, from_=start, to=end)
+        assert instance_of(each) == alone.model_copy(update={"source": instance_of(each).source})
+        assert alone.model_dump()["name"].endswith("x8")
+
+
+def test_a_trace_as_a_queue(plan: Callable[..., Plan], trace: str) -> None:
+    """Tiresias' jobs as a stream, cut as they are otherwise."""
+    found = list(recipes(plan({"import": "tiresias", "file": trace, "family": "elastic_stream", "window": "1h"})))
+    assert [each.source for each in found] == ["jobs.csv [100, 3700)", "jobs.csv [3700, 7300)"]
+    assert [each.family for each in found] == ["elastic_stream"] * 2
+
+
+def test_options_of_queues_reach_them(plan: Callable[..., Plan], sacct: str, tmp_path: Path) -> None:
+    """States, sizes, a restart; files are those of the plan's folder."""
+    (found,) = recipes(plan({"import": "slurm", "file": sacct, "states": "FAILED", "gpus": 20, "gpus_of_node": 16}))
+    instance = instance_of(found)
+    assert [job.id for job in instance.jobs] == ["2"]  # type: ignore[attr-defined]
+    assert [server.gpus for server in instance.servers] == [16, 4]  # type: ignore[attr-defined]
+    (found,) = recipes(plan({"import": "slurm", "file": sacct, "family": "elastic_stream", "restart": 5}))
+    assert [job.restart_s for job in instance_of(found).jobs] == [5.0, 5.0, 5.0]  # type: ignore[attr-defined]
+    (found,) = recipes(plan({"import": "slurm", "file": sacct, "from": "2025-03-01T01:00:00", "carried": True}))
+    assert [job.id for job in instance_of(found).jobs] == ["1", "2", "3"]  # type: ignore[attr-defined]
+    (tmp_path / "pods.csv").write_text(
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+        "a,1,1,1,1000,,LS,Succeeded,0,50,10\nb,1,1,0,0,,LS,Succeeded,0,90,10\n"
+    )
+    (tmp_path / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,1,1,2,T4\n")
+    (found,) = recipes(plan({"import": "openb", "file": "pods.csv", "nodes": "nodes.csv"}))
+    assert [server.id for server in instance_of(found).servers] == ["n0"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({"import": "slurm", "estimates": 1}, r"estimates: found 1, allowed: true or false"),
+        ({"import": "slurm", "gpus_of_node": 0}, r"gpus_of_node: found 0, allowed: an integer >= 1"),
+        ({"import": "slurm", "epochs": 5}, r"epochs: found"),
+        ({"import": "slurm", "family": "rings"}, r'family: found "rings"'),
+        (
+            {"import": "slurm", "scaling": "own"},
+            r"scaling: found 'own', allowed: no such option for family srpt_mapping",
+        ),
+        ({"import": "pcs", "family": "srpt_mapping"}, r"family: found"),
+        ({"import": "slurm", "from": "noon"}, r"from: found 'noon', allowed: a date or time"),
+    ],
+)
+def test_options_that_do_not_fit(source: dict[str, Any], message: str, plan: Callable[..., Plan], sacct: str) -> None:
+    """Refused with the plan."""
+    with pytest.raises(InputError, match=message):
+        plan({**source, "file": sacct})

@@ -1,0 +1,226 @@
+"""``dlsched whatif``: what other policies would have made of the queue of a trace, on one page."""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlsched.cli import completion
+from dlsched.cli.output import print_table
+from dlsched.cli.study.run import INCOMPLETE, run_watched
+from dlsched.core.errors import UsageError
+from dlsched.core.files import require_writable
+from dlsched.core.messages import Refused, printable
+from dlsched.names import QUEUES
+
+if TYPE_CHECKING:
+    from dlsched.study.whatif.page import Told
+    from dlsched.traces.queues.queue import Queue
+
+DEFAULT, TIME_S = "srpt_mapping", 60.0
+LARGEST_SOLUTION = 1 << 30
+"""Bytes of a schedule as JSON: the figures are made of all of it."""
+
+
+def run(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What the workload manager has recorded.")],
+    source: Annotated[
+        str,
+        typer.Option(
+            metavar="SOURCE", help=f"What kind of file: {', '.join(QUEUES)}.", autocompletion=completion.queues
+        ),
+    ],
+    out: Annotated[str, typer.Option("-o", "--out", metavar="FILE.html", help="The page to write.")],
+    gpus: Annotated[
+        str | None,
+        typer.Option(metavar="N[,N]", help="GPUs of the cluster, of today first; else what the trace shows."),
+    ] = None,
+    policies: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,NAME", help="Policies of the family, or file.py:function, the usual one first."),
+    ] = None,
+    window: Annotated[
+        str | None, typer.Option(metavar="T", help="Cut the trace into windows of this length, such as 24h.")
+    ] = None,
+    family: Annotated[
+        str,
+        typer.Option(metavar="FAMILY", help="srpt_mapping, or elastic_stream.", autocompletion=completion.families),
+    ] = DEFAULT,
+    from_: Annotated[str | None, typer.Option("--from", metavar="T", help="Submissions from here on.")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="T", help="Submissions before it.")] = None,
+    estimates: Annotated[
+        bool, typer.Option("--estimates", help="Policies are told what users said that jobs take.")
+    ] = False,
+    store: Annotated[
+        str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; beside the page.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes that run policies; by default one for each processor.")
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="S", help="Seconds of a policy, and of the bound, on a window.")
+    ] = TIME_S,
+    states: Annotated[str | None, typer.Option(metavar="A,B", help="Keep the jobs in these states; all.")] = None,
+    map_: Annotated[
+        str | None, typer.Option("--map", metavar="KEY=COLUMN,...", help="Which column is what; csv.")
+    ] = None,
+    nodes: Annotated[str | None, typer.Option(metavar="FILE", help="List of nodes; openb, pai, philly-raw.")] = None,
+    jobs: Annotated[str | None, typer.Option(metavar="FILE", help="Table of jobs; pai.")] = None,
+    delimiter: Annotated[str | None, typer.Option(metavar="SIGN", help="What parts the cells; slurm, csv.")] = None,
+    gpu_resource: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What a GPU is called; kueue, volcano.")
+    ] = None,
+    gpus_of_node: Annotated[int | None, typer.Option(metavar="N", help="GPUs of a server; 8.")] = None,
+    communication: Annotated[
+        str | None, typer.Option(metavar="HOW", help="none or published stages; srpt_mapping, none.")
+    ] = None,
+    scaling: Annotated[
+        str | None, typer.Option(metavar="HOW", help="own or published speeds; elastic_stream, own.")
+    ] = None,
+) -> int:
+    """Run the queue of a trace under other policies, and write one page: what switching would have saved, and the bound.
+
+    Results are kept: Ctrl-C ends it with what has ended, and the same command goes on.
+    """
+    from dlsched.study.plans.plan import CellLimits
+    from dlsched.study.reporting import environment_words
+    from dlsched.study.reports.html.embedding import require_report
+    from dlsched.study.whatif.compared import compared
+    from dlsched.study.whatif.page import Told, write_page
+    from dlsched.study.whatif.question import POLICIES, Question, audit_of, pieces, plan_of
+    from dlsched.traces.clocks import queue_window
+
+    require_report()
+    if out != "-":
+        require_writable(out)
+    elif store is None:
+        raise UsageError("store: found none, allowed: its path, as the page is written to standard output")
+    if not time_limit > 0:
+        raise UsageError(f"time-limit: found {time_limit}, allowed: a number > 0")
+    reading = {
+        **{"states": states, "columns": map_, "nodes": nodes, "jobs": jobs, "delimiter": delimiter},
+        "gpu_resource": gpu_resource,
+    }
+    making = {"gpus_of_node": gpus_of_node, "communication": communication, "scaling": scaling}
+    queue = _read(source, file, reading)
+    question = Question(
+        queue,
+        policies=tuple(_listed(policies)),
+        family=family,
+        gpus=_numbers(gpus),
+        window=queue_window(queue, from_, to),
+        window_s=None if window is None else _seconds(window),
+        estimates=estimates,
+        limits=CellLimits(time_s=time_limit),
+        options={name: value for name, value in making.items() if value is not None},
+    )
+    made = pieces(question)
+    command = _command(
+        file,
+        out,
+        estimates,
+        {
+            **{"source": source, "family": None if family == DEFAULT else family, "gpus": gpus, "policies": policies},
+            **{"window": window, "from": from_, "to": to},
+            **{{"columns": "map"}.get(name, name): value for name, value in (reading | making).items()},
+            "time-limit": None if time_limit == TIME_S else f"{time_limit:g}",
+        },
+    )
+    plan = plan_of(question, made, command)
+    audit = audit_of(made)
+    for sentence in audit:
+        print(f"audit: {printable(sentence)}", file=sys.stderr)
+    path = Path(out).with_suffix(".study.sqlite") if store is None else Path(store)
+    study = run_watched(plan, path, "whatif", workers, largest_solution=LARGEST_SOLUTION)
+    if study is None:
+        return INCOMPLETE
+    names = question.policies or POLICIES[family]
+    with study:
+        told = Told(
+            title=os.path.basename(file),
+            clusters=compared(study, made, names),
+            policies=names,
+            windows=sum(piece.gpus == made[0].gpus for piece in made),
+            family=family,
+            audit=audit,
+            command=command,
+            environment=environment_words(study.about.environment),
+            estimates=estimates,
+        )
+    write_page(told, out)
+    if out != "-":
+        _print(told)
+        print(f"page: {printable(out)}")
+    return 0
+
+
+def _command(file: str, out: str, estimates: bool, options: Mapping[str, str | int | None]) -> str:
+    """The command that writes the page again."""
+    given = [
+        word
+        for name, value in options.items()
+        if value is not None
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    return shlex.join(["dlsched", "whatif", file, *given, *(["--estimates"] if estimates else []), "-o", out])
+
+
+def _read(source: str, file: str, options: Mapping[str, str | None]) -> "Queue":
+    from dlsched.traces import SOURCES, read_queue
+
+    given = {name: value for name, value in options.items() if value is not None}
+    reader = SOURCES[source].reader if source in SOURCES else None
+    for name, value in given.items():
+        if reader is not None and name not in ("states", *reader.options):
+            word = "map" if name == "columns" else name
+            raise UsageError(f"{word}: found {value!r}, allowed: no such option for source {source}")
+    return read_queue(source, file, **given)
+
+
+def _seconds(text: str) -> float:
+    from dlsched.study.plans.instance_entries import duration_s
+
+    try:
+        return duration_s(float(text) if text.replace(".", "", 1).isdigit() else text)
+    except Refused as refusal:
+        raise UsageError(f"window: {refusal}") from None
+
+
+def _numbers(text: str | None) -> tuple[int | None, ...]:
+    if text is None:
+        return (None,)
+    found = []
+    for word in _listed(text):
+        if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= 10**9 or int(word) in found:
+            raise UsageError(f"gpus: found {text!r}, allowed: different integers >= 1 with commas, such as 400,480")
+        found.append(int(word))
+    return tuple(found)
+
+
+def _listed(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _print(told: "Told") -> None:
+    """The answer, and the policies on the cluster of today."""
+    from dlsched.study.whatif.page import unit_of
+
+    for sentence in told.sentences:
+        print(printable(sentence.replace("`", "")))
+    unit, today = unit_of(told.clusters), told.clusters[0]
+    rows = [
+        (name, unit.text(float(fate.waiting_s.mean())), unit.text(float(fate.flow_s.mean())), _percent(fate.used.share))
+        for name, fate in today.fates.items()
+    ]
+    rows += [(name, why, "-", "-") for name, why in today.unanswered.items()]
+    columns = ("policy", f"mean waiting, {unit.name}", f"mean flow, {unit.name}", "used")
+    print()
+    print_table(columns, rows, right=columns[1:])
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"

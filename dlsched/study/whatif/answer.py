@@ -1,0 +1,173 @@
+"""The answer in sentences: what switching would save, how far that is from the best possible, and what cluster would do.
+
+Names of policies stand between backticks.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dlsched.statistics.estimate import Estimate
+from dlsched.study.whatif.compared import HAPPENED, MOST_OUTSIDE, Cluster, in_common
+
+NEGLIGIBLE = 0.01
+"""Part of the mean flow time below which a difference is called none."""
+
+
+UNITS = (("days", 86400.0, 259200.0), ("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0))
+"""Name, seconds, and seconds from which a length of time is read in the unit."""
+
+
+def lasting(seconds: float, beside: float = 0.0) -> str:
+    """Write a length of time in the unit in which it is read, or that of the longer one that stands beside it.
+
+    >>> lasting(0.0), lasting(59.4), lasting(1500.0), lasting(864000.0), lasting(-90.0), lasting(0.02)
+    ('0 s', '59.4 s', '25 min', '10 days', '-90 s', '0.02 s')
+    >>> lasting(1440.0, beside=21780.0), lasting(21780.0, beside=1440.0)
+    ('0.4 h', '6.05 h')
+    """
+    longest_s = max(abs(seconds), abs(beside))
+    unit, length_s = next((unit, length_s) for unit, length_s, from_s in UNITS if longest_s >= from_s)
+    return f"{seconds / length_s:.3g} {unit}"
+
+
+def from_to(before_s: float, after_s: float) -> str:
+    """Write a change.
+
+    >>> from_to(21780.0, 1440.0)
+    'from 6.05 h to 0.4 h'
+    """
+    return f"from {lasting(before_s, after_s)} to {lasting(after_s, before_s)}"
+
+
+def percent(part: float) -> str:
+    """Write a part in percent.
+
+    >>> percent(0.1234), percent(0.00012), percent(0.0)
+    ('12 %', 'less than 0.1 %', '0 %')
+    """
+    if 0 < part < 0.001:
+        return "less than 0.1 %"
+    return f"{100 * part:.2g} %" if part < 1 else f"{100 * part:,.0f} %"
+
+
+def saving(cluster: Cluster) -> str:
+    """Say what switching from what is compared with to the best policy would save."""
+    base, best = cluster.baseline, cluster.best
+    if base is None or best is None:
+        return f"On {cluster.gpus:,} GPUs no policy has an answer."
+    jobs = f"{len(cluster.jobs.ids):,} jobs"
+    before, after = cluster.fates[base], cluster.fates[best]
+    flow_s = float(before.flow_s.mean())
+    head = f"On {cluster.gpus:,} GPUs"
+    if base == best:
+        return f"{head}, no other policy would have beaten `{base}`, under which the {jobs} took {lasting(flow_s)} on average."
+    change = cluster.change(best, base)
+    if change.value > 0:
+        return (
+            f"{head}, no policy would have beaten `{base}`, under which the {jobs} took {lasting(flow_s)} on average; the best, "
+            f"`{best}`, would have added {_of_a_job(change, cluster)}."
+        )
+    waits = f"the mean waiting time {from_to(float(before.waiting_s.mean()), float(after.waiting_s.mean()))}"
+    flows = f"the mean time from submission to end {from_to(flow_s, float(after.flow_s.mean()))}"
+    said = _of_a_job(change, cluster)
+    if -change.value < NEGLIGIBLE * flow_s:
+        return (
+            f"{head}, switching from `{base}` would have saved next to nothing: with the best policy, `{best}`, {said}, of "
+            f"{lasting(flow_s)} from submission to end, for the {jobs}."
+        )
+    if change.high is not None and change.high >= 0:
+        return f"{head}, the best policy, `{best}`, changes {flows} against `{base}`, {said}, which cannot be told from chance."
+    return f"{head}, switching from `{base}` to `{best}` would have cut {waits} and {flows} for the {jobs}: it saves {said}."
+
+
+def _of_a_job(change: Estimate, cluster: Cluster) -> str:
+    """Seconds that a job gains or loses, as a length of time, and the interval in the same unit."""
+    if change.low is None or change.high is None:
+        return f"{lasting(abs(change.value))} a job (too few jobs for an interval)"
+    low, high = sorted((abs(change.low), abs(change.high)))
+    between = f"{lasting(low, high)} to {lasting(high)}"
+    if change.low < 0 < change.high:
+        between = f"{lasting(-change.low, high)} saved to {lasting(change.high, high)} lost"
+    return f"{lasting(abs(change.value), high)} a job (95 % interval: {between}; {cluster.units})"
+
+
+def distance(cluster: Cluster) -> str:
+    """Say how far the best policy is from what no schedule undercuts."""
+    best, least_s = cluster.best, cluster.least_flow_s
+    if best is None:
+        return ""
+    if least_s is None:
+        return "No bound was proven within the limits, so how much better a schedule could be is not known."
+    flow_s = float(cluster.fates[best].flow_s.mean())
+    if flow_s <= least_s * (1 + 1e-6):
+        return f"That cannot be improved: no schedule takes less than {lasting(least_s)} a job, which is proven."
+    return (
+        f"No schedule takes less than {lasting(least_s)} a job, which is proven, so `{best}` is at most "
+        f"{percent(flow_s / least_s - 1)} above the best possible."
+    )
+
+
+def why_baseline(cluster: Cluster) -> str:
+    """Say what is compared with, where it is not what happened."""
+    base = cluster.baseline
+    if base is None or base == HAPPENED:
+        return ""
+    if HAPPENED in cluster.fates:
+        return (
+            f"Up to {percent(cluster.outside)} of the GPU time went to jobs that are not looked at, for which those that are "
+            f"had to wait; above {percent(MOST_OUTSIDE)} the comparison is with `{base}`, not with what happened."
+        )
+    return (
+        f"What really happened is not known on this cluster (the audit says why), so the comparison is with `{base}`."
+    )
+
+
+def known(estimates: bool) -> str:
+    """Say what policies know of the lengths of jobs."""
+    if estimates:
+        return "Policies know of a job's length what its user said."
+    return (
+        "Policies know how long every job really runs, which no scheduler does; --estimates tells them what users said."
+    )
+
+
+def smallest(clusters: Sequence[Cluster]) -> str:
+    """Say on which of several clusters waiting is no longer than today; today is the first."""
+    today = clusters[0]
+    base = today.baseline
+    if len(clusters) < 2 or base is None:
+        return ""
+    indices = in_common(clusters)
+    waiting_s = float(today.fates[base].waiting_s[indices[0]].mean())
+    enough: dict[int, str] = {}
+    for cluster, index in sorted(zip(clusters, indices, strict=True), key=lambda pair: pair[0].gpus):
+        waits = {name: float(fate.waiting_s[index].mean()) for name, fate in cluster.fates.items() if name != HAPPENED}
+        best = min(waits, key=lambda name: waits[name], default=None)
+        if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):
+            enough[cluster.gpus] = best
+    said = f"Waiting under `{base}` on {today.gpus:,} GPUs is {lasting(waiting_s)} on average"
+    if not enough:
+        return f"{said}; no policy keeps it as short on any of these clusters."
+    gpus = min(enough)
+    return f"{said}; the smallest of these clusters on which a policy keeps it as short has {gpus:,} GPUs, with `{enough[gpus]}`."
+
+
+def winners(cluster: Cluster) -> str:
+    """Say how many users gain and lose by switching to the best policy."""
+    base, best = cluster.baseline, cluster.best
+    names = sorted({user for user in cluster.jobs.users if user})
+    if base is None or best is None or base == best or not names:
+        return "" if names else "The trace names no users."
+    place = {name: index for index, name in enumerate(names)}
+    user = np.array([place.get(name, -1) for name in cluster.jobs.users])
+    known = user >= 0
+    before = np.bincount(user[known], weights=cluster.fates[base].flow_s[known])
+    after = np.bincount(user[known], weights=cluster.fates[best].flow_s[known])
+    gain = int(np.sum(after < (1 - NEGLIGIBLE) * before))
+    lose = int(np.sum(after > (1 + NEGLIGIBLE) * before))
+    return (
+        f"Of {len(names):,} users, switching from `{base}` to `{best}` shortens the mean time from submission to end of "
+        f"{gain:,} and lengthens that of {lose:,}, each by more than {percent(NEGLIGIBLE)}."
+    )

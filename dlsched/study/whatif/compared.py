@@ -1,0 +1,174 @@
+"""What came of every policy on every cluster, job by job, so that all figures are of the same jobs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.instance import InstanceFile
+from dlsched.families import FAMILIES
+from dlsched.statistics.estimate import Estimate
+from dlsched.study.plans.sources import instance_of
+from dlsched.study.reading import Study
+from dlsched.study.rows import Row
+from dlsched.study.whatif.figures import (
+    Part,
+    bounded_slowdown,
+    fragmentation,
+    mean_of_jobs,
+    stretches,
+    together,
+    utilisation,
+)
+from dlsched.study.whatif.question import BOUND, Piece
+from dlsched.study.whatif.ran import Jobs, Ran, ran_of
+
+HAPPENED = "what happened"
+MOST_OUTSIDE = 0.05
+"""Part of the GPU time held by jobs outside the instance, from which what happened is not compared with: it waited for them."""
+FEWEST_WINDOWS = 6
+"""Windows from which intervals are drawn over them; else over stretches of equally many jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of the jobs of a cluster under a policy: times by job, seconds, and parts of the GPU time."""
+
+    waiting_s: FloatArray
+    flow_s: FloatArray
+    slowdown: FloatArray
+    used: Part
+    scattered: Part | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A size of the cluster, all windows together.
+
+    Parameters
+    ----------
+    gpus
+        Of it.
+    jobs
+        Of all windows; ``keys`` tell one job from the same in another window.
+    unit, units
+        Index of the window or stretch of each job, of which intervals are drawn, and what these are in words.
+    fates
+        By policy, that which happened first; those with an answer on every window.
+    unanswered
+        By policy, why it has none.
+    least_flow_s
+        Mean flow time that no schedule undercuts; None: not proven of every window.
+    outside
+        The largest part of the GPU time of a window that jobs held which are not of it.
+    """
+
+    gpus: int
+    jobs: Jobs
+    keys: tuple[tuple[str, str], ...]
+    unit: IntArray
+    units: str
+    fates: dict[str, Fate]
+    unanswered: dict[str, str]
+    least_flow_s: float | None
+    outside: float
+
+    @property
+    def baseline(self) -> str | None:
+        """What is compared with: what happened, where that is known and had no other jobs to wait for; else the first policy."""
+        if HAPPENED in self.fates and self.outside <= MOST_OUTSIDE:
+            return HAPPENED
+        return next((name for name in self.fates if name != HAPPENED), None)
+
+    @property
+    def best(self) -> str | None:
+        """The policy of the least mean flow time; what happened is no policy."""
+        names = [name for name in self.fates if name != HAPPENED]
+        return min(names, key=lambda name: float(self.fates[name].flow_s.mean()), default=None)
+
+    def change(self, name: str, against: str) -> Estimate:
+        """Mean difference of flow times, seconds a job, with its interval; below 0 the first is better."""
+        return mean_of_jobs(self.fates[name].flow_s - self.fates[against].flow_s, self.unit)
+
+
+def compared(study: Study, made: Sequence[Piece], policies: Sequence[str]) -> list[Cluster]:
+    """Read the store of a study of pieces: one cluster a size, in their order."""
+    rows = {(row.source, row.method): row for row in study.each_row()}
+    sizes = list(dict.fromkeys(piece.gpus for piece in made))
+    return [_cluster(study, [piece for piece in made if piece.gpus == gpus], policies, rows) for gpus in sizes]
+
+
+def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows: dict[tuple[str, str], Row]) -> Cluster:
+    ran: dict[str, list[Ran]] = {name: [] for name in (HAPPENED, *policies)}
+    unanswered: dict[str, str] = {}
+    least_s: list[float | None] = []
+    for piece in made:
+        instance = instance_of(piece.recipe)
+        if piece.happened is not None:
+            ran[HAPPENED].append(piece.happened)
+        for name in policies:
+            row = rows[piece.recipe.source, name]
+            data = study.solution(row.key)
+            if row.status in ("feasible", "optimal") and data is not None:
+                solution = FAMILIES[instance.family].read_solution(data, instance)
+                ran[name].append(ran_of(instance, solution))
+            else:
+                words = f"{row.status}: {row.message}" if row.message else row.status
+                unanswered.setdefault(name, f"{piece.name}: {words}" if piece.name else words)
+        least_s.append(_least_s(instance, rows[piece.recipe.source, BOUND].bound))
+    jobs = Jobs(
+        tuple(chain.from_iterable(piece.jobs.ids for piece in made)),
+        tuple(chain.from_iterable(piece.jobs.users for piece in made)),
+        *(np.concatenate([getattr(piece.jobs, name) for piece in made]) for name in ("submit_s", "run_s", "gpus")),
+    )
+    if len(made) >= FEWEST_WINDOWS:
+        unit, units = np.repeat(np.arange(len(made)), [len(piece.jobs.ids) for piece in made]), "windows"
+    else:
+        unit, units = stretches(len(jobs.ids)), "stretches of equally many jobs"
+    known = [each for each in least_s if each is not None]
+    return Cluster(
+        made[0].gpus,
+        jobs,
+        tuple((piece.name, name) for piece in made for name in piece.jobs.ids),
+        unit,
+        f"{len(np.unique(unit))} {units}",
+        {name: _fate(name, each, made, jobs) for name, each in ran.items() if len(each) == len(made)},
+        unanswered,
+        sum(known) / len(jobs.ids) if len(known) == len(made) else None,
+        max(piece.outside for piece in made),
+    )
+
+
+def _least_s(instance: InstanceFile, bound: float | None) -> float | None:
+    """Sum of the flow times that no schedule undercuts."""
+    if bound is None:
+        return None
+    record = FAMILIES[instance.family]
+    if instance.family == "srpt_mapping":  # whose objective is the sum of the ends
+        return bound - record.constant(instance)
+    return bound * len(getattr(instance, "jobs", ()))
+
+
+def _fate(name: str, ran: Sequence[Ran], made: Sequence[Piece], jobs: Jobs) -> Fate:
+    submits = [piece.jobs.submit_s for piece in made]
+    flow_s = np.concatenate([each.end_s - submit_s for each, submit_s in zip(ran, submits, strict=True)])
+    waiting_s = np.concatenate([each.start_s - submit_s for each, submit_s in zip(ran, submits, strict=True)])
+    spans = [(float(submit_s.min()), float(each.end_s.max())) for each, submit_s in zip(ran, submits, strict=True)]
+    parts = list(zip(ran, made, spans, strict=True))
+    placed = all(piece.nodes and (name != HAPPENED or piece.placed) for piece in made)
+    return Fate(
+        waiting_s,
+        flow_s,
+        bounded_slowdown(flow_s, jobs.run_s),
+        together([utilisation(each.held, piece.gpus, *span) for each, piece, span in parts]),
+        together([fragmentation(each.held, piece.nodes, *span) for each, piece, span in parts]) if placed else None,
+    )
+
+
+def in_common(clusters: Iterable[Cluster]) -> list[IntArray]:
+    """Of each cluster the indices of the jobs that all have, in the same order: a small one may not hold the largest."""
+    places = [{key: index for index, key in enumerate(cluster.keys)} for cluster in clusters]
+    shared = [key for key in places[0] if all(key in others for others in places)]
+    return [np.array([of[key] for key in shared], dtype=np.int64) for of in places]

@@ -1,0 +1,231 @@
+"""The question: a queue, clusters, policies, and the stretches of time that are compared; and the study that answers it."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from dlsched.core.errors import UsageError
+from dlsched.core.messages import Refused
+from dlsched.families import FAMILIES
+from dlsched.study.plans.method_entries import read_method
+from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod, Recipe
+from dlsched.study.whatif.ran import Jobs, Ran, jobs_of, ran_of
+from dlsched.traces.arrivals import Window
+from dlsched.traces.queues.happened import UNKNOWN
+from dlsched.traces.queues.made import instance_from
+from dlsched.traces.queues.queue import Queue
+
+POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),
+    "elastic_stream": ("fifo-fixed", "sjf-fixed", "srpt-fixed", "las-fixed", "equal"),
+}
+"""By family the policies that are compared by default, that of most clusters first."""
+
+BOUND: Final = "bound"
+"""The method whose bound is shown."""
+
+WARNS: Final = (UNKNOWN, "Warning", "Jobs that need more than")
+"""How sentences of an audit begin that are told of every window and cluster."""
+
+MOST_WARNINGS = 12
+
+LIMITS: Final = CellLimits(time_s=60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Parameters
+    ----------
+    queue
+        What was recorded.
+    policies
+        Methods of the family by name, or ``file.py:function``; empty: those of ``POLICIES``.
+    family
+        A key of ``POLICIES``.
+    gpus
+        Sizes of the cluster, the one of today first; None: as ``instance_from`` chooses it.
+    window
+        Submissions that are looked at.
+    window_s
+        Seconds of the windows into which these are cut, each an instance that begins with the jobs that were there; None:
+        one instance.
+    estimates
+        Policies are told what users said that their jobs take, not what they took.
+    folder
+        Where paths of policies begin.
+    limits
+        Of each policy and of the bound, on each window.
+    options
+        Further ones of ``instance_from``.
+    """
+
+    queue: Queue
+    policies: tuple[str, ...] = ()
+    family: str = "srpt_mapping"
+    gpus: tuple[int | None, ...] = (None,)
+    window: Window = Window(None, None)  # noqa: RUF009  frozen
+    window_s: float | None = None
+    estimates: bool = False
+    folder: Path = Path()
+    limits: CellLimits = LIMITS
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A window on a cluster.
+
+    Parameters
+    ----------
+    gpus, nodes
+        Of the cluster, and the GPUs of each node; no nodes: GPUs are all alike.
+    name
+        The window in words; empty: all of the trace.
+    recipe
+        Of its instance.
+    jobs
+        Those of the instance, in its order.
+    happened
+        What really happened; None: it is not known.
+    placed
+        Whether the trace says on which nodes jobs ran.
+    outside
+        Part of the GPU time that jobs held which are not of the instance; see ``Made``.
+    audit
+        Of the import.
+    """
+
+    gpus: int
+    nodes: tuple[int, ...]
+    name: str
+    recipe: Recipe
+    jobs: Jobs
+    happened: Ran | None
+    placed: bool
+    outside: float
+    audit: tuple[str, ...]
+
+
+def pieces(question: Question) -> list[Piece]:
+    """Make the instances, the windows of the first cluster first; errors as ``instance_from``.
+
+    Raises
+    ------
+    UsageError
+        A family for which there is no such question, or no number of GPUs.
+    """
+    if question.family not in POLICIES:
+        raise UsageError(f"family: found {question.family!r}, allowed: {', '.join(POLICIES)}")
+    if not question.gpus:
+        raise UsageError("gpus: found none, allowed: one or more numbers of GPUs")
+    windows = _windows(question)
+    return [_piece(question, gpus, window, name) for gpus in question.gpus for window, name in windows]
+
+
+def _piece(question: Question, gpus: int | None, window: Window, name: str) -> Piece:
+    made = instance_from(
+        question.queue,
+        question.family,
+        gpus=gpus,
+        window=window,
+        carried=window.start_s is not None,
+        estimates=question.estimates,
+        **question.options,
+    )
+    record, instance = FAMILIES[question.family], made.instance
+    where = f"{Path(question.queue.path).name} [{name}]" if name else Path(question.queue.path).name
+    total = record.gpus(instance)
+    assert total is not None  # of both families
+    happened = made.happened
+    if happened is not None and record.check(instance, happened):
+        happened = None  # it breaks a rule of the family, and is not shown as if it did not
+    return Piece(
+        total,
+        tuple(server.gpus for server in getattr(instance, "servers", ())),
+        name,
+        Recipe(question.family, f"{where} on {total} GPUs", "", None, {"instance": instance.as_data()}),
+        jobs_of(instance, made.jobs),
+        None if happened is None else ran_of(instance, happened),
+        any(job.nodes for job in made.jobs),
+        made.outside,
+        tuple(made.audit),
+    )
+
+
+def _windows(question: Question) -> list[tuple[Window, str]]:
+    """Windows in which jobs came, and their names."""
+    queue, whole, length_s = question.queue, question.window, question.window_s
+    if length_s is None:
+        bare = whole.start_s is None and whole.end_s is None
+        return [(whole, "" if bare else f"{_moment(queue, whole.start_s)}, {_moment(queue, whole.end_s)}")]
+    submits_s = sorted(job.submit_s for job in queue.jobs if job.duration_s is not None and whole.holds(job.submit_s))
+    if not submits_s:
+        return [(whole, "")]  # which is refused with the reasons
+    start_s = submits_s[0] if whole.start_s is None else whole.start_s
+    found = []
+    for number in dict.fromkeys(math.floor((submit_s - start_s) / length_s) for submit_s in submits_s):
+        end_s = start_s + (number + 1) * length_s
+        window = Window(start_s + number * length_s, end_s if whole.end_s is None else min(end_s, whole.end_s))
+        found.append((window, f"{_moment(queue, window.start_s)}, {_moment(queue, window.end_s)}"))
+    return found
+
+
+def _moment(queue: Queue, time_s: float | None) -> str:
+    if time_s is None:
+        return ""
+    if not queue.dated:
+        return f"{time_s:,.0f} s"
+    return datetime.fromtimestamp(time_s, UTC).replace(tzinfo=None).isoformat(" ", "seconds")
+
+
+def audit_of(made: Sequence[Piece]) -> list[str]:
+    """The audit of the first piece, and what warns of the others, as far as it is new."""
+    first, *others = made
+    said = [
+        f"{' '.join(filter(None, (piece.name, f'on {piece.gpus:,} GPUs')))}: {sentence}"
+        for piece in others
+        for sentence in piece.audit
+        if sentence.startswith(WARNS) and sentence not in first.audit
+    ]
+    more = [f"And {len(said) - MOST_WARNINGS:,} more such sentences."] if len(said) > MOST_WARNINGS else []
+    return [*first.audit, *said[:MOST_WARNINGS], *more]
+
+
+def plan_of(question: Question, made: Sequence[Piece], words: str) -> Plan:
+    """Make the study of the pieces; ``words``, the command, stand for the text of a plan.
+
+    Raises
+    ------
+    UsageError
+        A policy that does not exist or cannot be imported, or one of them twice.
+    """
+    policies = question.policies or POLICIES[question.family]
+    bound = PlannedMethod(BOUND, "name", BOUND)
+    methods = [*(_method(name, question) for name in policies), bound]
+    for index, name in enumerate(policies):
+        if name in policies[:index]:
+            raise UsageError(f"policies: found {name!r} twice, allowed: each once")
+    return Plan(
+        name=f"what if: {Path(question.queue.path).name}",
+        sources=(Given(tuple(piece.recipe for piece in made)),),
+        methods=tuple(methods),
+        limits=question.limits,
+        folder=question.folder.absolute(),
+        text=words,
+    )
+
+
+def _method(name: str, question: Question) -> PlannedMethod:
+    entry = {"python" if ":" in name else "name": name}
+    try:
+        (method,) = read_method(entry, [question.family], question.folder)
+        if method.kind == "name" and FAMILIES[question.family].method(name).kind == "bound":
+            raise Refused(repr(name), "a policy, which starts jobs")
+    except Refused as refusal:
+        raise UsageError(f"policies: {refusal}") from None
+    return method

@@ -1,0 +1,200 @@
+"""A queue as an instance of srpt_mapping: every job a gang on exactly the GPUs that it held."""
+
+import functools
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.srpt_mapping.instance import Instance, Server, Stage
+from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window
+from dlsched.traces.gang_traces import PHILLY_GPUS, PHILLY_MODELS
+from dlsched.traces.gangs import (
+    INTRA_BANDWIDTH_BYTES_PER_S,
+    MOST_GPUS,
+    NIC_BANDWIDTH_BYTES_PER_S,
+    iteration_s,
+    packed,
+)
+from dlsched.traces.queues.happened import starts_of
+from dlsched.traces.queues.queue import Queue, QueuedJob
+from dlsched.traces.queues.selecting import WHOLE, Made, choose, finished, lasted_s
+
+COMMUNICATION = ("none", "published")
+
+
+class Limits(NamedTuple):
+    """What users said of lengths: seconds that stand where a job says nothing, and the sentences of the audit."""
+
+    otherwise_s: float
+    audit: list[str]
+
+    def of(self, job: QueuedJob) -> float:
+        """Seconds that policies take the job to last."""
+        return self.otherwise_s if job.limit_s is None else job.limit_s
+
+
+class _Gang(NamedTuple):
+    """Stages, iterations and the model of a job, seconds of an iteration; whether it lasts longer than recorded."""
+
+    stages: tuple[Stage, ...]
+    iterations: float
+    iteration_s: float
+    model: str | None = None
+    lengthened: bool = False
+
+
+def gangs_of(
+    queue: Queue,
+    *,
+    gpus: int | None = None,
+    gpus_of_node: int = GPUS_OF_A_SERVER,
+    window: Window = WHOLE,
+    carried: bool = False,
+    estimates: bool = False,
+    communication: str = "none",
+) -> Made:
+    """Make an instance of srpt_mapping.
+
+    Parameters
+    ----------
+    queue, gpus, gpus_of_node, window, carried
+        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given.
+    estimates
+        Policies are told what users said that their jobs take, not what they took.
+    communication
+        ``none``: an iteration is a second, and nothing is exchanged, so that a job lasts as long wherever it runs;
+        ``published``: stages of published models, that last as long where the job is packed.
+
+    Raises
+    ------
+    UsageError
+        An option out of range.
+    InputError
+        No job is left, a vast cluster, or estimates of a trace without any.
+    """
+    if communication not in COMMUNICATION:
+        raise UsageError(f"communication: found {communication!r}, allowed: {', '.join(COMMUNICATION)}")
+    if gpus is not None and gpus > MOST_GPUS:
+        raise UsageError(f"gpus: found {gpus}, allowed: up to {MOST_GPUS:,} in srpt_mapping")
+    chosen = choose(
+        queue, gpus=gpus, gpus_of_node=gpus_of_node, window=window, carried=carried, answer="schedule", least=_held
+    )
+    if chosen.gpus > MOST_GPUS:
+        raise InputError(
+            f"{queue.path}: found jobs that need {chosen.gpus:,} GPUs at once, allowed: up to {MOST_GPUS:,}, or gpus given"
+        )
+    servers, said = _servers(queue, chosen.gpus, gpus_of_node)
+    limits = limits_of(queue, chosen.jobs) if estimates else None
+    drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
+    audit = [
+        *chosen.audit,
+        *(_unspoken() if communication == "none" else _spoken(drawn)),
+        said,
+        *(limits.audit if limits else ["Policies are told how long every job really ran."]),
+    ]
+    jobs = [
+        {
+            "id": job.id,
+            "release_s": chosen.relative(job.submit_s),
+            "iterations": gang.iterations,
+            "predicted_iterations": None if limits is None else limits.of(job) / gang.iteration_s,
+            "group": job.group or None,
+            "user": job.user or None,
+            "model": gang.model,
+            "stages": gang.stages,
+        }
+        for job, gang in zip(chosen.jobs, drawn, strict=True)
+    ]
+    instance = Instance(
+        name=f"{queue.source}-{len(jobs)}x{chosen.gpus}",
+        intra_bandwidth_bytes_per_s=INTRA_BANDWIDTH_BYTES_PER_S,
+        nic_bandwidth_bytes_per_s=NIC_BANDWIDTH_BYTES_PER_S,
+        servers=servers,
+        jobs=jobs,
+    )
+    happened, told = starts_of(instance, chosen)
+    return finished(queue, chosen, instance, happened, [*audit, *told])
+
+
+def limits_of(queue: Queue, jobs: Sequence[QueuedJob]) -> Limits:
+    """Read what users said of lengths; the largest of it stands for those who said nothing.
+
+    Raises
+    ------
+    InputError
+        Nobody said anything.
+    """
+    said = [(job.limit_s, lasted_s(job)) for job in jobs if job.limit_s is not None]
+    if not said:
+        raise InputError(f"{queue.path}: estimates: found no job that says how long it takes at most, allowed: some")
+    most_s = max(limit_s for limit_s, _ in said)
+    part = 100 * median(ran_s / limit_s for limit_s, ran_s in said)
+    audit = [
+        f"Policies are told what users said that their jobs take; half of the {len(said):,} jobs that say it ran for {part:,.0f} "
+        "% of that or less."
+    ]
+    silent = len(jobs) - len(said)
+    if silent:
+        audit.append(
+            f"Jobs that do not say how long they take, for which the most that one says stands, {most_s:,.0f} s: {silent:,}."
+        )
+    return Limits(most_s, audit)
+
+
+def _held(job: QueuedJob) -> int:
+    return job.gpus
+
+
+@functools.lru_cache(maxsize=4096)
+def _second(gpus: int, compute_s: float) -> tuple[Stage, ...]:
+    return (Stage(replicas=gpus, compute_s=compute_s, output_bytes=0.0, parameter_bytes=0.0),)
+
+
+def _plain(seconds: float, gpus: int) -> _Gang:
+    """Iterations of a second; of a shorter job a single one."""
+    compute_s = min(1.0, seconds)
+    return _Gang(_second(gpus, compute_s), seconds if compute_s == 1.0 else 1.0, compute_s)
+
+
+def _published(job: QueuedJob) -> _Gang:
+    model = PHILLY_MODELS[bisect_left(PHILLY_GPUS, job.gpus)]
+    gang = packed(Request(job.submit_s, job.gpus, lasted_s(job)), lasted_s(job), model)
+    return _Gang(gang.stages, gang.iterations, iteration_s(gang.stages), model, gang.lengthened)
+
+
+def _unspoken() -> list[str]:
+    return [
+        "A job runs on exactly the GPUs that it held, to its end, and lasts as long wherever it runs; an iteration is a second."
+    ]
+
+
+def _spoken(gangs: Sequence[_Gang]) -> list[str]:
+    users = ", ".join(f"{model} ({count:,} jobs)" for model, count in Counter(gang.model for gang in gangs).items())
+    lengthened = sum(gang.lengthened for gang in gangs)
+    audit = [
+        "A job runs on exactly the GPUs that it held, to its end.",
+        f"The trace names no model; they are chosen by GPUs, an assumption of ours: {users}. Batches, seconds and bytes are the "
+        "models'.",
+        f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, by our compact "
+        "rule.",
+        f"Jobs shorter than an iteration, which run one: {lengthened:,}." if lengthened else "",
+        f"Servers have {INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of {NIC_BANDWIDTH_BYTES_PER_S:g} "
+        "B/s (100 Gbit/s) each: choices of ours.",
+    ]
+    return [sentence for sentence in audit if sentence]
+
+
+def _servers(queue: Queue, gpus: int, gpus_of_node: int) -> tuple[list[Server], str]:
+    """The nodes of the trace where they have that many GPUs, else servers of equal size, the last of the rest."""
+    listed = [node for node in queue.nodes if node.gpus]
+    if gpus == sum(node.gpus for node in listed):
+        return [Server(id=node.id, gpus=node.gpus) for node in listed], "Servers are the nodes of the trace."
+    whole, rest = divmod(gpus, gpus_of_node)
+    sizes = [gpus_of_node] * whole + ([rest] if rest else [])
+    last = f", the last of {rest}" if rest else ""
+    return [
+        Server(id=f"s{index}", gpus=size) for index, size in enumerate(sizes)
+    ], f"Servers of {gpus_of_node} GPUs{last}."

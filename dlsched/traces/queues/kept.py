@@ -1,0 +1,171 @@
+"""Which jobs of a file make its queue: one set of rules for all readers.
+
+Kept are jobs that held GPUs and have ended, whatever their state. A duration is what the source states, else end - start.
+"""
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from dlsched.core.errors import InputError
+from dlsched.core.messages import cut, printable
+from dlsched.traces.queues.cells import Damaged
+from dlsched.traces.queues.queue import Audit, Queue, QueuedJob, QueueNode
+
+NO_GPU = "jobs without a GPU, left out"
+
+REASONS_SHOWN = 600
+"""Characters of the audit that an error shows."""
+
+
+@dataclass
+class Kept:
+    """Collects what a reader has read, and makes the queue of it.
+
+    Parameters
+    ----------
+    source, path, audit
+        As in the queue.
+    states
+        Words of the source: jobs in other states are left out, upper or lower case; None: none are.
+    ended_only
+        Leave out jobs that run or wait.
+    attempts
+        Rows of one id are attempts of one job, of which the last counts; otherwise jobs that share a name.
+    """
+
+    source: str
+    path: Path
+    audit: Audit
+    states: Collection[str] | None = None
+    ended_only: bool = True
+    attempts: bool = False
+    _jobs: list[QueuedJob] = field(default_factory=list)
+    _ended: bytearray = field(default_factory=bytearray)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def add(self, job: QueuedJob, *, ended: bool) -> None:
+        """Take a job as the file has it: its duration is what the source states, else None; NaN: it does not say when it came."""
+        if not job.gpus:
+            self.audit.note(NO_GPU, job.line)
+            return
+        place = self._places.setdefault(job.id, len(self._jobs))
+        if place < len(self._jobs):
+            if self.attempts:
+                self.audit.note("earlier attempts of a job, of which the last counts, left out", job.line)
+                if _begun(self._jobs[place]) <= _begun(job):
+                    self._jobs[place], self._ended[place] = job, ended
+                return
+            if self._jobs[place]._replace(line=0) == job._replace(line=0):
+                self.audit.note("rows that say the same of a job again, left out", job.line)
+                return
+            self.audit.note("jobs with the id of another, which are numbered", job.line, job.id)
+            job = job._replace(id=self._free(job.id))
+            self._places[job.id] = len(self._jobs)
+        self._jobs.append(job)
+        self._ended.append(ended)
+
+    def _free(self, name: str) -> str:
+        count = 2
+        while f"{name} ({count})" in self._places:
+            count += 1
+        return f"{name} ({count})"
+
+    def queue(self, said: Collection[str], *, dated: bool, nodes: tuple[QueueNode, ...] = ()) -> Queue:
+        """Make the queue; ``said`` are assumptions for its audit.
+
+        Raises
+        ------
+        InputError
+            No job is left.
+        """
+        jobs = tuple(self._settled())
+        if not jobs:
+            what = "held GPUs and has ended" if self.ended_only else "holds, held or wants GPUs"
+            found = " ".join(self.audit.sentences())
+            raise InputError(
+                f"{self.path}: found no job that {what}, allowed: at least one"
+                + (f" ({found[:REASONS_SHOWN].rstrip('.')})" if found else "")
+            )
+        later = sum(second.submit_s < first.submit_s for first, second in pairwise(jobs))
+        audit = [
+            f"Jobs read: {len(jobs):,}.",
+            *self.audit.sentences(),
+            f"Jobs that came before the one above them: {later:,}; the order is that of the file." if later else "",
+            *said,
+        ]
+        latest_s = max(map(_latest, self._jobs))
+        return Queue(self.source, str(self.path), jobs, tuple(filter(None, audit)), dated, nodes, latest_s)
+
+    def _settled(self) -> Iterator[QueuedJob]:
+        wanted = None if self.states is None else {state.casefold() for state in self.states}
+        for job, ended in zip(self._jobs, self._ended, strict=True):
+            if wanted is not None and job.state.casefold() not in wanted:
+                self.audit.note(
+                    f"jobs in state {cut(printable(job.state), 40) or '(none)'}, left out as asked", job.line
+                )
+                continue
+            try:
+                settled = self._ended_job(job) if ended else self._open_job(job)
+            except Damaged as damage:
+                self.audit.note(damage.reason, job.line, damage.found)
+                continue
+            if settled is not None:
+                yield settled
+
+    def _open_job(self, job: QueuedJob) -> QueuedJob | None:
+        if self.ended_only:
+            self.audit.note("jobs that run or wait, left out", job.line)
+            return None
+        return self._submitted(job)._replace(end_s=None, duration_s=None)
+
+    def _ended_job(self, job: QueuedJob) -> QueuedJob | None:
+        start_s, end_s, duration_s = job.start_s, job.end_s, job.duration_s
+        if duration_s is not None and duration_s < 0:
+            raise Damaged("jobs with a duration below 0, left out", duration_s)
+        if start_s is not None and end_s is not None:
+            if end_s < start_s:
+                raise Damaged("jobs that end before they start, left out", end_s - start_s)
+            if duration_s is None:
+                duration_s = end_s - start_s
+            elif abs(end_s - start_s - duration_s) > max(1.0, 1e-6 * duration_s):
+                self.audit.note(
+                    "jobs whose stated duration is not end - start, which is believed", job.line, duration_s
+                )
+        if not duration_s:
+            if duration_s is None and start_s is not None:
+                raise Damaged("jobs that started and say neither end nor duration, left out")
+            self.audit.note("jobs that ended without having run, left out", job.line)
+            return None
+        if start_s is not None and end_s is None:
+            self.audit.note("jobs that do not say when they ended, which is taken from start and duration", job.line)
+            end_s = start_s + duration_s
+        elif start_s is None and end_s is not None:
+            self.audit.note("jobs that do not say when they started, which is taken from end and duration", job.line)
+            start_s = end_s - duration_s
+        if (start_s, end_s, duration_s) != (job.start_s, job.end_s, job.duration_s):
+            job = job._replace(start_s=start_s, end_s=end_s, duration_s=duration_s)
+        return self._submitted(job)
+
+    def _submitted(self, job: QueuedJob) -> QueuedJob:
+        if math.isnan(job.submit_s):
+            raise Damaged("jobs that do not say when they came, left out")
+        if job.start_s is not None and job.start_s < job.submit_s:
+            self.audit.note("jobs that start before they came, taken to come when they started", job.line)
+            return job._replace(submit_s=job.start_s)
+        return job
+
+
+def _begun(job: QueuedJob) -> float:
+    """When its last attempt began, or else it came; what says nothing is the first."""
+    return max(_said(job.submit_s), _said(job.start_s))
+
+
+def _latest(job: QueuedJob) -> float:
+    return max(_begun(job), _said(job.end_s))
+
+
+def _said(moment_s: float | None) -> float:
+    return -math.inf if moment_s is None or math.isnan(moment_s) else moment_s

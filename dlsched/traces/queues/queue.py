@@ -1,0 +1,132 @@
+"""A queue as its workload manager has recorded it: jobs of users, when they came and ran, and on how many GPUs.
+
+Every reader makes a ``Queue``; every family is made from one. Times are seconds since 1970, UTC, or on the trace's own clock.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dlsched.core.messages import shown
+
+
+class QueuedJob(NamedTuple):
+    """A job as it was recorded.
+
+    Parameters
+    ----------
+    id, user, group
+        Its name, unique in the queue; who sent it; the name under which it recurs, the queue or partition it was sent to. Empty
+        where nothing is said.
+    submit_s
+        When it came.
+    start_s, end_s
+        When its last attempt began and ended; None where it did not, or nothing is said.
+    duration_s
+        What it ran, by the source's own figure, > 0; None of a job that has not ended, or that never ran.
+    gpus
+        Whole GPUs that it held, or asks for; a shared one counts as one.
+    share
+        Part of each GPU that it takes, in (0, 1]; below 1 only with one GPU.
+    least_gpus
+        The fewest on which it could run, where the source says so; None: ``gpus``.
+    nodes
+        Nodes on which it ran, or wants to run, by name where they are known; empty: not said.
+    cpus
+        CPU cores of the whole job, 0 where nothing is said.
+    gpu_type
+        The GPU model that it held or needs, several that would do parted by ``|``; empty: any.
+    state
+        The source's own word, such as COMPLETED, FAILED, Running.
+    limit_s
+        What its user said it would take at most; None: nothing.
+    line
+        Where it stands in the file: a line, or the position of an object from 1 on.
+    priority
+        The source's own figure, more is more urgent; None: nothing is said.
+    """
+
+    id: str
+    user: str
+    group: str
+    submit_s: float
+    start_s: float | None
+    end_s: float | None
+    duration_s: float | None
+    gpus: int
+    share: float = 1.0
+    least_gpus: int | None = None
+    nodes: tuple[str, ...] = ()
+    cpus: float = 0.0
+    gpu_type: str = ""
+    state: str = ""
+    limit_s: float | None = None
+    line: int = 0
+    priority: float | None = None
+
+
+class QueueNode(NamedTuple):
+    """A node of the cluster, where the source lists them: its name, GPUs, their model, CPU cores."""
+
+    id: str
+    gpus: int
+    gpu_type: str = ""
+    cpus: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What a reader has read.
+
+    Parameters
+    ----------
+    source, path
+        The kind of file, a key of ``dlsched.traces.SOURCES``, and its name.
+    jobs
+        In the order of the file; those that the options leave out are not among them.
+    audit
+        Sentences on what was dropped, for every reason how often, repaired and assumed.
+    dated
+        Whether times are those of the calendar.
+    nodes
+        Of the cluster, where the source lists them.
+    latest_s
+        The latest time that the file states of any job, kept or not: a snapshot was taken then or later.
+    """
+
+    source: str
+    path: str
+    jobs: tuple[QueuedJob, ...]
+    audit: tuple[str, ...]
+    dated: bool = True
+    nodes: tuple[QueueNode, ...] = ()
+    latest_s: float | None = None
+
+
+@dataclass
+class Audit:
+    """Counts of what was dropped or repaired, by reason, with the first place of each; sentences in the order of the first.
+
+    ``place``: what places are called, a line, or an object of JSON.
+    """
+
+    place: str = "line"
+    _count: Counter[str] = field(default_factory=Counter)
+    _first: dict[str, str] = field(default_factory=dict)
+
+    def note(self, reason: str, line: int, found: object = None) -> None:
+        """Count a line; ``reason`` is a clause such as "jobs without a GPU, left out"; ``found`` is shown of the first."""
+        self._count[reason] += 1
+        if reason not in self._first:
+            self._first[reason] = f"{self.place} {line:,}" + ("" if found is None else f", {shown(found)}")
+
+    def count(self, reason: str) -> int:
+        """How often it was noted."""
+        return self._count[reason]
+
+    def sentences(self) -> list[str]:
+        """One sentence a reason: ``Jobs without a GPU, left out: 12 (first in line 3)``."""
+        return [
+            f"{reason[0].upper()}{reason[1:]}: {count:,} (first in {self._first[reason]})."
+            for reason, count in self._count.items()
+        ]

@@ -1,0 +1,234 @@
+"""Which jobs of a queue make an instance, on what cluster, and what is said of both."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import cut, printable
+from dlsched.core.result import Solution
+from dlsched.traces.arrivals import Request, Window, cluster_gpus
+from dlsched.traces.queues.queue import Queue, QueuedJob
+
+WHOLE = Window(None, None)
+"""The window of all arrivals."""
+
+STATES_SHOWN = 8
+LEAST_S = 1e-6
+"""Times of instances are whole microseconds; nothing lasts less."""
+
+
+class Made(NamedTuple):
+    """An instance of a queue.
+
+    Parameters
+    ----------
+    instance, audit
+        Its ``source`` holds the sentences of the audit too.
+    happened
+        What really happened, as a solution that passes the checker; None: it is not known or does not fit, the audit says.
+    jobs
+        Those of the instance, in its order and with its ids, as they were recorded; of a job carried over the rest.
+    outside
+        Part of the GPU-seconds, from the start of the instance to the last start of its jobs, that jobs held which are
+        not of it: what happened waited for them too.
+    """
+
+    instance: InstanceFile
+    audit: list[str]
+    happened: Solution | None
+    jobs: tuple[QueuedJob, ...]
+    outside: float = 0.0
+
+
+class Chosen(NamedTuple):
+    """Jobs in order of arrival, time 0 of their instance on the clock of the queue, GPUs, and what was said and left outside."""
+
+    jobs: tuple[QueuedJob, ...]
+    start_s: float
+    gpus: int
+    audit: list[str]
+    outside: float
+
+    def relative(self, time_s: float) -> float:
+        """Seconds on the clock of the instance, in whole microseconds."""
+        return round(time_s - self.start_s, 6)
+
+
+def lasted_s(job: QueuedJob) -> float:
+    """How long a job ran that has ended, in whole microseconds."""
+    assert job.duration_s is not None
+    return max(LEAST_S, round(job.duration_s, 6))
+
+
+def fewest(job: QueuedJob) -> int:
+    """The fewest GPUs on which a job runs."""
+    return job.gpus if job.least_gpus is None else job.least_gpus
+
+
+def choose(
+    queue: Queue,
+    *,
+    gpus: int | None,
+    gpus_of_node: int,
+    window: Window,
+    carried: bool,
+    answer: str,
+    least: Callable[[QueuedJob], int],
+) -> Chosen:
+    """Choose the jobs that have ended and arrive in the window and fit the cluster, and the cluster.
+
+    Parameters
+    ----------
+    queue
+        What was read.
+    gpus
+        GPUs of the cluster; None: those of the nodes that the source lists, else the most in use at once, else the average
+        demand.
+    gpus_of_node
+        GPUs of a server; the cluster is a multiple of it where it is not given.
+    window
+        Of arrivals.
+    carried
+        Jobs that came earlier and had not ended take part: those that ran, by what was left of them, before those that waited.
+    answer
+        What a cluster too small for a job has not, a word.
+    least
+        The fewest GPUs on which a job runs in the family.
+
+    Raises
+    ------
+    InputError
+        No job is left.
+    UsageError
+        A number of GPUs below 1; jobs carried over a start that is not given.
+    """
+    for name, value in (("gpus", gpus), ("gpus_of_node", gpus_of_node)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+    if carried and window.start_s is None:
+        raise UsageError("carried: found no from, allowed: with a start of the window")
+    ended = [job for job in queue.jobs if job.duration_s is not None]
+    kept = sorted((job for job in ended if window.holds(job.submit_s)), key=lambda job: job.submit_s)
+    audit = list(queue.audit)
+    _count(audit, "Jobs that have not ended, left out", len(queue.jobs) - len(ended))
+    earlier = [] if not carried or window.start_s is None else _carried(ended, window.start_s)
+    _count(audit, "Jobs that arrive outside the window, left out", len(ended) - len(kept) - len(earlier))
+    _count(
+        audit, "Jobs that came earlier and had not ended, taken to come at the start with what was left", len(earlier)
+    )
+    kept = [*earlier, *kept]
+    if not kept:
+        raise InputError(f"{queue.path}: found no job that runs and arrives in the window, allowed: at least one")
+    total, said = _cluster(queue, ended, gpus, gpus_of_node)
+    if said:
+        audit.append(said)
+    if total is not None:
+        fitting = [job for job in kept if least(job) <= total]
+        _count(audit, f"Jobs that need more than the {total:,} GPUs of the cluster, left out", len(kept) - len(fitting))
+        if not fitting:
+            raise InputError(f"{queue.path}: found no job that fits {total:,} GPUs, allowed: at least one")
+        kept = fitting
+    requests = [Request(job.submit_s, job.gpus, lasted_s(job)) for job in kept]
+    start_s, end_s = window.span(requests)
+    gpu_s = [each.gpus * each.size for each in requests]
+    total, sentences = cluster_gpus(requests, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
+    outside = _outside(ended, kept, start_s)
+    audit += [*sentences, *_assumed(kept)]
+    if outside > 0:
+        audit.append(
+            f"Jobs that are not of the instance held {100 * outside:,.1f} % of the GPU time until its last job started; what "
+            "happened waited for them too, and no other schedule does."
+        )
+    return Chosen(tuple(kept), start_s, total, audit, outside)
+
+
+def _count(audit: list[str], words: str, count: int) -> None:
+    if count:
+        audit.append(f"{words}: {count:,}.")
+
+
+def _carried(ended: Sequence[QueuedJob], start_s: float) -> list[QueuedJob]:
+    """Jobs that came before the start and had not ended, as they arrive at it: those that ran first."""
+    running, waiting = [], []
+    for job in sorted(ended, key=lambda job: job.submit_s):
+        if job.start_s is None or job.submit_s >= start_s:
+            continue
+        ran_s = start_s - job.start_s
+        if ran_s <= 0:
+            waiting.append(job._replace(submit_s=start_s))
+        elif (left_s := round(lasted_s(job) - ran_s, 6)) >= LEAST_S:
+            limit_s = None if job.limit_s is None else max(1.0, job.limit_s - ran_s)
+            running.append(job._replace(submit_s=start_s, start_s=start_s, duration_s=left_s, limit_s=limit_s))
+    return running + waiting
+
+
+def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of_node: int) -> tuple[int | None, str]:
+    """GPUs of the cluster before the demand is known, None: the demand decides; and a sentence on where they come from."""
+    if gpus is not None:
+        return gpus, ""
+    if queue.nodes:
+        total = sum(node.gpus for node in queue.nodes)
+        return total, f"The cluster is that of the trace: {len(queue.nodes):,} nodes with {total:,} GPUs."
+    if any(job.start_s is None for job in ended):
+        return None, ""
+    most = _peak(ended)
+    total = gpus_of_node * math.ceil(most / gpus_of_node)
+    return total, (
+        f"The cluster is given {total:,} GPUs: {most:,} were in use at once by the jobs that were read, rounded up to a "
+        f"multiple of {gpus_of_node}."
+    )
+
+
+def _peak(ended: Sequence[QueuedJob]) -> int:
+    """Most GPUs in use at once, with a whole one for a part."""
+    events: list[tuple[float, int]] = []
+    for job in ended:
+        assert job.start_s is not None
+        events += ((job.start_s, job.gpus), (job.start_s + lasted_s(job), -job.gpus))
+    used = most = 0
+    for _, change in sorted(events):
+        used += change
+        most = max(most, used)
+    return most
+
+
+def _outside(ended: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: float) -> float:
+    """Part of the GPU-seconds from the start on, to the last start of the jobs kept, that others held."""
+    starts_s = [job.start_s for job in kept if job.start_s is not None]
+    if len(starts_s) < len(kept):
+        return 0.0
+    last_s, ids = max(starts_s), {job.id for job in kept}
+    held = {True: 0.0, False: 0.0}
+    for job in ended:
+        if job.start_s is not None:
+            seconds = min(last_s, job.start_s + lasted_s(job)) - max(start_s, job.start_s)
+            held[job.id in ids] += job.gpus * max(0.0, seconds)
+    return held[False] / (held[True] + held[False]) if held[False] else 0.0
+
+
+def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
+    """What is assumed of the jobs whatever the family."""
+    audit: list[str] = []
+    states = Counter(job.state for job in kept if job.state).most_common()
+    if states:
+        words = [f"{cut(printable(state), 40)} ({count:,})" for state, count in states[:STATES_SHOWN]]
+        more = f" and {len(states) - STATES_SHOWN} more" if len(states) > STATES_SHOWN else ""
+        audit.append(f"States of the jobs: {', '.join(words)}{more}; each counts as done after its duration.")
+    _count(audit, "Jobs on a part of a GPU, which take a whole one", sum(job.share < 1 for job in kept))
+    kinds = {job.gpu_type for job in kept if job.gpu_type}
+    if len(kinds) > 1:
+        audit.append(f"Types of GPUs are not told apart: the jobs name {len(kinds)}.")
+    return audit
+
+
+def finished(
+    queue: Queue, chosen: Chosen, instance: InstanceFile, happened: Solution | None, audit: Sequence[str]
+) -> Made:
+    """Give a valid instance its ``source``, all that is said of it."""
+    fields = {name: getattr(instance, name) for name in type(instance).model_fields}
+    fields["source"] = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
+    return Made(type(instance).model_construct(**fields), list(audit), happened, chosen.jobs, chosen.outside)

@@ -1,0 +1,150 @@
+"""``dlsched advise``: a decision for a recorded queue, as a table, JSON and CSV."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOSTILE = "=HYPERLINK(1)\t<script>\x1b[31m"
+
+DUMP = """\
+JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocTRES|ReqTRES|NodeList
+1|ann|COMPLETED|2026-03-01T08:00:00|2026-03-01T08:00:00|2026-03-01T09:00:00|3600|120|gres/gpu=8|gres/gpu=8|gpu[1-2]
+2|ann|RUNNING|2026-03-01T09:00:00|2026-03-01T09:30:00|Unknown|1800|60|gres/gpu=4|gres/gpu=4|gpu1
+3|bob|RUNNING|2026-03-01T09:10:00|2026-03-01T09:40:00|Unknown|1200|120|gres/gpu=2|gres/gpu=2|gpu2
+4|bob|PENDING|2026-03-01T09:20:00|Unknown|Unknown|0|600||gres/gpu=6|None assigned
+5|eve|PENDING|2026-03-01T09:50:00|Unknown|Unknown|0|30||gres/gpu=2|None assigned
+6|eve|PENDING|2026-03-01T10:00:00|Unknown|Unknown|0|30||gres/gpu=1|None assigned
+"""
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """At 10:00 two jobs hold six of eight GPUs, gpu1 whole and half of gpu2; one ends at 10:30, the other at 11:40."""
+    path = tmp_path / "sacct.txt"
+    path.write_text(DUMP, encoding="utf-8")
+    return path
+
+
+GIVEN = ("--gpus", 8, "--gpus-of-node", 4, "--at", "2026-03-01T10:00:00")
+
+
+def test_actions_as_json(cli: Any, dump: Path) -> None:
+    """By hand: of 2 free GPUs, first come first served with backfilling gives 5 two; at 10:30 4 has 4 + 2, and 6 waits for 3."""
+    ended = cli("advise", "slurm", dump, *GIVEN, "--policy", "fifo-backfill", "--json")
+    assert ended.code == 0
+    data = ended.json
+    now, half_past = "2026-03-01T10:00:00", "2026-03-01T10:30:00"
+    assert data["actions"] == [
+        {"job": "2", "action": "keep", "gpus": 4, "nodes": {"gpu1": 4}, "time": now},
+        {"job": "3", "action": "keep", "gpus": 2, "nodes": {"gpu2": 2}, "time": now},
+        {"job": "4", "action": "wait", "gpus": 6, "nodes": {}, "time": half_past},
+        {"job": "5", "action": "start", "gpus": 2, "nodes": {"gpu2": 2}, "time": now},
+        {"job": "6", "action": "wait", "gpus": 1, "nodes": {}, "time": "2026-03-01T11:40:00"},
+    ]
+    del data["actions"]
+    said = data.pop("audit")
+    assert data == {
+        **{"format": "dlsched/advice/1", "source": "slurm", "file": str(dump), "family": "srpt_mapping"},
+        **{"method": "fifo-backfill", "at": now, "gpus": 8, "free_gpus": 2},
+    }
+    assert [f"audit: {sentence}" for sentence in said] == ended.err.splitlines()
+    assert "Jobs that run at the moment: 2; that wait: 3." in said
+
+
+def test_the_same_as_csv_and_table(cli: Any, dump: Path, tmp_path: Path) -> None:
+    """Files hold all actions, the table what changes; the method has two names."""
+    rows, whole = tmp_path / "actions.csv", tmp_path / "actions.json"
+    command = ("advise", "slurm", dump, *GIVEN, "--method", "fifo-backfill")
+    written = cli(*command, "-o", rows)
+    assert (written.code, written.out) == (0, "")
+    found = list(csv.DictReader(rows.read_text(encoding="utf-8").splitlines()))
+    now = "2026-03-01T10:00:00"
+    assert found[3] == {"job": "5", "action": "start", "gpus": "2", "nodes": "gpu2:2", "time": now}
+    assert [row["action"] for row in found] == ["keep", "keep", "wait", "start", "wait"]
+    assert cli(*command, "-o", whole, "--json").json == json.loads(whole.read_text(encoding="utf-8"))
+    table = cli(*command)
+    assert "2 of 8 GPUs are free" in table.out and "gpu2:2" in table.out and "gpu1:4" not in table.out
+    assert table.out.splitlines()[-1].startswith("1 jobs change, 2 keep what they hold, 2 wait")
+
+
+def test_the_latest_time_of_the_file_by_default(cli: Any, dump: Path) -> None:
+    """Job 6 came at 10:00, the latest there is."""
+    assert cli("advise", "slurm", dump, "--gpus", 8, "--json").json["at"] == "2026-03-01T10:00:00"
+
+
+def test_other_families(cli: Any, dump: Path) -> None:
+    """Counts for those that wait beside those that run; or for all, by a policy of one's own."""
+    data = cli("advise", "slurm", dump, *GIVEN, "--family", "ring_allocation", "--scaling", "own", "--json").json
+    assert [each["action"] for each in data["actions"]] == ["keep", "keep", "wait", "start", "wait"]
+    own = dump.with_name("own.py")
+    own.write_text(
+        "class Last:\n"
+        "    clairvoyant = False\n\n"
+        "    def decide(self, view):\n"
+        "        last = max(view, default=None)\n"
+        "        return {} if last is None else dict.fromkeys(view, 0) | {last: view.allowed(last)[-1]}\n"
+    )
+    command = ("advise", "slurm", dump, *GIVEN, "--family", "elastic_stream", "--movable", "--policy", f"{own}:Last")
+    found = {each["job"]: each["action"] for each in cli(*command, "--json").json["actions"]}
+    assert found == {"2": "stop", "3": "stop", "4": "wait", "5": "wait", "6": "start"}
+
+
+def test_hostile_names(cli: Any, tmp_path: Path) -> None:
+    """As they are in JSON; in tables escaped; in CSV no formula."""
+    path, rows = tmp_path / "jobs.csv", tmp_path / "out.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(
+            [("name", "came", "began", "ended", "n", "where"), (HOSTILE, 0, 0, "", 1, "@n"), ("+b", 5, "", "", 1, "")]
+        )
+    mapping = "id=name,arrival=came,start=began,end=ended,gpus=n,nodes=where,state=n"
+    command = ("advise", "csv", path, "--map", mapping, "--gpus", 2, "--policy", "fifo")
+    ended = cli(*command, "--json", "-o", rows)
+    assert ended.code == 0, ended.err
+    first, second = ended.json["actions"]
+    assert (first["job"], second["job"]) == (HOSTILE.strip(), "+b")
+    text = rows.read_text(encoding="utf-8")
+    assert "\x1b" not in text and "\x1b" not in ended.out
+    cells = [cell for row in csv.reader(text.splitlines()) for cell in row]
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@\t")]
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (("--gpus", 4), 2, "gpus: found 4, allowed: at least 6"),
+        (("--at", "soon"), 2, "at: found"),
+        (("--at", "12"), 2, "at: found"),
+        (("--family", "async_sgd"), 2, "family: found"),
+        (("--policy", "exact"), 2, "policy: found"),
+        (("--movable",), 2, "movable: found"),
+        (("--nodes", "n.csv"), 2, "nodes: found 'n.csv', allowed: no such option for source slurm"),
+        (("-o", "actions.txt"), 2, "-o: found 'actions.txt', allowed: a name that ends in .json or .csv"),
+        (("-o", "nowhere/actions.csv"), 3, "nowhere/actions.csv: cannot be written"),
+        (("--at", "2020-01-01"), 3, "found no job that runs or waits"),
+    ],
+)
+def test_what_cannot_be_asked(cli: Any, dump: Path, more: tuple[object, ...], code: int, said: str) -> None:
+    """Ends with the code of wrong usage or of bad input, in one line."""
+    ended = cli("advise", "slurm", dump, *more)
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.line
+
+
+def test_files_and_sources(cli: Any, dump: Path, tmp_path: Path) -> None:
+    """One that is not there, one that is no dump, a source that is no queue."""
+    assert cli("advise", "slurm", tmp_path / "none").code == 3
+    assert cli("advise", "kueue", dump).code == 3
+    ended = cli("advise", "gavel-speeds", dump)
+    assert (ended.code, ended.line.split(":")[1]) == (2, " source")
+
+
+def test_a_trace_that_does_not_say_when_jobs_ran(cli: Any, tmp_path: Path) -> None:
+    """There is nothing to decide, and no instance of a moment."""
+    path = tmp_path / "some.trace"
+    path.write_text("A3C\trun\t--max-steps\t0\t1000\t0.0\t1\n")
+    for command in (("advise", "gavel", path, "--gpus", 1), ("import", "gavel", path, "--family", "ring_allocation")):
+        ended = cli(*command)
+        assert (ended.code, "found no job that says when it ran" in ended.line) == (3, True)

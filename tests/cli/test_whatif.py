@@ -1,0 +1,148 @@
+"""``dlsched whatif``: from a dump to the page, policies of one's own, going on, wrong usage."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Ended
+from study.whatif.dumps import drawn, write_sacct, write_workloads
+
+from dlsched.cli.study import run as study_run
+from dlsched.names import QUEUES
+from dlsched.traces import SOURCES
+
+pytest.importorskip("plotly", reason="Plotly is not installed: there is no page")
+pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page")
+
+DOCS = Path(__file__).parents[2] / "docs"
+GPUS = 32
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with a dump of 120 jobs on 32 GPUs, and the policy of the documentation."""
+    monkeypatch.chdir(tmp_path)
+    write_sacct(tmp_path / "sacct.txt", 120, GPUS)
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "whatif.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    return tmp_path
+
+
+def column(ended: Ended, name: str) -> list[str]:
+    """Mean waiting and flow time, and what was used in percent, of a policy in the table that is printed."""
+    return next(
+        line.rstrip(" %").split()[-3:] for line in ended.out.splitlines() if line.strip().startswith(f"{name} ")
+    )
+
+
+def test_from_a_dump_to_the_page_and_on(here: Path, cli: Callable[..., Ended]) -> None:
+    """What happened is first come, first served, as the dump is; a second call computes nothing and writes the same page."""
+    first = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", GPUS, "-o", "page.html", "--workers", "1")
+    assert first.code == 0, first.err
+    assert first.out.startswith(f"On {GPUS} GPUs, switching from what happened to ")
+    assert column(first, "what happened") == column(first, "fifo")
+    waits_h = [(start - submit) / 3600 for submit, start, _, _, _ in drawn(120, GPUS, 0.95)]
+    assert float(column(first, "fifo")[0]) == pytest.approx(sum(waits_h) / 120, abs=0.006)
+    assert "audit: Jobs read: 120." in first.err and first.out.endswith("page: page.html\n")
+    page = (here / "page.html").read_bytes()
+    assert b"dlsched whatif sacct.txt --source slurm --gpus 32 -o page.html" in page
+    again = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", GPUS, "-o", "page.html")
+    assert (again.out, (here / "page.html").read_bytes()) == (first.out, page)
+
+
+def test_a_policy_of_ones_own_is_compared(here: Path, cli: Callable[..., Ended]) -> None:
+    """Ten lines, those of the documentation; its line is in the table, and its name on the page."""
+    lines = [line for line in (here / "mine.py").read_text().splitlines() if line.strip()]
+    assert len(lines) <= 12
+    policies = "fifo,mine.py:smallest_first"
+    ended = cli(
+        *("whatif", "sacct.txt", "--source", "slurm", "--gpus", GPUS, "--policies", policies),
+        *("-o", "page.html", "--workers", "1"),
+    )
+    assert ended.code == 0, ended.err
+    mine, fifo = (float(column(ended, name)[0]) for name in ("mine.py:smallest_first", "fifo"))
+    assert 0 <= mine < fifo
+    assert "mine.py:smallest_first" in (here / "page.html").read_text(encoding="utf-8")
+
+
+def test_sizes_windows_estimates_and_states(here: Path, cli: Callable[..., Ended]) -> None:
+    """All options together; what users said is on the page as what policies know."""
+    ended = cli(
+        *("whatif", "sacct.txt", "--source", "slurm", "--gpus", "32,24", "--window", "6h", "--estimates"),
+        *("--states", "completed", "--policies", "fifo,shortest-backfill", "--from", "2025-03-03T01:00:00"),
+        *("-o", "page.html", "--workers", "1", "-s", "kept.sqlite", "--time-limit", "30"),
+    )
+    assert ended.code == 0, ended.err
+    assert (here / "kept.sqlite").is_file() and "the smallest of these clusters" in ended.out
+    page = (here / "page.html").read_text(encoding="utf-8")
+    assert "what users said their jobs take" in page and "24 GPUs</h2>" in page
+
+
+def test_workloads_of_kueue_as_streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Ended]
+) -> None:
+    """Namespaces are the users."""
+    monkeypatch.chdir(tmp_path)
+    write_workloads(tmp_path / "workloads.json", 40, 32)
+    ended = cli(
+        *("whatif", "workloads.json", "--source", "kueue", "--family", "elastic_stream", "--gpus", "32"),
+        *("--policies", "fifo-fixed,srpt-fixed", "-o", "page.html", "--workers", "1"),
+    )
+    assert ended.code == 0, ended.err
+    assert "user0" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_interrupted_it_goes_on(here: Path, cli: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C before any cell has ended: exit code 5, no page, and what to do."""
+
+    def interrupted(*arguments: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study_run, "run_study", interrupted)
+    ended = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", GPUS, "-o", "page.html")
+    assert ended.code == 5 and "the same command goes on" in ended.err
+    assert not (here / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--source", "nonsense"], 2, "source: found 'nonsense', allowed: philly, "),
+        (["--source", "slurm", "--gpus", "4,x"], 2, "gpus: found '4,x', allowed: different integers >= 1"),
+        (["--source", "slurm", "--gpus", "8,8"], 2, "gpus: found '8,8'"),
+        (["--source", "slurm", "--policies", "nonsense"], 2, "policies: found"),
+        (["--source", "slurm", "--policies", "bound"], 2, "policies: found 'bound', allowed: a policy"),
+        (["--source", "slurm", "--window", "soon"], 2, "window: found"),
+        (["--source", "slurm", "--from", "soon"], 2, "from: found 'soon'"),
+        (["--source", "slurm", "--family", "async_sgd"], 2, "family: found 'async_sgd'"),
+        (["--source", "slurm", "--nodes", "list.csv"], 2, "nodes: found"),
+        (["--source", "slurm", "--time-limit", "0"], 2, "time-limit: found 0"),
+        (["--source", "slurm", "--scaling", "own"], 2, "scaling: found 'own'"),
+        (["--source", "csv"], 2, "map: found nothing"),
+        (["--source", "slurm", "--states", "NONE"], 3, "found no job"),
+        (["--source", "slurm", "--from", "2031-01-01"], 3, "found no job"),
+        (["--source", "slurm", "--workers", "0"], 2, "workers: found 0"),
+        (["--source", "kueue"], 3, "sacct.txt"),
+    ],
+)
+def test_wrong_usage(here: Path, cli: Callable[..., Ended], words: list[str], code: int, said: str) -> None:
+    """One line that says what was found; no page is begun."""
+    ended = cli("whatif", "sacct.txt", *words, "-o", "page.html")
+    assert (ended.code, ended.out) == (code, "") and said in ended.err, ended.err
+    assert not (here / "page.html").exists()
+
+
+def test_files_that_are_not_there(here: Path, cli: Callable[..., Ended]) -> None:
+    """The dump, and the folder of the page."""
+    gone = cli("whatif", "gone.txt", "--source", "slurm", "-o", "page.html")
+    assert gone.code == 3 and "gone.txt: cannot be read" in gone.err
+    nowhere = cli("whatif", "sacct.txt", "--source", "slurm", "-o", "nowhere/page.html")
+    assert nowhere.code == 3 and "nowhere" in nowhere.err
+    nothing = cli("whatif", "sacct.txt", "--source", "slurm", "-o", "-")
+    assert nothing.code == 2 and "store: found none" in nothing.err
+
+
+def test_the_names_of_sources_are_those_of_the_readers() -> None:
+    """They are known before readers are imported."""
+    assert set(QUEUES) == {name for name, source in SOURCES.items() if source.reader is not None}

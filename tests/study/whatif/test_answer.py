@@ -1,0 +1,100 @@
+"""The answer in sentences, from figures by hand."""
+
+import pytest
+
+from dlsched.study.whatif import answer
+from dlsched.study.whatif.compared import HAPPENED
+
+from .by_hand import cluster
+
+SLOW, FAST = [3600.0 * hours for hours in (9, 10, 11, 9, 10, 11)], [3600.0 * hours for hours in (4, 5, 6, 4, 5, 6)]
+
+
+def test_what_switching_saves_is_said_with_its_interval() -> None:
+    """Five hours of every job: the interval has no width."""
+    said = answer.saving(cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}))
+    assert said.startswith(
+        "On 8 GPUs, switching from `what happened` to `sjf` would have cut the mean waiting time from"
+    )
+    assert "and the mean time from submission to end from 10 h to 5 h for the 6 jobs" in said
+    assert said.endswith("it saves 5 h a job (95 % interval: 5 h to 5 h; 6 windows).")
+
+
+def test_without_what_happened_the_first_policy_is_compared_with() -> None:
+    """And where other jobs held much of the cluster; both are said."""
+    alone = cluster({"fifo": SLOW, "sjf": FAST})
+    assert "switching from `fifo` to `sjf`" in answer.saving(alone)
+    assert answer.why_baseline(alone).endswith("so the comparison is with `fifo`.")
+    shared = cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}, outside=0.3)
+    assert "switching from `fifo` to `sjf`" in answer.saving(shared)
+    assert answer.why_baseline(shared).startswith("Up to 30 % of the GPU time went to jobs that are not looked at")
+    assert answer.why_baseline(cluster({HAPPENED: SLOW, "fifo": SLOW})) == ""
+
+
+def test_next_to_nothing_is_said_to_be_that() -> None:
+    """A second of ten hours."""
+    said = answer.saving(cluster({HAPPENED: SLOW, "fifo": [each - 1 for each in SLOW]}))
+    assert "would have saved next to nothing" in said
+
+
+def test_what_cannot_be_told_from_chance_is_said_to_be_that() -> None:
+    """Gains and losses of hours, an hour better on average."""
+    mixed = [each + 3600 * change for each, change in zip(SLOW, (-6, 5, -4, 5, -6, 0), strict=True)]
+    said = answer.saving(cluster({HAPPENED: SLOW, "sjf": mixed}))
+    assert "cannot be told from chance" in said and "saved to" in said and "lost" in said
+
+
+def test_policies_that_are_worse_are_not_advised() -> None:
+    """Where what happened was better, and where the usual policy is the best."""
+    said = answer.saving(cluster({HAPPENED: FAST, "fifo": SLOW}))
+    assert "no policy would have beaten `what happened`" in said and "would have added 5 h a job" in said
+    assert "no other policy would have beaten `fifo`" in answer.saving(cluster({"fifo": FAST, "sjf": SLOW}))
+
+
+def test_nobody_has_an_answer() -> None:
+    """All policies failed, and nothing is known of what happened."""
+    empty = cluster({"fifo": SLOW})
+    empty.fates.clear()
+    assert answer.saving(empty) == "On 8 GPUs no policy has an answer."
+    assert answer.distance(empty) == answer.smallest([empty, empty]) == ""
+
+
+def test_how_far_the_best_is_from_the_bound() -> None:
+    """5 h are a quarter above 4 h, as good as 5 h, and without a bound nobody knows."""
+    flows = {"fifo": SLOW, "sjf": FAST}
+    assert answer.distance(cluster(flows, least_flow_s=14400.0)).endswith(
+        "`sjf` is at most 25 % above the best possible."
+    )
+    assert answer.distance(cluster(flows, least_flow_s=18000.0)).startswith("That cannot be improved")
+    assert answer.distance(cluster(flows)).startswith("No bound was proven")
+
+
+def test_the_smallest_cluster_that_keeps_waiting_as_short() -> None:
+    """Today 10 h on 8 GPUs; 6 GPUs do with the other policy, 4 do not; sizes need no order."""
+    today, four, six = (
+        cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}),
+        cluster({"fifo": [2 * each for each in SLOW], "sjf": [3 * each for each in FAST]}, gpus=4),
+        cluster({"fifo": [2 * each for each in SLOW], "sjf": SLOW}, gpus=6),
+    )
+    assert answer.smallest([today, four, six]).endswith("has 6 GPUs, with `sjf`.")
+    assert answer.smallest([today]) == ""
+    worse = cluster({"fifo": [2 * each for each in SLOW]}, gpus=8)
+    assert answer.smallest([cluster({HAPPENED: FAST, "fifo": SLOW}), worse]).endswith(
+        "no policy keeps it as short on any of these clusters."
+    )
+
+
+def test_users_who_gain_and_lose() -> None:
+    """Ann gains five hours, Bob loses two, of Cid nothing changes; a job without a user counts for nobody."""
+    before = [3600.0 * each for each in (20, 5, 5, 5, 5, 5)]
+    after = [3600.0 * each for each in (10, 7, 5, 5, 5, 5)]
+    users = ("ann", "bob", "cid", "cid", "cid", "")
+    said = answer.winners(cluster({HAPPENED: before, "sjf": after}, users=users))
+    assert said.startswith("Of 3 users") and "end of 1 and lengthens that of 1," in said
+    assert answer.winners(cluster({"fifo": before, "sjf": after})) == "The trace names no users."
+
+
+@pytest.mark.parametrize(("estimates", "word"), [(True, "what its user said"), (False, "--estimates")])
+def test_what_policies_know_is_said(estimates: bool, word: str) -> None:
+    """It makes a great difference to those that run short jobs first."""
+    assert word in answer.known(estimates)

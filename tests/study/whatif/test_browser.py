@@ -1,0 +1,61 @@
+"""The page in a real browser: nothing in its console, nothing fetched, names as text, no scrolling sideways, in the dark too."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlsched.core.messages import printable
+from dlsched.study.whatif.compared import HAPPENED
+from dlsched.study.whatif.page import write_page
+from study.reports.html.synthetic import HOSTILE
+
+from .by_hand import cluster
+from .test_page import FAST, SLOW, told
+
+pytest.importorskip("plotly", reason="Plotly is not installed: there is no page")
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: no browser can be led")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    program = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if program is None:
+        pytest.skip(f"no browser is here ({', '.join(NAMES)}): the page is not tested in one")
+    with playwright.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_opens_anywhere(browser: Any, tmp_path: Path, scheme: str, width: int) -> None:
+    """Two clusters, hostile names of policies, users and the trace."""
+    names = tuple(HOSTILE[:6])
+    one = cluster({HAPPENED: SLOW, **dict.fromkeys(names, FAST)}, users=HOSTILE[:6], least_flow_s=14400.0)
+    path = tmp_path / "page.html"
+    write_page(told(one, cluster(dict.fromkeys(names, SLOW), gpus=4), names=names, title=HOSTILE[0]), path)
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    while not page.evaluate("[...document.querySelectorAll('.plot')].every(plot => plot.dataset.drawn)"):
+        page.wait_for_timeout(50)
+    assert page.locator(".plot svg.main-svg").count() >= 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("h1").inner_text() == printable(HOSTILE[0])
+    assert page.locator("main img, main script:not([type])").count() == 0
+    ink, paper = (page.evaluate(f"getComputedStyle(document.body).{key}") for key in ("color", "backgroundColor"))
+    assert (sum(map(int, ink[4:-1].split(","))) > sum(map(int, paper[4:-1].split(",")))) == (scheme == "dark")
+    assert (said, asked) == ([], [path.as_uri()])
+    context.close()

@@ -1,0 +1,119 @@
+"""The page: what stands on it, hostile names, and the same bytes for the same figures."""
+
+import re
+
+import pytest
+
+from dlsched.study.whatif.compared import HAPPENED, Cluster
+from dlsched.study.whatif.page import Told, render, unit_of
+from dlsched.study.whatif.tables import by_size, by_user, policies, sizes_of
+from study.reports.html.synthetic import HOSTILE
+
+from .by_hand import cluster
+
+pytest.importorskip("plotly", reason="Plotly is not installed: there is no page")
+pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page")
+
+SLOW = [3600.0 * hours for hours in (9, 10, 11, 9, 10, 11)]
+FAST = [3600.0 * hours for hours in (4, 5, 6, 4, 5, 6)]
+
+
+def told(*clusters: Cluster, names: tuple[str, ...] = ("fifo", "sjf"), title: str = "trace.txt") -> Told:
+    """A page of clusters."""
+    return Told(
+        title,
+        clusters
+        or (cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}, least_flow_s=14400.0, users=("ann", "bob") * 3),),
+        names,
+        windows=6,
+        family="srpt_mapping",
+        audit=("Jobs read: 6.",),
+        command="dlsched whatif trace.txt",
+        environment={"dlsched": "1"},
+    )
+
+
+def text_of(page: str) -> str:
+    """What the page says, without styles and scripts."""
+    body = re.sub(r"<(style|script)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]*>", " ", body).split())
+
+
+def test_the_answer_comes_first_and_all_parts_are_there() -> None:
+    """Sentence, bound, policies, sizes, users, audit, command."""
+    said = text_of(render(told()))
+    parts = (
+        "switching from",
+        "at most 25 %",
+        "what happened",
+        "Jain's index",
+        "1 GPU",
+        "ann",
+        "Jobs read: 6.",
+        "dlsched whatif",
+    )
+    places = [said.index(part) for part in parts]
+    assert places[:2] == sorted(places[:2]) and places[0] < min(places[2:])
+
+
+def test_equal_figures_give_equal_bytes() -> None:
+    """No clock, and no order of a hash."""
+    assert render(told()) == render(told())
+
+
+def test_hostile_names_are_text() -> None:
+    """Of the trace, of policies, of users, in the audit and in what failed: no markup of theirs is left."""
+    names = tuple(HOSTILE[:4])
+    flows = {HAPPENED: SLOW, **dict.fromkeys(names[:3], FAST)}
+    one = cluster(flows, users=HOSTILE[:6], unanswered={names[3]: f"error: {HOSTILE[0]}"})
+    page = render(told(one, names=names, title=HOSTILE[1]))
+    outside = re.sub(r"<script\b.*?</script>", "", page, flags=re.DOTALL)
+    for word in ("<script>alert", "<img", "\x1b"):
+        assert word not in outside and "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_clusters_of_other_sizes_stand_beside_today() -> None:
+    """A line each; a single one has no such table."""
+    pages = told(cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}), cluster({"fifo": SLOW, "sjf": FAST}, gpus=4))
+    said = text_of(render(pages))
+    assert "Clusters of other sizes" in said and "has 4 GPUs" in said
+    assert "Clusters of other sizes" not in text_of(render(told()))
+
+
+def test_a_page_without_an_answer_is_a_page() -> None:
+    """All policies failed: it says why."""
+    one = cluster({"fifo": SLOW}, unanswered={"fifo": "timeout"})
+    one.fates.clear()
+    said = text_of(render(told(one)))
+    assert "no policy has an answer" in said and "timeout" in said
+
+
+def test_tables_hold_the_figures() -> None:
+    """Cells of the policies, the sizes and the users, by hand."""
+    one = cluster(
+        {HAPPENED: SLOW, "sjf": FAST}, least_flow_s=14400.0, users=("ann", "ann", "ann", "bob", "", ""), run_s=3600
+    )
+    unit = unit_of([one])
+    page = told(one, names=("sjf",))
+    from dlsched.study.reports.html.figure import looks
+
+    of_all = looks([HAPPENED, *page.policies])
+    happened, best, bound = policies(one, of_all, unit).rows
+    assert (happened[13].text, best[13].text) == ("0.997", "0.988")  # 10 and 9: 361 / 362; 5 and 4: 81 / 82
+    assert [cell.text for cell in happened[:8]] == [HAPPENED, "–", "9.00", "9.00", "10.00", "10.00", "10.00", "11.00"]
+    assert [best[1].text, best[1].note, best[12].text] == ["-5.00", "-5.00 to -5.00", "≤ 1.250"]
+    assert [cell.text for cell in bound if cell.text != "–"] == ["the bound", "4.00"]
+    assert [cell.text for cell in by_size(one, of_all, unit).rows[1]] == ["sjf", "4.00", "5.00"]
+    users = by_user(one, of_all, unit)
+    assert users is not None
+    assert [cell.text for cell in users.rows[0]] == ["ann", "3", "50.0 %", "10.00", "5.00", "-50.0 %"]
+    assert [cell.text for cell in users.rows[1]] == ["bob", "1", "16.7 %", "9.00", "4.00", "-55.6 %"]
+
+
+def test_classes_of_sizes() -> None:
+    """1, 2 to 4, 5 to 8, 9 and more."""
+    import numpy as np
+
+    found, names = sizes_of(np.array([1, 2, 4, 5, 8, 9, 512]))
+    assert [names[each] for each in found] == ["1 GPU", *["2–4 GPUs"] * 2, *["5–8 GPUs"] * 2, *["9+ GPUs"] * 2]

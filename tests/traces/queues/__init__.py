@@ -1,0 +1,1 @@
+"""Readers of queues: real formats in small, and what damages them."""

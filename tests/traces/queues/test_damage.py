@@ -1,0 +1,331 @@
+"""Damage that real files have: each case is left out or repaired with its reason and line, or the file is refused."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from dlsched.core.errors import InputError
+from dlsched.traces.queues.readers import READERS
+
+HEADER = "JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocTRES|ReqTRES"
+GOOD = (
+    "1|ada|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:30:00|2024-05-01T12:30:00|7200|2880|cpu=8,gres/gpu=4|gres/gpu=4"
+)
+GPUS = "cpu=8,gres/gpu=4|gres/gpu=4"
+COLUMNS = {"arrival": "t", "start": "s", "end": "e", "duration": "d", "gpus": "g", "id": "i"}
+
+
+class Case(NamedTuple):
+    """A file of Slurm or a table, how many jobs are left of it, and what the audit or the error says."""
+
+    content: str | bytes
+    left: int | None  # None: refused
+    said: str
+
+
+def slurm(*changes: str) -> str:
+    """A dump of a good row and rows in which changes ``old => new`` are made."""
+    rows = []
+    for count, change in enumerate(changes, 2):
+        old, _, new = change.partition(" => ")
+        assert old in GOOD or not old
+        rows.append(re.sub(r"^1\|", f"{count}|", GOOD.replace(old, new, 1)) if old else new)
+    return "\n".join([HEADER, GOOD, *rows]) + "\n"
+
+
+def one(change: str) -> str:
+    return slurm(change)
+
+
+ROWS = {
+    "no submit time": Case(
+        one("2024-05-01T10:00:00 => "), 1, "do not say when they came, left out: 1 (first in line 3)"
+    ),
+    "submit unknown": Case(
+        one("2024-05-01T10:00:00 => Unknown"), 1, "do not say when they came, left out: 1 (first in line 3)"
+    ),
+    "no start, with a duration": Case(
+        one("2024-05-01T10:30:00 => "), 2, "taken from end and duration: 1 (first in line 3)"
+    ),
+    "no end, with a duration": Case(
+        one("2024-05-01T12:30:00 => Unknown"), 2, "taken from start and duration: 1 (first in line 3)"
+    ),
+    "neither end nor duration": Case(
+        one("2024-05-01T12:30:00|7200 => |"), 1, "neither end nor duration, left out: 1 (first in line 3)"
+    ),
+    "all times missing": Case(
+        one("2024-05-01T10:00:00|2024-05-01T10:30:00|2024-05-01T12:30:00|7200 => |||"),
+        1,
+        "without having run, left out: 1",
+    ),
+    "end before start": Case(
+        one("T12:30 => T09:30"), 1, "end before they start, left out: 1 (first in line 3, -3600.0)"
+    ),
+    "start before submit": Case(one("T10:00 => T11:00"), 2, "taken to come when they started: 1 (first in line 3)"),
+    "no such month": Case(
+        one("2024-05-01T10:00 => 2024-13-01T10:00"), 1, "Submit is no time, left out: 1 (first in line 3, "
+    ),
+    "no such day": Case(
+        one("2024-05-01T10:30 => 2024-02-30T10:30"), 1, "Start is no time, left out: 1 (first in line 3, "
+    ),
+    "no such hour": Case(one("T12:30:00 => T25:30:00"), 1, "End is no time, left out: 1 (first in line 3, "),
+    "a time in words": Case(
+        one("2024-05-01T12:30:00 => yesterday"), 1, 'End is no time, left out: 1 (first in line 3, "yesterday")'
+    ),
+    "a date turned round": Case(one("2024-05-01T12:30:00 => 01/05/2024 12:30"), 1, "End is no time, left out: 1"),
+    "an ambiguous zone": Case(one("2024-05-01T12:30:00 => 2024-05-01 12:30:00 CST"), 1, "End is no time, left out: 1"),
+    "zones in some times": Case(one("T12:30:00 => T14:30:00+02:00"), 2, "Warning: 5 of 6 times have no zone"),
+    "another zone in all": Case(
+        one(
+            "2024-05-01T10:00:00|2024-05-01T10:30:00|2024-05-01T12:30:00 => 2024-05-01T12:00:00+02:00|2024-05-01T12:30:00+02:00|"
+            "2024-05-01T14:30:00+02:00"
+        ),
+        2,
+        "Warning: 3 of 6 times have no zone",
+    ),
+    "numbers among dates": Case(
+        one("2024-05-01T12:30:00 => 1714566600"), 1, "End is a number among dates, left out: 1"
+    ),
+    "a time never set": Case(
+        one("2024-05-01T10:00:00 => 1970-01-01T00:00:00"), 1, "do not say when they came, left out: 1"
+    ),
+    "the year zero": Case(one("2024-05-01T10:00:00 => 0000-00-00T00:00:00"), 1, "Submit is no time, left out: 1"),
+    "a duration below 0": Case(one("7200 => -7200"), 1, "duration below 0, left out: 1 (first in line 3, -7200.0)"),
+    "a duration of 0": Case(one("7200 => 0"), 1, "without having run, left out: 1"),
+    "a duration in words": Case(
+        one("7200 => long"), 1, 'ElapsedRaw is no number, left out: 1 (first in line 3, "long")'
+    ),
+    "thousands in a duration": Case(
+        one("7200 => 7,200"), 1, 'ElapsedRaw is no number, left out: 1 (first in line 3, "7,200")'
+    ),
+    "an endless duration": Case(one("7200 => inf"), 1, "ElapsedRaw is no number, left out: 1"),
+    "a duration beyond belief": Case(one("7200 => 1e300"), 1, "ElapsedRaw is no number, left out: 1"),
+    "another duration than the times": Case(
+        one("7200 => 3600"), 2, "not end - start, which is believed: 1 (first in line 3, 3600.0)"
+    ),
+    "a limit in words": Case(one("2880 => two days"), 1, "TimelimitRaw is no number, left out: 1"),
+    "no limit": Case(one("2880 => UNLIMITED"), 2, "Jobs read: 2"),
+    "0 GPUs": Case(
+        one(f"{GPUS} => cpu=8,gres/gpu=0|gres/gpu=0"), 1, "Jobs without a GPU, left out: 1 (first in line 3)"
+    ),
+    "no GPUs": Case(one(f"{GPUS} => cpu=8|cpu=8"), 1, "Jobs without a GPU, left out: 1 (first in line 3)"),
+    "GPUs in parts": Case(
+        one("gres/gpu=4 => gres/gpu=0.5"), 1, "GPUs are no whole number, left out: 1 (first in line 3, "
+    ),
+    "GPUs below 0": Case(one("gres/gpu=4 => gres/gpu=-4"), 1, "GPUs are no whole number, left out: 1"),
+    "thousands in GPUs": Case(
+        one("gres/gpu=4 => gres/gpu=1,024"), 1, "resources are no list of name=amount, left out: 1"
+    ),
+    "resources in words": Case(
+        one("cpu=8,gres/gpu=4 => four gpus"), 1, "resources are no list of name=amount, left out: 1"
+    ),
+    "types that contradict": Case(one("gres/gpu=4 => gres/gpu=1,gres/gpu:a100=4"), 2, "typed and untyped GPUs differ"),
+    "resources not recorded": Case(one("cpu=8,gres/gpu=4| => |"), 2, "taken to have got what they asked for: 1"),
+    "a step": Case(
+        slurm("1| => 1.batch|").replace("2|.batch", "1.batch"), 1, "Steps of jobs, passed over: 1 (first in line 3)"
+    ),
+    "an attempt that was requeued": Case(
+        slurm(" => " + GOOD.replace("COMPLETED", "NODE_FAIL").replace("T10:30", "T10:10").replace("7200", "8400")),
+        1,
+        "Earlier attempts of a job, of which the last counts, left out: 1 (first in line 3)",
+    ),
+    "an array that waits": Case(
+        slurm(" => 9_[3-5]|bob|PENDING|2024-05-01T10:00:00|Unknown|Unknown|0|60||gres/gpu=1"),
+        1,
+        "run or wait, left out: 3",
+    ),
+    "an array cut short": Case(
+        slurm(" => 9_[3-5,...]|bob|PENDING|2024-05-01T10:00:00|Unknown|Unknown|0|60||gres/gpu=1"),
+        1,
+        "Lists of numbers that cannot be read: 1 (first in line 3",
+    ),
+    "a huge array": Case(
+        slurm(" => 9_[0-999999999]|bob|PENDING|2024-05-01T10:00:00|Unknown|Unknown|0|60||gres/gpu=1"),
+        1,
+        "Lists of numbers that cannot be read: 1 (first in line 3",
+    ),
+    "half of a heterogeneous job": Case(
+        slurm(" => " + GOOD.replace("1|", "5+0|", 1)), 2, "Components of heterogeneous jobs"
+    ),
+    "no job id": Case(slurm(" => " + GOOD.removeprefix("1")), 1, "without a job id, left out: 1 (first in line 3)"),
+    "no state": Case(one("COMPLETED => "), 2, "Jobs read: 2"),
+    "an unknown state": Case(one("COMPLETED => VANISHED"), 2, "Jobs read: 2"),
+    "a cut state": Case(one("COMPLETED => CANCELLED+"), 2, "Jobs read: 2"),
+    "runs": Case(one("COMPLETED => RUNNING"), 1, "Jobs that run or wait, left out: 1 (first in line 3)"),
+    "waits": Case(one("COMPLETED => PENDING"), 1, "Jobs that run or wait, left out: 1 (first in line 3)"),
+    "cancelled before it ran": Case(
+        slurm(" => 3|bob|CANCELLED by 0|2024-05-01T10:00:00|None|2024-05-01T10:30:00|0|60||gres/gpu=1"),
+        1,
+        "without having run, left out: 1",
+    ),
+    "too few cells": Case(
+        slurm(" => 3|bob|COMPLETED"), 1, "Rows with other than 10 cells, left out: 1 (first in line 3)"
+    ),
+    "too many cells": Case(
+        slurm(" => " + GOOD + "|more|yet"), 1, "Rows with other than 10 cells, left out: 1 (first in line 3)"
+    ),
+    "a row cut off": Case(
+        slurm(" => 3|bob|COMPLETED|2024-05-01T1").rstrip("\n"), 1, "Rows with other than 10 cells, left out: 1"
+    ),
+    "a blank line": Case(slurm(" => "), 1, "Jobs read: 1"),
+    "the header again": Case(slurm(f" => {HEADER}"), 1, "Headers between the rows, passed over: 1 (first in line 3)"),
+    "words of a warning": Case(
+        slurm(" => sacct: error: connection lost"), 1, "Rows with other than 10 cells, left out: 1"
+    ),
+    "NUL bytes in a name": Case(one("ada => a\0da"), 2, "bytes that are no text, shown as \ufffd: 1 (first in line 3)"),
+    "NUL bytes in a figure": Case(one("7200 => 72\0" + "00"), 1, "ElapsedRaw is no number, left out: 1"),
+    "Latin-1 in a name": Case(one("ada => j\u00fcrgen").encode("latin-1"), 2, "bytes that are no text"),
+    "a hostile name": Case(one("ada => <script>alert(1)</script>\x1b[31m" + 300 * "x"), 2, "Jobs read: 2"),
+    "a quote": Case(one('ada => a"da'), 2, "Jobs read: 2"),
+    "a mark at the start": Case(b"\xef\xbb\xbf" + slurm().encode(), 1, "Jobs read: 1"),
+    "UTF-16": Case(slurm().encode("utf-16"), 1, "Jobs read: 1"),
+    "lines of Windows": Case(slurm().replace("\n", "\r\n"), 1, "Jobs read: 1"),
+    "lines of old Macs": Case(slurm().replace("\n", "\r"), 1, "Jobs read: 1"),
+    "delimiters at the ends": Case(slurm().replace("\n", "|\n"), 1, "Jobs read: 1"),
+    "another delimiter": Case(slurm().replace("|", ";"), 1, "Jobs read: 1"),
+    "blank lines at the start": Case("\n\n" + slurm(), 1, "Jobs read: 1"),
+    "no order of time": Case(one("T10:00 => T09:00"), 2, "Jobs that came before the one above them: 1"),
+    "an empty file": Case("", None, "found an empty file"),
+    "only blanks": Case("\n  \n", None, "found an empty file"),
+    "only a header": Case(HEADER, None, "found no job that held GPUs and has ended"),
+    "no header": Case(GOOD, None, "line 1: found "),
+    "a header of other words": Case("a|b|c\n1|2|3\n", None, 'line 1: found "a|b|c", allowed: a header with columns of'),
+    "a column missing": Case(slurm().replace("Submit", "Eligible"), None, "line 1: missing column Submit"),
+    "a column twice": Case(slurm().replace("User", "State"), None, 'line 1: found column "State" twice'),
+    "no bars (without -P)": Case(slurm().replace("|", " "), None, "line 1: found "),
+    "commas in cells that are not quoted": Case(
+        slurm().replace("|", ","), None, "Rows with other than 10 cells, left out: 1"
+    ),
+    "a compressed file": Case(b"\x1f\x8b\x08\x00\x9c\xe5\x00\x03", None, "line 1: found "),
+    "no GPU anywhere": Case(slurm().replace("gres/gpu", "gres/craynetwork"), None, "Jobs without a GPU, left out: 1"),
+    "all rows damaged": Case(slurm().replace("T12:30", "T99:30"), None, "End is no time, left out: 1 (first in line 2"),
+}
+
+TABLE = "i,t,s,e,d,g\na,0,10,70,60,2\n"
+CELLS = {
+    "GPUs 0": Case(TABLE + "b,0,10,70,60,0\n", 1, "Jobs without a GPU, left out: 1 (first in line 3)"),
+    "GPUs in parts": Case(TABLE + "b,0,10,70,60,0.5\n", 2, "Jobs read: 2"),
+    "GPUs in parts of several": Case(
+        TABLE + "b,0,10,70,60,1.5\n", 2, "parts of several GPUs, taken as whole GPUs: 1 (first in line 3, 1.5)"
+    ),
+    "GPUs missing": Case(TABLE + "b,0,10,70,60,\n", 1, "do not say how many GPUs, left out: 1 (first in line 3)"),
+    "GPUs below 0": Case(
+        TABLE + "b,0,10,70,60,-1\n", 1, "impossible number of GPUs, left out: 1 (first in line 3, -1.0)"
+    ),
+    "GPUs beyond belief": Case(TABLE + "b,0,10,70,60,1e9\n", 1, "impossible number of GPUs, left out: 1"),
+    "thousands in quotes": Case(TABLE + 'b,0,10,"1,070",60,2\n', 1, "e is no time, left out: 1 (first in line 3, "),
+    "a decimal comma": Case(
+        TABLE.replace(",", ";") + "b;0;10;70;60,5;2\n", 1, 'd is no number, left out: 1 (first in line 3, "60,5")'
+    ),
+    "the same row twice": Case(
+        TABLE + "a,0,10,70,60,2\n", 1, "say the same of a job again, left out: 1 (first in line 3)"
+    ),
+    "an id twice": Case(TABLE + "a,5,10,70,60,2\n", 2, 'id of another, which are numbered: 1 (first in line 3, "a")'),
+    "no id": Case(TABLE + ",5,10,70,60,2\n", 2, "Jobs read: 2"),
+    "dates among numbers": Case(TABLE + "b,2024-05-01,10,70,60,2\n", 1, "t is a date among numbers, left out: 1"),
+    "a quote that does not close": Case(
+        TABLE + '"b,0,10,70,60,2\nc,0,10,70,60,2\n', 1, "over several lines, a quote that does not close"
+    ),
+    "times before 0": Case(TABLE + "b,-50,10,70,60,2\n", 2, "Jobs that came before the one above them: 1"),
+    "columns of another file": Case("x,y\n1,2\n", None, "line 1: found "),
+}
+
+
+def pods(gpus: Any) -> dict[str, Any]:
+    template = {"spec": {"containers": [{"resources": {"requests": {"nvidia.com/gpu": gpus}}}]}}
+    times = (("Admitted", "2024-05-01T10:30:00Z"), ("Finished", "2024-05-01T12:30:00Z"))
+    conditions = [{"type": kind, "status": "True", "lastTransitionTime": when} for kind, when in times]
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "Workload",
+        "metadata": {"name": f"w{gpus}", "namespace": "a", "creationTimestamp": "2024-05-01T10:00:00Z"},
+        "spec": {"podSets": [{"name": "main", "count": 1, "template": template}]},
+        "status": {"conditions": conditions},
+    }
+
+
+def listed(*others: Any) -> str:
+    return json.dumps({"items": [pods("4"), *others]})
+
+
+OBJECTS = {
+    "cut off": Case(listed(pods("2"))[:-40], None, "found JSON that breaks off or is wrong"),
+    "not JSON": Case("NAME QUEUE AGE\n", None, "line 1, column 1: found JSON that breaks off or is wrong"),
+    "YAML": Case("items:\n- kind: Workload\n", None, "line 1, column 1: found JSON"),
+    "no list": Case("{}", None, "items: found null, allowed: a list"),
+    "an empty list": Case('{"items": []}', None, "found no job that held GPUs"),
+    "an object that is a number": Case(listed(5), 1, "no Workload of kueue.x-k8s.io, left out: 1 (first in object 2)"),
+    "of another kind": Case(listed({"kind": "Pod", "apiVersion": "v1"}), 1, 'left out: 1 (first in object 2, "Pod")'),
+    "a quantity in words": Case(
+        listed(pods("two")), 1, 'quantity that cannot be read, left out: 1 (first in object 2, "two")'
+    ),
+    "a quantity below 0": Case(listed(pods("-2")), 1, "quantity below 0, left out: 1 (first in object 2, -2.0)"),
+    "0 GPUs": Case(listed(pods("0")), 1, "Jobs without a GPU, left out: 1 (first in object 2)"),
+    "an object twice": Case(
+        listed(pods("4")), 1, "Earlier attempts of a job, of which the last counts, left out: 1 (first in object 2)"
+    ),
+    "no metadata": Case(listed({**pods("2"), "metadata": None}), 1, "without a name, left out: 1 (first in object 2)"),
+    "text for a list": Case(
+        listed({**pods("2"), "status": {"conditions": "x"}}), 1, "status.conditions is no list, left out: 1"
+    ),
+}
+
+
+def check(case: Case, read: Callable[[Path], Any], path: Path) -> None:
+    """Read the file of a case, and find what it should say."""
+    path.write_bytes(case.content if isinstance(case.content, bytes) else case.content.encode())
+    if case.left is None:
+        with pytest.raises(InputError) as refused:
+            read(path)
+        assert str(path) in str(refused.value) and case.said in str(refused.value)
+        assert str(refused.value).isprintable()
+        return
+    queue = read(path)
+    assert len(queue.jobs) == case.left
+    assert any(case.said in sentence for sentence in queue.audit), queue.audit
+    assert all(sentence.isprintable() for sentence in queue.audit)
+    assert all(job.gpus >= 1 and job.duration_s > 0 and job.end_s >= job.start_s >= job.submit_s for job in queue.jobs)
+    assert len({job.id for job in queue.jobs}) == len(queue.jobs)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_damaged_dumps_of_slurm(name: str, tmp_path: Path) -> None:
+    check(ROWS[name], READERS["slurm"].read, tmp_path / "sacct.txt")
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_damaged_tables(name: str, tmp_path: Path) -> None:
+    check(CELLS[name], lambda path: READERS["csv"].read(path, columns=COLUMNS), tmp_path / "jobs.csv")
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_damaged_objects(name: str, tmp_path: Path) -> None:
+    check(OBJECTS[name], READERS["kueue"].read, tmp_path / "workloads.json")
+
+
+def test_there_are_enough() -> None:
+    """At least sixty kinds, of dumps of Slurm alone."""
+    assert len(ROWS) >= 60
+
+
+@pytest.mark.parametrize("source", READERS)
+def test_no_reader_takes_what_is_no_file_of_its_kind(source: str, tmp_path: Path) -> None:
+    """Nothing, noise, a page of HTML, another's table: refused with the file's name, never a crash."""
+    options = {"columns": COLUMNS} if source == "csv" else {}
+    path = tmp_path / "file"
+    for content in (
+        b"",
+        bytes(range(256)) * 50,
+        b"<html><body>404</body></html>\n",
+        b"x,y\n1,2\n",
+        b"{}",
+        b"[[]]",
+        b"\xff\xfea",
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=re.escape(str(path))):
+            READERS[source].read(path, **options)

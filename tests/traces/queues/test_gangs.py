@@ -1,0 +1,215 @@
+"""Queues as gangs: which jobs, on what cluster, how long they last and what policies are told."""
+
+import pytest
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.srpt_mapping.checker import check, completion_times, flow_times, iteration_time
+from dlsched.srpt_mapping.heuristics import fifo
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.traces.arrivals import Window
+from dlsched.traces.queues.gangs_of import gangs_of
+from dlsched.traces.queues.queue import Queue, QueueNode
+from dlsched.traces.queues.selecting import Made
+from tests.traces.queues.drawn import job, queue
+
+THREE = queue(
+    job("late", 100.0, 150.0, 50.5, 2, user="ann", group="night", state="FAILED"),
+    job("first", 40.0, 40.0, 110.0, 8, user="bob", state="COMPLETED"),
+    job("short", 100.0, 210.0, 0.25, 1, state="COMPLETED"),
+)
+
+
+def made(source: Queue, **options: object) -> tuple[Instance, Made]:
+    found = gangs_of(source, **options)  # type: ignore[arg-type]
+    assert isinstance(found.instance, Instance)
+    return found.instance, found
+
+
+def test_jobs_keep_their_names_and_lengths() -> None:
+    """In order of arrival, equal times in that of the file; seconds from the first arrival; empty words are none."""
+    instance, found = made(THREE)
+    assert [(each.id, each.release_s, each.user, each.group, each.gpus) for each in instance.jobs] == [
+        ("first", 0.0, "bob", None, 8),
+        ("late", 60.0, "ann", "night", 2),
+        ("short", 60.0, None, None, 1),
+    ]
+    wide, _ = made(THREE, gpus=16)
+    for spread in ((Share(0, "s0", 1),), (Share(0, "s0", 1), Share(0, "s1", 1))):
+        lengths = [each.iterations * iteration_time(wide, each, spread) for each in wide.jobs]
+        assert lengths == [110.0, 50.5, 0.25]
+    assert [each.predicted for each in instance.jobs] == [each.iterations for each in instance.jobs]
+    assert [each.id for each in found.jobs] == ["first", "late", "short"]
+    assert instance.name == "csv-3x8"
+    assert instance.source == f"imported from jobs.csv, a file of csv. Audit: {' '.join(found.audit)}"
+    assert found.audit[0] == "Read."
+    assert "States of the jobs: COMPLETED (2), FAILED (1); each counts as done after its duration." in found.audit
+
+
+def test_the_cluster_is_the_most_that_was_in_use() -> None:
+    """By hand: 8 until 150, when 2 take over; then 9 with another at 140; in servers of 8 or of 3."""
+    assert made(THREE)[0].total_gpus == 8
+    four = queue(*THREE.jobs, job("more", 0.0, 140.0, 5.0, 1))
+    instance, found = made(four)
+    assert [server.gpus for server in instance.servers] == [8, 8]
+    assert (
+        "The cluster is given 16 GPUs: 9 were in use at once by the jobs that were read, rounded up to a multiple of 8."
+        in found.audit
+    )
+    assert [server.gpus for server in made(four, gpus_of_node=3)[0].servers] == [3, 3, 3]
+    instance, found = made(four, gpus=20)
+    assert [(server.id, server.gpus) for server in instance.servers] == [("s0", 8), ("s1", 8), ("s2", 4)]
+    assert "Servers of 8 GPUs, the last of 4." in found.audit
+
+
+def test_the_nodes_of_the_trace_are_the_servers() -> None:
+    """Those with GPUs, unless other GPUs are given."""
+    nodes = (QueueNode("a", 4), QueueNode("cpu", 0), QueueNode("b", 8))
+    instance, found = made(queue(*THREE.jobs, nodes=nodes))
+    assert [(server.id, server.gpus) for server in instance.servers] == [("a", 4), ("b", 8)]
+    assert "Servers are the nodes of the trace." in found.audit
+    assert [server.id for server in made(queue(*THREE.jobs, nodes=nodes), gpus=12)[0].servers] == ["a", "b"]
+    assert [server.id for server in made(queue(*THREE.jobs, nodes=nodes), gpus=16)[0].servers] == ["s0", "s1"]
+
+
+def test_without_starts_the_cluster_has_the_average_demand() -> None:
+    """By hand: 20 jobs of 95 GPU-seconds in 190 s of arrivals are 10 GPUs, so 16."""
+    instance, found = made(queue(*(job(f"j{n}", 10.0 * n, None, 95.0, 1) for n in range(20))))
+    assert instance.total_gpus == 16
+    assert "The jobs ask for 10.0 GPUs on average over 190 s of arrivals." in found.audit
+    assert found.happened is None
+    assert found.audit[-1] == "What happened is not known: 20 of 20 jobs do not say when they started."
+
+
+def test_demand_above_the_cluster_is_warned_of() -> None:
+    """By hand: 8 x 110 + 2 x 50.5 + .25 = 981.25 GPU-seconds in 60 s are 16.4 GPUs."""
+    (warning,) = [sentence for sentence in made(THREE)[1].audit if sentence.startswith("Warning: ")]
+    assert warning.startswith("Warning: the jobs ask for 204 % of the 8 GPUs while they arrive;")
+    assert "All jobs together ask for 11 GPUs, no more than on average over 60 s of arrivals." in made(THREE)[1].audit
+
+
+def test_jobs_larger_than_the_cluster_are_left_out() -> None:
+    """Also those that say that they run on fewer, as gangs do not; without any left the file is refused."""
+    instance, found = made(queue(*THREE.jobs[1:], THREE.jobs[0]._replace(gpus=9, least_gpus=1)), gpus=4)
+    assert [each.id for each in instance.jobs] == ["short"]
+    assert "Jobs that need more than the 4 GPUs of the cluster, left out: 2." in found.audit
+    with pytest.raises(InputError, match=r"folder/jobs\.csv: found no job that fits 4 GPUs"):
+        made(queue(THREE.jobs[1]), gpus=4)
+
+
+def test_windows() -> None:
+    """From is kept, to is not; times are relative to from; what runs or waits still is left out."""
+    open_job = job("open", 45.0, 50.0, None, 1)
+    instance, found = made(queue(*THREE.jobs, open_job), window=Window(30.0, 100.0))
+    assert [(each.id, each.release_s) for each in instance.jobs] == [("first", 10.0)]
+    assert "Jobs that arrive outside the window, left out: 2." in found.audit
+    assert "Jobs that have not ended, left out: 1." in found.audit
+    with pytest.raises(InputError, match="no job that runs and arrives in the window"):
+        made(THREE, window=Window(101.0, None))
+
+
+def test_jobs_carried_over() -> None:
+    """By hand, at 120: ``first`` has 30 s left, ``short`` waits, ``over`` has ended; ``next`` comes at 130."""
+    source = queue(
+        *THREE.jobs, job("over", 0.0, 0.0, 120.0, 1), job("next", 130.0, 215.0, 5.0, 1), job("odd", 1.0, None, 9.0, 1)
+    )
+    instance, found = made(source, window=Window(120.0, None), carried=True, gpus=8)
+    assert [(each.id, each.release_s, each.iterations) for each in instance.jobs][:3] == [
+        ("first", 0.0, 30.0),
+        ("late", 0.0, 50.5),
+        ("short", 0.0, 1.0),
+    ]
+    assert instance.jobs[3].id == "next"
+    assert "Jobs that came earlier and had not ended, taken to come at the start with what was left: 3." in found.audit
+    assert [(each.submit_s, each.start_s, each.duration_s) for each in found.jobs] == [
+        (120.0, 120.0, 30.0),
+        (120.0, 150.0, 50.5),
+        (120.0, 210.0, 0.25),
+        (130.0, 215.0, 5.0),
+    ]
+    assert isinstance(found.happened, Schedule)
+    assert [found.happened.jobs[each.id].start_s for each in instance.jobs] == [0.0, 30.0, 90.0, 95.0]
+    with pytest.raises(UsageError, match="carried: found no from"):
+        made(source, carried=True)
+
+
+def test_limits_of_jobs_carried_over_shrink() -> None:
+    """By hand: 200 s were said, 80 have gone; one that has run longer than said is about to end."""
+    source = queue(job("a", 0.0, 20.0, 150.0, 1, limit_s=200.0), job("b", 0.0, 20.0, 150.0, 1, limit_s=50.0))
+    instance, _ = made(source, window=Window(100.0, None), carried=True, estimates=True)
+    assert [(each.iterations, each.predicted) for each in instance.jobs] == [(70.0, 120.0), (70.0, 1.0)]
+
+
+def test_estimates() -> None:
+    """Seconds as users said; the most that one said where a user said nothing; policies then choose otherwise."""
+    source = queue(
+        job("liar", 1.0, 10.0, 100.0, 8, limit_s=20.0),
+        job("honest", 1.0, 110.0, 50.0, 8, limit_s=60.0),
+        job("silent", 1.0, 160.0, 0.5, 8),
+    )
+    instance, found = made(source, estimates=True)
+    told = [each.predicted * each.stages[0].compute_s for each in instance.jobs]
+    assert told == [20.0, 60.0, 60.0]
+    assert any("half of the 2 jobs that say it ran for 292 % of that or less" in each for each in found.audit)
+    assert any(each.endswith("the most that one says stands, 60 s: 1.") for each in found.audit)
+    with pytest.raises(InputError, match="estimates: found no job that says how long it takes"):
+        made(THREE, estimates=True)
+
+
+def test_published_stages() -> None:
+    """A model by GPUs; packed on an empty server a job lasts as recorded, to six digits."""
+    instance, found = made(THREE, communication="published")
+    assert [each.model for each in instance.jobs] == ["BERT-base", "VGG-16", "ResNet-50"]
+    late = instance.jobs[1]
+    on_one = tuple(Share(number, "s0", stage.replicas) for number, stage in enumerate(late.stages))
+    assert late.iterations * iteration_time(instance, late, on_one) == pytest.approx(50.5, rel=1e-5)
+    assert late.stages[0].parameter_bytes > 0
+    assert any(each.startswith("The trace names no model; they are chosen by GPUs") for each in found.audit)
+
+
+def test_parts_of_gpus_and_types_are_said() -> None:
+    """A part counts as a whole; types are not told apart."""
+    source = queue(job("a", 0.0, 0.0, 5.0, 1, share=0.25, gpu_type="T4"), job("b", 0.0, 5.0, 5.0, 1, gpu_type="A100"))
+    instance, found = made(source)
+    assert [each.gpus for each in instance.jobs] == [1, 1]
+    assert "Jobs on a part of a GPU, which take a whole one: 1." in found.audit
+    assert "Types of GPUs are not told apart: the jobs name 2." in found.audit
+
+
+def test_names_of_any_sort() -> None:
+    """As they are in the instance; on one line in the audit."""
+    name = "<script>\n\x1b[1m" + 300 * "x"
+    instance, found = made(queue(job(name, 0.0, 0.0, 5.0, 1, user=name, state=name)))
+    assert (instance.jobs[0].id, instance.jobs[0].user) == (name, name)
+    assert all(sentence.isprintable() for sentence in found.audit)
+
+
+def test_the_methods_run_on_it() -> None:
+    """By hand: first come, first served gives ``first``, then both others; the checker agrees."""
+    instance, _ = made(THREE)
+    schedule = fifo(instance)
+    assert schedule is not None
+    assert check(instance, schedule) == []
+    assert completion_times(instance, schedule) == {"first": 110.0, "late": 160.5, "short": 110.25}
+    assert flow_times(instance, schedule) == [110.0, 100.5, 50.25]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gpus": 0}, "gpus: found 0, allowed: an integer >= 1"),
+        ({"gpus": 65_537}, "gpus: found 65537, allowed: up to 65,536"),
+        ({"gpus_of_node": 0}, "gpus_of_node: found 0"),
+        ({"communication": "some"}, "communication: found 'some', allowed: none, published"),
+    ],
+)
+def test_options_out_of_range(options: dict[str, object], message: str) -> None:
+    """Each is misuse."""
+    with pytest.raises(UsageError, match=message):
+        made(THREE, **options)
+
+
+def test_a_vast_cluster_is_refused() -> None:
+    """What the jobs need may not be written down server by server."""
+    with pytest.raises(InputError, match="need 100,000 GPUs at once, allowed: up to 65,536"):
+        made(queue(job("a", 0.0, 0.0, 5.0, 100_000)))
