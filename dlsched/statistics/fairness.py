@@ -8,7 +8,7 @@ def fairness(ratios: Sequence[float]) -> dict[str, float]:
     """Finish-time fairness: how much longer jobs take than on a fair share each, rho = T_shared / T_independent > 0.
 
     ``max_rho``, ``mean_rho``: the largest, and the mean; ``jain_index``: Jain's index of rho, from 1 / J (one job has it all) to
-    1 (all fare alike). All are 1 where there is no job.
+    1 (all fare alike). All are 1 where there is no job; there are none where some ratio is beyond all floats.
 
     Source: Mahajan et al., Themis, NSDI 2020; Jain, Chiu, Hawe, DEC-TR-301, 1984.
 
@@ -18,6 +18,8 @@ def fairness(ratios: Sequence[float]) -> dict[str, float]:
     if not ratios:
         return {"max_rho": 1.0, "mean_rho": 1.0, "jain_index": 1.0}
     largest = max(ratios)
+    if math.isinf(largest):
+        return {}
     parts = [ratio / largest for ratio in ratios]  # whose squares neither overflow nor vanish
     total, squares = math.fsum(parts), math.fsum(part * part for part in parts)
     return {

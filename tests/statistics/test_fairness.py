@@ -24,3 +24,8 @@ def test_by_hand(ratios: list[float], largest: float, mean: float, jain: float) 
 def test_equal_ratios_have_an_index_of_one_at_most() -> None:
     """Whatever rounding does to the sums."""
     assert all(fairness([0.1] * number)["jain_index"] <= 1.0 for number in range(1, 200))
+
+
+def test_a_ratio_beyond_all_floats_has_no_figures():
+    """Ten seconds over the smallest float overflow."""
+    assert fairness([1.0, 10.0 / 5e-324]) == {}
