@@ -96,6 +96,9 @@ def run(
 
     require_report()
     if out != "-":
+        for other, what in ((file, "the queue"), (store, "the store")):
+            if other is not None and Path(other).absolute() == Path(out).absolute():
+                raise UsageError(f"out: found {printable(out)}, which is {what}, allowed: another file")
         require_writable(out)
     elif store is None:
         raise UsageError("store: found none, allowed: its path, as the page is written to standard output")

@@ -124,6 +124,8 @@ def test_interrupted_it_goes_on(here: Path, cli: Callable[..., Ended], monkeypat
         (["--source", "slurm", "--from", "2031-01-01"], 3, "found no job"),
         (["--source", "slurm", "--workers", "0"], 2, "workers: found 0"),
         (["--source", "kueue"], 3, "sacct.txt"),
+        (["--source", "slurm", "--delimiter", "||"], 2, "delimiter: found"),
+        (["--source", "slurm", "-s", "page.html"], 2, "which is the store, allowed: another file"),
     ],
 )
 def test_wrong_usage(here: Path, cli: Callable[..., Ended], words: list[str], code: int, said: str) -> None:
@@ -146,3 +148,24 @@ def test_files_that_are_not_there(here: Path, cli: Callable[..., Ended]) -> None
 def test_the_names_of_sources_are_those_of_the_readers() -> None:
     """They are known before readers are imported."""
     assert set(QUEUES) == {name for name, source in SOURCES.items() if source.reader is not None}
+
+
+def test_the_queue_is_not_overwritten(here: Path, cli: Callable[..., Ended]) -> None:
+    """The page asked for where the queue is."""
+    before = (here / "sacct.txt").read_bytes()
+    ended = cli("whatif", "sacct.txt", "--source", "slurm", "-o", "sacct.txt")
+    assert ended.code == 2 and "which is the queue" in ended.err
+    assert (here / "sacct.txt").read_bytes() == before
+
+
+def test_jobs_that_run_still_held_gpus(here: Path, cli: Callable[..., Ended]) -> None:
+    """Of 8 GPUs one job that has not ended holds 7: what happened to the others is compared with nothing."""
+    (here / "sacct.txt").write_text(
+        "JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocTRES|ReqTRES\n"
+        "1|r|RUNNING|2025-03-01T00:00:00|2025-03-01T00:00:00|Unknown|7200|9999|gres/gpu=7|gres/gpu=7\n"
+        "2|a|COMPLETED|2025-03-01T00:00:00|2025-03-01T00:00:00|2025-03-01T01:00:00|3600|90|gres/gpu=1|gres/gpu=1\n"
+        "3|b|COMPLETED|2025-03-01T00:00:10|2025-03-01T01:00:00|2025-03-01T01:10:00|600|90|gres/gpu=1|gres/gpu=1\n"
+    )
+    ended = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", "8", "-o", "page.html")
+    assert ended.code == 0 and "switching from what happened" not in ended.out
+    assert "Up to 88 % of the GPU time went to jobs that are not looked at" in ended.out

@@ -29,7 +29,8 @@ def lasting(seconds: float, beside: float = 0.0) -> str:
     """
     longest_s = max(abs(seconds), abs(beside))
     unit, length_s = next((unit, length_s) for unit, length_s, from_s in UNITS if longest_s >= from_s)
-    return f"{seconds / length_s:.3g} {unit}"
+    length = seconds / length_s
+    return f"{length:.3g} {unit}" if abs(length) < 999.5 else f"{length:,.0f} {unit}"
 
 
 def from_to(before_s: float, after_s: float) -> str:
@@ -44,12 +45,12 @@ def from_to(before_s: float, after_s: float) -> str:
 def percent(part: float) -> str:
     """Write a part in percent.
 
-    >>> percent(0.1234), percent(0.00012), percent(0.0)
-    ('12 %', 'less than 0.1 %', '0 %')
+    >>> percent(0.1234), percent(0.00012), percent(0.0), percent(0.996)
+    ('12 %', 'less than 0.1 %', '0 %', '100 %')
     """
     if 0 < part < 0.001:
         return "less than 0.1 %"
-    return f"{100 * part:.2g} %" if part < 1 else f"{100 * part:,.0f} %"
+    return f"{100 * part:.2g} %" if part < 0.995 else f"{100 * part:,.0f} %"
 
 
 def saving(cluster: Cluster) -> str:
@@ -79,7 +80,8 @@ def saving(cluster: Cluster) -> str:
         )
     if change.high is not None and change.high >= 0:
         return f"{head}, the best policy, `{best}`, changes {flows} against `{base}`, {said}, which cannot be told from chance."
-    return f"{head}, switching from `{base}` to `{best}` would have cut {waits} and {flows} for the {jobs}: it saves {said}."
+    verb = "cut" if after.waiting_s.mean() <= before.waiting_s.mean() else "changed"
+    return f"{head}, switching from `{base}` to `{best}` would have {verb} {waits} and {flows} for the {jobs}: it saves {said}."
 
 
 def _of_a_job(change: Estimate, cluster: Cluster) -> str:
@@ -139,10 +141,12 @@ def smallest(clusters: Sequence[Cluster]) -> str:
     base = today.baseline
     if len(clusters) < 2 or base is None:
         return ""
-    indices = in_common(clusters)
-    waiting_s = float(today.fates[base].waiting_s[indices[0]].mean())
+    waiting_s = float(today.fates[base].waiting_s.mean())
     enough: dict[int, str] = {}
-    for cluster, index in sorted(zip(clusters, indices, strict=True), key=lambda pair: pair[0].gpus):
+    for cluster in clusters:
+        index = in_common((today, cluster))[1]
+        if len(index) < len(today.jobs.ids):
+            continue  # it cannot hold them all
         waits = {name: float(fate.waiting_s[index].mean()) for name, fate in cluster.fates.items() if name != HAPPENED}
         best = min(waits, key=lambda name: waits[name], default=None)
         if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):

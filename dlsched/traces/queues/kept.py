@@ -4,7 +4,7 @@ Kept are jobs that held GPUs and have ended, whatever their state. A duration is
 """
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -97,7 +97,18 @@ class Kept:
             *said,
         ]
         latest_s = max(map(_latest, self._jobs))
-        return Queue(self.source, str(self.path), jobs, tuple(filter(None, audit)), dated, nodes, latest_s)
+        others = self._others({job.id for job in jobs}, latest_s)
+        return Queue(self.source, str(self.path), jobs, tuple(filter(None, audit)), dated, nodes, latest_s, others)
+
+    def _others(self, kept: Set[str], latest_s: float) -> tuple[QueuedJob, ...]:
+        """Jobs left out that held GPUs, up to their end or, where they have none, the latest time of the file."""
+        found = []
+        for job in self._jobs:
+            if job.id not in kept and job.start_s is not None:
+                end_s = latest_s if job.end_s is None else job.end_s
+                if end_s > job.start_s:
+                    found.append(job._replace(end_s=end_s, duration_s=end_s - job.start_s))
+        return tuple(found)
 
     def _settled(self) -> Iterator[QueuedJob]:
         wanted = None if self.states is None else {state.casefold() for state in self.states}

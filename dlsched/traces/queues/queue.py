@@ -92,6 +92,8 @@ class Queue:
         Of the cluster, where the source lists them.
     latest_s
         The latest time that the file states of any job, kept or not: a snapshot was taken then or later.
+    others
+        Jobs that are left out but held GPUs: up to their end, or the latest time.
     """
 
     source: str
@@ -101,6 +103,7 @@ class Queue:
     dated: bool = True
     nodes: tuple[QueueNode, ...] = ()
     latest_s: float | None = None
+    others: tuple[QueuedJob, ...] = ()
 
 
 @dataclass

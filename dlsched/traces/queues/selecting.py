@@ -136,7 +136,7 @@ def choose(
     start_s, end_s = window.span(requests)
     gpu_s = [each.gpus * each.size for each in requests]
     total, sentences = cluster_gpus(requests, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
-    outside = _outside(ended, kept, start_s)
+    outside = _outside((*ended, *queue.others), kept, start_s)
     audit += [*sentences, *_assumed(kept)]
     if outside > 0:
         audit.append(

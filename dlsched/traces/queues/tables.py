@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlsched.core.errors import InputError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import shown
 from dlsched.traces.queues.queue import Audit
 
@@ -70,6 +70,8 @@ def open_table(path: Path, known: Collection[str], *, delimiter: str | None = No
     InputError
         The file is empty, or its first line has no column that is known.
     """
+    if delimiter is not None and len(delimiter) != 1:
+        raise UsageError(f"delimiter: found {shown(delimiter)}, allowed: one character")
     text = first_line(path)
     signs = {sign for sign in text if not sign.isalnum() and sign not in " _.\"'()%:/-\ufffd"}
     splits = {sign: _cells(text, sign) for sign in sorted(signs | {"|"})} if delimiter is None else {}

@@ -108,3 +108,14 @@ def test_states_and_order() -> None:
 def test_the_latest_time() -> None:
     """Of any job, kept or not."""
     assert keep(JOB, JOB._replace(id="b", start_s=99.0, end_s=98.0)).latest_s == 99.0
+
+
+def test_jobs_left_out_that_held_gpus() -> None:
+    """Of one that runs the end is the latest time of the file, 90; of one in a state that is not asked for its own."""
+    runs = JOB._replace(id="r", state="RUNNING", end_s=None, duration_s=None, start_s=15.0)
+    late = JOB._replace(id="l", submit_s=80.0, start_s=85.0, end_s=90.0, duration_s=5.0, state="FAILED")
+    kept = Kept("csv", Path("jobs.csv"), Audit(), states=["DONE"])
+    for job, ended in ((JOB, True), (runs, False), (late, True)):
+        kept.add(job, ended=ended)
+    others = {job.id: (job.start_s, job.end_s, job.duration_s) for job in kept.queue((), dated=False).others}
+    assert others == {"r": (15.0, 90.0, 75.0), "l": (85.0, 90.0, 5.0)}
