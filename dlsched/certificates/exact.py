@@ -32,7 +32,7 @@ def rounded_up(number: Fraction) -> float:
     >>> rounded_up(Fraction(1, 10)) >= Fraction(1, 10)
     True
     """
-    return -rounded_down(-number)
+    return 0.0 - rounded_down(-number)
 
 
 def root_below(square: Fraction) -> Fraction:
