@@ -12,8 +12,8 @@ def fairness(ratios: Sequence[float]) -> dict[str, float]:
 
     Source: Mahajan et al., Themis, NSDI 2020; Jain, Chiu, Hawe, DEC-TR-301, 1984.
 
-    >>> fairness([1.0, 3.0])
-    {'max_rho': 3.0, 'mean_rho': 2.0, 'jain_index': 0.8}
+    >>> fairness([1.0, 4.0])
+    {'max_rho': 4.0, 'mean_rho': 2.5, 'jain_index': 0.7352941176470589}
     """
     if not ratios:
         return {"max_rho": 1.0, "mean_rho": 1.0, "jain_index": 1.0}
