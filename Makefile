@@ -65,6 +65,7 @@ docs: $(VENV)/.dev
 
 bench-speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/knapsack.py
+	$(BIN)/python benchmarks/knapsack_classes.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/streams.py
@@ -72,7 +73,9 @@ bench-speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/placement.py
 	$(BIN)/python benchmarks/placement_growth.py
 	$(BIN)/python benchmarks/srpt.py
+	$(BIN)/python benchmarks/gang_speed.py
 	$(BIN)/python benchmarks/slots.py
+	$(BIN)/python benchmarks/horizon.py
 	$(BIN)/python benchmarks/nodes.py
 	$(BIN)/python benchmarks/simulation.py
 

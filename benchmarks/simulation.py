@@ -1,32 +1,38 @@
 """How many events a second the simulation of asynchronous SGD does, and how wrong the product form is.
 
-Events: a service that ends is one. Seconds are of the processor. ``simulate`` with 1, 32 and 128 replications takes turns with
-two loops in plain Python, one replication each; three turns, each with a seed of its own. The *loop* is what one writes
-first: a heap of events; at a shared station, an arrival or a departure takes from everyone what was served, and schedules
-the next to end anew. The *tags* are the better one: a heap a shared station, ordered by its virtual time. All draw the same
-kinds of times, and their throughput must be that of the mean value analysis within 10 % (with 1 replication the run is too
-short to compare): nearly nothing is thrown away as warm-up here.
+Events: a service that ends is one. Seconds are of the processor, medians of three turns, each with a seed of its own.
+``simulate`` runs with one replication, interpreted and compiled by Numba, and with 32 and 128, in lock-step and compiled;
+interpreted or compiled the figures must be the same in every bit. Numba is loaded, and the loop compiled, off the clock; what
+that takes is said beside it. Beside these, one replication each: two loops in plain Python, and SimPy and ciw, where they are
+installed (``pip install simpy ciw``); ``benchmarks/simulators.py`` describes them. All draw the same kinds of times, and their
+throughput must be that of the mean value analysis within 10 % (with 1 replication the run is too short to compare; ciw
+begins with all workers computing, and is compared up to 16 workers): nearly nothing is thrown away as warm-up here.
 
 Errors: (analysis - simulation) / simulation in per cent, with the half width of the simulation's interval of 95 %.
 """
 
-import heapq
-import random
 import statistics
 import time
-from collections import deque
+from collections.abc import Callable, Sequence
 from functools import partial
+from unittest import mock
 
 import numpy as np
 from measure import Page, present
+from simulators import PEERS, Found, by_ciw, by_simpy, installed, loop, tags
 
 from dlsched.async_sgd.instance import Job
-from dlsched.queueing.cycle import Stage, cycle_of
+from dlsched.core.compiled import compiled
+from dlsched.queueing import lockstep
+from dlsched.queueing.cycle import cycle_of
 from dlsched.queueing.network import network_of
+from dlsched.queueing.one_by_one import advance
 from dlsched.queueing.simulation import simulate
 from dlsched.queueing.throughput import mean_values
 
-BAR = 300_000  # events a second
+BAR = 300_000  # events a second, with 128 replications, by NumPy
+BAR_OF_ONE = 100_000  # with one, interpreted
+BAR_FAST = 5_000_000  # with one, compiled
 REPLICATIONS = (1, 32, 128)
 SPEED_WORKERS = (1, 4, 16, 64, 256)
 ERROR_WORKERS = (1, 2, 4, 8, 16, 32)
@@ -38,7 +44,6 @@ SETTINGS = {
     "all fixed, spread": FIXED,
     "overlap": {"in_flight": 2},
 }
-Found = tuple[float, int]  # throughput and events
 
 
 def job(compute_s: float, transfer_s: float, update_s: float) -> Job:
@@ -59,141 +64,89 @@ JOBS = {
 }
 
 
-def loop(stages: tuple[Stage, ...], workers: int, cycles: int, seed: int) -> Found:
-    """A heap of events; a shared station goes through all its customers at every change."""
-    drawn = random.Random(seed)
-    events: list[tuple[float, int, int, int]] = []  # time, station, version, customer
-    left: dict[int, dict[int, float]] = {stage.station: {} for stage in stages if stage.discipline == "sharing"}
-    since, version = dict.fromkeys(left, 0.0), dict.fromkeys(left, 0)
-    waiting: dict[int, deque[int]] = {stage.station: deque() for stage in stages if stage.discipline == "queue"}
-    at = [[stage.work for stage in stages].index("compute")] * workers
-    now = 0.0
-
-    def begin(customer: int) -> None:
-        stage = stages[at[customer]]
-        heapq.heappush(events, (now + drawn.expovariate(1 / stage.mean_s), stage.station, 0, customer))
-
-    def share(station: int, *, joins: tuple[int, float] | None = None, leaves: int | None = None) -> None:
-        here = left[station]
-        for customer in here:
-            here[customer] -= (now - since[station]) / len(here)
-        since[station] = now
-        if joins is not None:
-            here[joins[0]] = joins[1]
-        if leaves is not None:
-            del here[leaves]
-        version[station] += 1
-        if here:
-            soonest = min(here, key=here.__getitem__)
-            heapq.heappush(events, (now + here[soonest] * len(here), station, version[station], soonest))
-
-    def arrive(customer: int) -> None:
-        stage = stages[at[customer]]
-        if stage.station in left:
-            share(stage.station, joins=(customer, stage.mean_s))
-            return
-        line = waiting.get(stage.station)
-        if line is not None:
-            line.append(customer)
-        if line is None or len(line) == 1:
-            begin(customer)
-
-    for customer in range(workers):
-        arrive(customer)
-    ended = 0
-    while ended < cycles * len(stages):
-        now, station, number, customer = heapq.heappop(events)
-        if station in left:
-            if number != version[station]:
-                continue
-            share(station, leaves=customer)
-        elif station in waiting:
-            waiting[station].popleft()
-            if waiting[station]:
-                begin(waiting[station][0])
-        ended += 1
-        at[customer] = (at[customer] + 1) % len(stages)
-        arrive(customer)
-    return cycles / now, ended
-
-
-def tags(stages: tuple[Stage, ...], workers: int, cycles: int, seed: int) -> Found:
-    """The one layout of these jobs: pull, compute, push, update, in virtual time, written out."""
-    drawn = random.Random(seed)
-    pull_s, compute_s, push_s, update_s = (stage.mean_s for stage in stages)
-    computing = [drawn.expovariate(1 / compute_s) for _ in range(workers)]
-    heapq.heapify(computing)
-    down: list[float] = []
-    up: list[float] = []
-    now = down_clock = up_clock = 0.0
-    waiting, update_ends, never = 0, float("inf"), float("inf")
-    ended = 0
-    while ended < cycles * 4:
-        computed = computing[0] if computing else never
-        pulled = now + (down[0] - down_clock) * len(down) if down else never
-        pushed = now + (up[0] - up_clock) * len(up) if up else never
-        then = min(computed, pulled, pushed, update_ends)
-        if down:
-            down_clock += (then - now) / len(down)
-        if up:
-            up_clock += (then - now) / len(up)
-        now = then
-        ended += 1
-        if now == computed:
-            heapq.heappop(computing)
-            heapq.heappush(up, up_clock + push_s)
-        elif now == pulled:
-            heapq.heappop(down)
-            heapq.heappush(computing, now + drawn.expovariate(1 / compute_s))
-        elif now == pushed:
-            heapq.heappop(up)
-            waiting += 1
-            if waiting == 1:
-                update_ends = now + drawn.expovariate(1 / update_s)
-        else:
-            waiting -= 1
-            update_ends = now + drawn.expovariate(1 / update_s) if waiting else never
-            heapq.heappush(down, down_clock + pull_s)
-    return cycles / now, ended
-
-
-def lockstep(some: Job, workers: int, events: int, replications: int, seed: int) -> Found:
+def run(some: Job, workers: int, events: int, replications: int, fast: bool, seed: int) -> Found:
     """``simulate``, nearly without a warm-up: the speed is asked for here."""
-    cycles = max(events // 4 // max(replications, 32), 32 * workers)  # a step of 1 takes as long as of 32
+    cycles = max(events // 4 // replications, 32 * workers)
     how = {"replications": replications, "cycles": cycles, "warm_up": workers}
-    found = simulate(some, workers, generator=np.random.default_rng(seed), **how)
+    with mock.patch.object(lockstep, "_COMPILED_FROM", 0 if fast else float("inf")):
+        found = simulate(some, workers, generator=np.random.default_rng(seed), **how)
     return found.mean_per_s, found.events
 
 
+def ways_of(some: Job, workers: int, events: int, fast: bool) -> dict[str, Callable[[int], Found]]:
+    """What takes turns, by label."""
+    stages, expected = cycle_of(some), mean_values(network_of(some), workers).throughput
+    cycles = max(events // 16, 40 * workers)
+    ways: dict[str, Callable[[int], Found]] = {}
+    for each in REPLICATIONS:
+        ways[f"{each}"] = partial(run, some, workers, events, each, False)
+        if fast:
+            ways[f"{each}, fast"] = partial(run, some, workers, events, each, True)
+    ways |= {"loop": partial(loop, stages, workers, cycles), "tags": partial(tags, stages, workers, cycles)}
+    few = max(events // 100, 10 * workers)
+    peers = {"simpy": partial(by_simpy, stages, workers, cycles // 2)}
+    peers["ciw"] = lambda seed: by_ciw(stages, workers, few, seed, expected)
+    return ways | {PEERS[module]: peers[module] for module in installed()}
+
+
+def require_right(name: str, workers: int, answers: list[Found], expected: float) -> None:
+    """RuntimeError if a throughput is not that of the analysis, where the run is long enough to say so."""
+    if name.split(",")[0] == "1" or (name == "ciw" and workers > 16):
+        return
+    off = max(abs(throughput / expected - 1) for throughput, _ in answers)
+    if off > 0.1:
+        raise RuntimeError(f"{name}: throughput off by {off:.0%} from the analysis")
+
+
 def add_speed(page: Page, workers: tuple[int, ...], events: int) -> None:
-    """Events a second, and whether the bar is met."""
+    """Events a second, and whether the bars are met."""
     some = JOBS["bottleneck: network"]
-    stages, rows, slowest = cycle_of(some), [], float("inf")
+    begin = time.process_time()
+    fast = compiled(advance) is not None
+    if fast:
+        run(some, 1, 4, 1, True, 0)
+    loading_s = time.process_time() - begin
+    rows, slowest = [], {"1": float("inf"), "1, fast": float("inf"), "128": float("inf")}
     for count in workers:
-        cycles = max(events // 16, 40 * count)
-        ways = {f"{each} at a time": partial(lockstep, some, count, events, each) for each in REPLICATIONS}
-        ways |= {"loop": partial(loop, stages, count, cycles), "tags": partial(tags, stages, count, cycles)}
         expected = mean_values(network_of(some), count).throughput
         rates = {}
-        for name, timing in page.measure(f"{count} workers", ways, 3, clock=time.process_time).items():
+        timings = page.measure(
+            f"{count} workers", ways_of(some, count, events, fast), 3, clock=time.process_time, enough_s=10
+        )
+        for name, timing in timings.items():
             found = zip(timing.answers, timing.seconds, strict=True)
             rates[name] = statistics.median(ended / seconds for (_, ended), seconds in found)
-            off = max(abs(throughput / expected - 1) for throughput, _ in timing.answers)
-            if off > 0.1 and name != "1 at a time":
-                raise RuntimeError(f"{name}: throughput off by {off:.0%} from the analysis")
-        fastest = rates[f"{REPLICATIONS[-1]} at a time"]
-        slowest = min(slowest, fastest)
-        cells = " | ".join(f"{each:,.0f}" for each in rates.values())
-        rows.append(f"{count} | {cells} | {fastest / rates['loop']:.1f} | {fastest / rates['tags']:.1f}")
+            require_right(name, count, list(timing.answers), expected)
+            if name.endswith("fast") and not same(timing.answers, timings[name.removesuffix(", fast")].answers):
+                raise RuntimeError(f"{name}: not the bits without Numba")
+        slowest = {name: min(least, rates.get(name, float("inf"))) for name, least in slowest.items()}
+        others = [name for name in rates if not name[0].isdigit()]
+        best = rates["1, fast" if fast else "1"]
+        ratios = [f"{best / rates[name]:.1f}" for name in others]
+        rows.append(" | ".join([str(count), *(f"{each:,.0f}" for each in rates.values()), *ratios]))
     page.add(
         "## Events a second",
-        "Of processor time, one core, medians. *loop* and *tags*: plain Python, one replication; *n at a time*: `simulate` with "
-        f"n replications. The ratios are of {REPLICATIONS[-1]} at a time to the loops.",
+        "Of processor time, one core, medians. *n*: `simulate` with n replications; *fast*: compiled by Numba, the same bits; "
+        "*loop* and *tags*: plain Python; these and peers: one replication. The ratios are of one replication"
+        f"{', fast,' if fast else ''} to the others.",
     )
-    page.table(" | ".join(["workers", *rates, "/ loop", "/ tags"]), rows)
-    page.add(
-        f"Slowest with {REPLICATIONS[-1]} at a time {slowest:,.0f}, at least {BAR:,} wanted: {'yes' if slowest >= BAR else 'NO'}."
+    page.table(" | ".join(["workers", *rates, *(f"/ {name}" for name in others)]), rows)
+    missing = [name for module, name in PEERS.items() if module not in installed()]
+    words = (
+        f"Loading Numba and the compiled loop (or compiling it) took {loading_s:.1f} s."
+        if fast
+        else "Numba is not installed."
     )
+    page.add(words + (f" Not installed: {', '.join(missing)}." if missing else ""))
+    bars = {"1, fast": BAR_FAST} if fast else {}
+    for name, bar in (bars | {"1": BAR_OF_ONE, "128": BAR}).items():
+        met = "yes" if slowest[name] >= bar else "NO"
+        page.add(f"Slowest of *{name}* {slowest[name]:,.0f}, at least {bar:,} wanted: {met}.")
+
+
+def same(first: Sequence[Found], second: Sequence[Found]) -> bool:
+    """Whether the turns that both took part in found the same."""
+    return all(ours == theirs for ours, theirs in zip(first, second, strict=False))
 
 
 def add_errors(page: Page, workers: tuple[int, ...], cycles: int) -> None:

@@ -40,7 +40,7 @@ def row(page: Page, jobs: int, load: float, sizes: str, in_order: bool) -> tuple
     shuffled = np.random.default_rng(1).permutation(workload(jobs, 1.0, sizes, True)[0])
 
     def interpreted(turn: int) -> np.ndarray:
-        with mock.patch.object(srpt, "_compiled", return_value=None):
+        with mock.patch.object(srpt, "compiled", return_value=None):
             return srpt.srpt_completions(releases, work)
 
     case = f"{'at once' if load == np.inf else load} | {sizes} | {'sorted' if in_order else 'random'}"

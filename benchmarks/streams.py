@@ -4,8 +4,9 @@ Seconds are of the processor for trace and growth, on the wall for the exact met
 
 - Trace: all jobs of the Philly trace, each on all the units it asked for, shortest remaining time first, on 400 and on
   480 units. The clock runs over ``elastic_stream.run`` with a ``keep`` that notes the last end of each job, from which flow
-  times follow; the instance is read before. Three turns. Against it, on a prefix, a policy that makes the pass it stands for
-  at every event: sort all jobs present, go through them; the same events and mean flow time are asserted. Memory: the peak
+  times follow; the instance is read before. Three turns. Equal share and doubling once. Against the queue, on a prefix, a policy
+  that makes the pass it stands for at every event: sort all jobs present, go through them; and SimPy and ciw (not
+  dependencies: what is not installed is left out, with a word). The same mean flow time is asserted. Memory: the peak
   of tracemalloc above what is held before ``run``, in runs of their own, over prefixes and rates of arrival.
 - Growth: n jobs are present on 2n units and stay, while others come and go; the time from one question to the policy to the
   next one, median of the events of a run. Five turns, each a stream of its own. Bar: linear, up to a factor of log.
@@ -22,30 +23,25 @@ from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from against import WORDS, add_proofs, summary, warm
 from growth import Point, draw, shown, slope
 from measure import Page, peak_bytes, present
+from stream_peers import add_peers
+from stream_runs import ALL_UNITS, NUMBA, Stream, compile_from, first_jobs, simulated, summed_up, whole_jobs
 
 from dlsched import elastic_stream
 from dlsched.elastic_stream import Instance, Policy, View
-from dlsched.elastic_stream.policies import Doubling, EqualShare, Fixed, Marginal, Myopic, Queue
+from dlsched.elastic_stream.policies import Doubling, EqualShare, Marginal, Myopic
 from dlsched.traces.philly import import_philly
 
 TRACE = Path(__file__).parents[2] / "shared" / "data" / "philly_jobs.csv"
 CLUSTERS = (400, 480)
-ALL_UNITS = Fixed(1024)
 MEMORY_UNITS = 1000
 PREFIX = 20_000  # jobs of the comparison
 GROWTH = {"equal share": EqualShare, "doubling": Doubling, "marginal": Marginal, "myopic": Myopic}
 MILP_LIMIT_S = 60.0
-
-
-def whole_jobs() -> Policy:
-    """Shortest remaining time first, every job on all the units it asked for."""
-    return Queue("srpt", ALL_UNITS)
 
 
 class Sorting:
@@ -84,67 +80,55 @@ class Timed:
         return self.policy.decide(view)
 
 
-class Stream(NamedTuple):
-    """What a run came to: arrivals and ends, periods, most jobs present at once, the mean flow time."""
-
-    events: int
-    periods: int
-    most: int
-    flow_s: float
-
-    def same(self, other: "Stream") -> bool:
-        """Whether another run had the same events and flow times; periods are cut differently by different passes."""
-        return self.events == other.events and math.isclose(self.flow_s, other.flow_s, rel_tol=1e-9)
-
-
-def simulated(instance: Instance, policy: Policy) -> tuple[Instance, int, int, array]:
-    """Run a stream: the instance, arrivals and ends, periods, and the last end of each job."""
-    ends = array("d", bytes(8 * len(instance.jobs)))
-    periods = 0
-
-    def keep(job: int, start_s: float, end_s: float, units: int) -> None:
-        nonlocal periods
-        ends[job] = end_s
-        periods += 1
-
-    events = elastic_stream.run(instance, policy, keep)
-    return instance, events, periods, ends
-
-
-def summed_up(ran: tuple[Instance, int, int, array]) -> Stream:
-    """What a run came to; off the clock."""
-    instance, events, periods, ends = ran
-    arrivals = np.array([job.arrival_s for job in instance.jobs])
-    present = np.arange(1, len(ends) + 1) - np.searchsorted(np.sort(ends), np.sort(arrivals), "right")
-    return Stream(events, periods, int(present.max()), float(np.mean(ends - arrivals)))
-
-
-def first_jobs(trace: Instance, jobs: int, units: int, faster: int = 1) -> Instance:
-    """A prefix of the stream on a cluster, with arrivals so many times as fast."""
-    prefix = trace.jobs[:jobs]
-    if faster > 1:
-        prefix = [job.model_copy(update={"arrival_s": job.arrival_s / faster}) for job in prefix]
-    return Instance(name=trace.name, units=units, jobs=prefix)
-
-
 def add_speed(page: Page, trace: Instance) -> None:
-    """Events a second of the whole trace."""
-    clusters = {f"{units} units": first_jobs(trace, len(trace.jobs), units) for units in CLUSTERS}
-    ways = {name: lambda _, stream=stream: simulated(stream, whole_jobs()) for name, stream in clusters.items()}
+    """Events a second of the whole trace, interpreted and compiled."""
+    clusters = {units: first_jobs(trace, len(trace.jobs), units) for units in CLUSTERS}
+    kinds = {"no": math.inf, "yes": 1} if NUMBA else {"no": math.inf}
+    if NUMBA:
+        compile_from(1)
+        simulated(first_jobs(trace, 10, CLUSTERS[0]), whole_jobs())  # compiles, off the clock
+
+    def way(units: int, least: float) -> tuple[Instance, int, int, array]:
+        compile_from(least)
+        return simulated(clusters[units], whole_jobs())
+
+    ways = {f"{u} | {n}": lambda _, u=u, least=least: way(u, least) for u in CLUSTERS for n, least in kinds.items()}
     rows = []
     for name, timing in page.measure("trace", ways, 3, clock=time.process_time, keep=summed_up).items():
         found, taken = timing.answers[0], timing.median
         every = len(trace.jobs) + 2 * found.periods
         turns = ", ".join(f"{each:.2f}" for each in timing.seconds)
         rows.append(
-            f"{name.split()[0]} | {taken:.2f} ({turns}) | {found.events:,} | {found.events / taken:,.0f} | {every:,} | "
-            f"{every / taken:,.0f} | {found.flow_s / 3600:.2f}"
+            f"{name} | {taken:.2f} ({turns}) | {every:,} | {every / taken:,.0f} | {found.events:,} | "
+            f"{found.events / taken:,.0f} | {found.flow_s / 3600:.2f}"
         )
-    words = (
-        "*Arrivals and ends* is what `run` returns. *All events*: arrivals, starts, stops, ends: jobs + 2 x periods."
+    compile_from(math.inf)
+    page.add(
+        f"All {len(trace.jobs):,} jobs, in order of the shortest remaining time. *Job events*: arrivals, starts, stops, ends: "
+        "jobs + 2 x periods. *Arrivals and ends* is what `run` returns. With Numba the same bits; compiling it, once, is off "
+        f"the clock.{'' if NUMBA else ' Numba is not installed: its rows are left out.'} The other parts are without it."
     )
-    page.add(f"All {len(trace.jobs):,} jobs. {words}")
-    page.table("units | median (turns), s | arrivals and ends | a second | all events | a second | mean flow, h", rows)
+    page.table(
+        "units | Numba | median (turns), s | job events | a second | arrivals and ends | a second | mean flow, h", rows
+    )
+
+
+def add_sharing(page: Page, trace: Instance) -> None:
+    """Policies that look at all jobs present at every event, on the whole trace."""
+    instance = first_jobs(trace, len(trace.jobs), CLUSTERS[0])
+    ways = {name: lambda _, make=GROWTH[name]: simulated(instance, make()) for name in ("equal share", "doubling")}
+    rows = []
+    for name, timing in page.measure("all jobs", ways, 1, clock=time.process_time, keep=summed_up).items():
+        found = timing.answers[0]
+        every = len(trace.jobs) + 2 * found.periods
+        rows.append(
+            f"{name} | {timing.median:.1f} | {found.most:,} | {every:,} | {every / timing.median:,.0f} | "
+            f"{found.flow_s / 3600:.2f}"
+        )
+    page.add(
+        "### Shares of all jobs present", f"All {len(trace.jobs):,} jobs on {CLUSTERS[0]} units, looked at as arrays."
+    )
+    page.table("policy | s | most jobs present | job events | a second | mean flow, h", rows)
 
 
 def add_sorting(page: Page, trace: Instance, jobs: int) -> None:
@@ -189,8 +173,8 @@ def add_memory(page: Page, trace: Instance, prefixes: Sequence[int], faster: Seq
     page.table("jobs in all | times as fast | most jobs present | peak, MB", rows)
     page.add(
         f"Least squares: {fit[0]:,.0f} bytes a job present and {fit[1]:,.0f} bytes a job in all, off by at most "
-        f"{error:.0%}. What goes with all jobs is their order of arrival, which is made first: a list of numbers; the "
-        "rest is of jobs present and their entries in queues."
+        f"{error:.0%}. What goes with all jobs is what the loop for queues knows of each, made first; the rest is of jobs "
+        "present and their entries in queues."
     )
 
 
@@ -209,7 +193,9 @@ def add_trace(page: Page) -> None:
         trace = first_jobs(trace, 2000, CLUSTERS[0])
     jobs = len(trace.jobs)
     add_speed(page, trace)
+    add_sharing(page, trace)
     add_sorting(page, trace, min(PREFIX, jobs))
+    add_peers(page, first_jobs(trace, min(PREFIX, jobs), CLUSTERS[0]))
     add_memory(page, trace, [jobs // 4, jobs // 2, jobs], [4, 16, 64])
 
 

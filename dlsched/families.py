@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dlsched import names
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
-from dlsched.core.files import Json, json_text, read_json, write_text
+from dlsched.core.files import Json, json_text, parse_json, read_json, read_text, write_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.messages import field_path
@@ -76,7 +76,8 @@ def read(path: str | os.PathLike[str]) -> Any:
     collecting = gc.isenabled()
     gc.disable()  # reading makes millions of objects and no cycle: looking for some would take a fifth of the time
     try:
-        return instance_from(read_json(path), os.fspath(path))
+        text = read_text(path)
+        return instance_from(parse_json(text, path), os.fspath(path), null="null" in text)
     except InstanceError:
         raise
     except InputError as error:
@@ -86,8 +87,11 @@ def read(path: str | os.PathLike[str]) -> Any:
             gc.enable()
 
 
-def instance_from(data: Json, path: str) -> InstanceFile:
-    """Validate the content of an instance file; ``path`` is for messages. InstanceError: it is no valid instance."""
+def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
+    """Validate the content of an instance file; ``path`` is for messages. InstanceError: it is no valid instance.
+
+    ``null``: whether the file may hold one; False spares looking for it.
+    """
     formats = {f"dlsched/{family}/1": family for family in FAMILIES}
     name = "standard input" if path == "-" else path
     if not isinstance(data, dict):
@@ -97,7 +101,9 @@ def instance_from(data: Json, path: str) -> InstanceFile:
         shown = "nothing" if "format" not in data else repr(found)[:60]
         raise InstanceError(f"{name}: format: found {shown}, allowed: {', '.join(formats)}")
     kind: type[InstanceFile] = FAMILIES[formats[found]].instance
-    _refuse_null({key: value for key, value in data.items() if value is not None or key not in kind.nullable}, name, ())
+    if null:
+        filled = {key: value for key, value in data.items() if value is not None or key not in kind.nullable}
+        _refuse_null(filled, name, ())
     try:
         return kind(**{key: value for key, value in data.items() if key != "format"})
     except InstanceError as error:

@@ -18,7 +18,7 @@ from dlsched.core.result import InstanceId, Result
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 QUICK = ("knapsack", "overhead", "reading", "streams", "stream_bounds", "simulation", "nodes")
-SLOW = ("srpt", "slots", "placement", "placement_growth")
+SLOW = ("knapsack_classes", "srpt", "gang_speed", "slots", "placement", "placement_growth")
 
 
 class Clock:

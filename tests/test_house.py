@@ -12,7 +12,7 @@ PACKAGE = Path(dlsched.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 LINES_OF_A_FILE = 300
-LINES_OF_FAMILIES = 23_500  # of all six
+LINES_OF_FAMILIES = 24_500  # of all six
 ENTRIES_OF_A_FAMILY = 17
 UNTYPED = 80
 

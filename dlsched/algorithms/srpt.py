@@ -25,18 +25,16 @@ code                mathematics
 ==================  =============================================================================================
 
 Nothing interrupts any more after the last release, so what is left then is sorted and added up in NumPy. The loop before it
-needs a heap, which NumPy does not have. It is one function for the interpreter and for Numba (``pip install
-'dlsched[fast]'``, 208 MB), so both do the same operations on the same floats and give the same bits.
+needs a heap, which NumPy does not have; ``core.compiled`` compiles it.
 """
 
-from collections.abc import Callable
-from functools import cache
 from heapq import heappop, heappush, heapreplace
 
 import numpy as np
 
 from dlsched.algorithms.release_order import in_release_order, sorted_stably
 from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.compiled import compiled
 
 _COMPILED_FROM = 100_000  # jobs; the interpreted loop takes less for fewer than importing Numba takes
 
@@ -72,7 +70,7 @@ def srpt_completions(releases: FloatArray, sizes: FloatArray) -> FloatArray:
     if not len(order):
         return ends
     head = int(np.searchsorted(releases, releases[-1])) + 1  # up to the first job of the last release
-    serve = _compiled() if head >= _COMPILED_FROM else None
+    serve = compiled(_serve) if head >= _COMPILED_FROM else None
     if serve is not None:
         serve(releases[:head], left[:head], ends[:head])
     else:
@@ -153,18 +151,3 @@ def _serve(releases: list[float], left: list[float], ends: list[float]) -> None:
                 heappush(waiting, (size, index))
         now = release
     left[running] = rest
-
-
-@cache
-def _compiled() -> Callable[..., None] | None:
-    """``_serve`` by Numba; None without Numba."""
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-    compiled: Callable[..., None]
-    try:
-        compiled = njit(cache=True)(_serve)
-    except RuntimeError:  # no folder that it may write to
-        compiled = njit(_serve)
-    return compiled

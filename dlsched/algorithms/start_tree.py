@@ -1,6 +1,7 @@
 """An exact search of our own for the least sum of flow times: jobs start in order of time, and bounds cut.
 
 Every job runs once, without a pause, in one of its modes, each of which has a length and takes units of several resources.
+Some may have begun when the clock starts: they start at 0, before all others, in their only mode.
 
 *Nodes.* The jobs that have started, in order of their starts. A child lets one more job start in one of its modes, at
 the earliest time, not before the last start, at which its units are free beside the jobs that run. Every schedule in which
@@ -38,11 +39,12 @@ CLOSE = 1e-10
 
 
 class ModeJob(NamedTuple):
-    """A job: its release, the length and usage of every mode, and what makes jobs alike if it is equal."""
+    """A job: its release, the length and usage of every mode, what makes jobs alike if it is equal; whether it has begun."""
 
     release_s: float
     modes: Sequence[tuple[float, Sequence[int]]]
     kind: Hashable
+    begun: bool = False
 
 
 class _Node(NamedTuple):
@@ -65,7 +67,7 @@ class Tree:
     capacities
         Of every resource.
     jobs
-        The first is released at 0; each has a mode that fits.
+        The first is released at 0; each has a mode that fits. Those that have begun are released then, and fit together.
     best_s
         A sum of flow times that is attained, or infinity; it may be lowered at any time.
     better
@@ -90,10 +92,16 @@ class Tree:
         self._seen: dict[bytes, float] = {}
         self._twin: list[int | None] = []
         alike: dict[Hashable, int] = {}
+        root = _Node(-1, -1, 0.0, None, 0.0, tuple(() for _ in capacities), frozenset(range(len(jobs))))
         for index, job in enumerate(jobs):
+            if job.begun:
+                ((length_s, usage),) = job.modes
+                taken = _after(root.taken, usage, 0.0, length_s)
+                root = _Node(index, 0, 0.0, root, root.sum_s + length_s, taken, root.left - {index})
+                self._twin.append(None)
+                continue
             self._twin.append(alike.get((job.kind, job.release_s)))
             alike[job.kind, job.release_s] = index
-        root = _Node(-1, -1, 0.0, None, 0.0, tuple(() for _ in capacities), frozenset(range(len(jobs))))
         self._waiting: _Node | None = root
         self._stack: list[tuple[_Node, Iterator[tuple[float, float, int, int]]]] = []
 

@@ -64,12 +64,17 @@ class Trail:
         Price of a unit that is left over, and units to spare at shift 0.
     tick
         Called at least once for every ``_BLOCK`` sums.
+    most, reach
+        Keep no more states than that after a job, those of least regret among those at most ``reach`` from the slack; None: all.
+        Then some sums are missing, and what is found proves nothing of the others.
     """
 
     moves: Sequence[Move]
     price: float
     slack: int
     tick: Tick
+    most: int | None = None
+    reach: int = 0
     states: States = field(default_factory=lambda: States(np.zeros(1, dtype=np.int64), np.zeros(1)))
     _limits: list[float] = field(default_factory=list)
     _marks: list[tuple[int, States]] = field(default_factory=list)
@@ -135,6 +140,9 @@ class Trail:
         widest = memory.ALLOWED_BYTES // 2 // _SHIFT_BYTES
         method = self._by_shift if width <= min(widest, max(_SPARSEST * sums, 1024)) else self._by_sorting
         shifts, regrets, parents, options = method(states, move, limit, least, most)
+        if self.most is not None and len(shifts) > self.most:
+            few = self._best_few(shifts, regrets, self.most)
+            shifts, regrets, parents, options = shifts[few], regrets[few], parents[few], options[few]
         layer = parents.astype(np.int32), options.astype(np.min_scalar_type(len(move.shifts)))
         return States(shifts, regrets), layer
 
@@ -184,6 +192,14 @@ class Trail:
                 raise MemoryError("knapsack: the states of its core need more memory than is allowed")
         assert held is not None
         return held
+
+    def _best_few(self, shifts: IntArray, regrets: FloatArray, most: int) -> IntArray:
+        """Indices of at most that many states, ascending: near the slack, of least regret, evenly spread among equals."""
+        near = np.flatnonzero(np.abs(shifts - self.slack) <= self.reach)
+        if len(near) <= most:
+            return near
+        least: IntArray = near[regrets[near] <= np.partition(regrets[near], most)[most]]
+        return least[:: -(-len(least) // most)]
 
     def _alive(self, move: Move, moved: IntArray, paid: FloatArray, limit: float) -> IntArray:
         """Indices of the sums that can still fit and get below the limit."""

@@ -32,7 +32,7 @@ def price_certificate(
     price: float | None,
     tick: Tick = no_tick,
 ) -> PriceCertificate:
-    """Lagrangian bound at the best price of a table, or at a given one, in exact arithmetic and rounded down.
+    """Lagrangian bound at the best price of a table, or at a given one, rounded down.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def price_certificate(
         price = frontier.price
     if not (math.isfinite(price) and price >= 0):
         raise UsageError(f"price: found {price}, allowed: a number >= 0")
-    return PriceCertificate(price, rounded_down(proof.price_bound(instance, price, tick=tick)))
+    return PriceCertificate(price, proof.price_below(instance, price, tick=tick))
 
 
 def duals_certificate(

@@ -20,13 +20,14 @@ from dlsched.certificates import (
     exact_multipliers,
     exact_sum,
     price_value,
+    rounded_down,
 )
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.labels import plain_labels
 from dlsched.core.result import Certificate
 
 _LARGEST = sys.float_info.max
-_TINY = 1e-290  # where floats lose relative precision
+TINY = 1e-290  # where floats lose relative precision
 
 
 def choice_rows(instance: Counted) -> list[str]:
@@ -47,11 +48,15 @@ class Proof(Generic[CountedT]):
         sum_j (mu_j + sum_n min(0, cost_j(n) + price n - mu_j)), or less.
     largest
         Largest price, and multiplier in size, that is looked at.
+    below
+        From an instance and a price that is in range, what the price proves as a float that is proven not to be above it, by
+        floats as far as they can; None: by ``minima``.
     """
 
     minima: Callable[[CountedT, Fraction, Tick], Iterable[Fraction]]
     parts: Callable[[CountedT, Fraction, Sequence[Fraction], Tick], Iterable[Fraction]]
     largest: float = _LARGEST
+    below: Callable[[CountedT, float, Tick], float] | None = None
 
     def verify(self, instance: CountedT, certificate: Certificate) -> Fraction:
         """Return the bound that the certificate proves, exactly.
@@ -69,11 +74,24 @@ class Proof(Generic[CountedT]):
 
     def price_bound(self, instance: CountedT, price: float, *, tick: Tick = no_tick) -> Fraction:
         """Lagrangian bound of a price; errors as ``verify``."""
+        self._require_price(price)
+        minima = self.minima(instance, Fraction(price), tick)
+        return _in_range(price_value(price, instance.capacity, minima))
+
+    def price_below(self, instance: CountedT, price: float, *, tick: Tick = no_tick) -> float:
+        """Lagrangian bound of a price as a float that is not above it; errors as ``verify``."""
+        self._require_price(price)
+        if self.below is None:
+            return rounded_down(self.price_bound(instance, price, tick=tick))
+        try:
+            return self.below(instance, price, tick)
+        except OverflowError:  # what is beyond floats, exact arithmetic says in words
+            return rounded_down(self.price_bound(instance, price, tick=tick))
+
+    def _require_price(self, price: float) -> None:
         if not 0 <= price <= self.largest:
             allowed = "finite and >= 0" if self.largest == _LARGEST else f"from 0 to {self.largest:g}"
             raise ValueError(f"price {price} must be {allowed}")
-        minima = self.minima(instance, Fraction(price), tick)
-        return _in_range(price_value(price, instance.capacity, minima))
 
     def duals_bound(self, instance: CountedT, certificate: DualsCertificate, *, tick: Tick = no_tick) -> Fraction:
         """Bound of multipliers of the rows ``capacity`` and ``choice_<job>``; errors as ``verify``."""
@@ -92,13 +110,13 @@ class Proof(Generic[CountedT]):
 
 def near_minima(values: Sequence[float], error: float) -> list[int]:
     """Indices of the values that may be the least, where each is off by at most ``error`` times itself."""
-    limit = min(values) * (1 + 4 * error) + _TINY
+    limit = min(values) * (1 + 4 * error) + TINY
     return [index for index, value in enumerate(values) if value <= limit]
 
 
 def maybe_below(values: Sequence[float], choice: float, error: float) -> list[int]:
     """Indices of the values that may be below ``choice``; otherwise as ``near_minima``."""
-    limit = choice + abs(choice) * 4 * error + _TINY
+    limit = choice + abs(choice) * 4 * error + TINY
     return [index for index, value in enumerate(values) if value * (1 - 4 * error) <= limit]
 
 

@@ -123,6 +123,13 @@ class CostTable:
         starts = np.concatenate(([0], np.cumsum(np.add.reduceat(keep.astype(np.int64), self.first))))
         return type(self)(starts, self.counts[keep], self.costs[keep])
 
+    def of_jobs(self, jobs: IntArray) -> Self:
+        """Return the table of some jobs, at least one, given by position."""
+        lengths = self.lengths[jobs]
+        ends = np.cumsum(lengths)
+        pairs = np.arange(ends[-1]) + np.repeat(self.first[jobs] - (ends - lengths), lengths)
+        return type(self)(np.concatenate(([0], ends)), self.counts[pairs], self.costs[pairs])
+
     def counts_by_id(self, ids: Sequence[str], chosen: IntArray) -> dict[str, int]:
         """Read the ``chosen`` pair indices, one a job, as counts of the jobs of these names."""
         return dict(zip(ids, self.counts[chosen].tolist(), strict=True))

@@ -68,6 +68,8 @@ def is_allowed(count: int, allowed: Sequence[int]) -> bool:
 
 def plain_counts(given: Mapping[str, int]) -> FrozenMapping[str, int]:
     """Return an immutable copy with NumPy integers as Python integers; other values stay as they are."""
+    if set(map(type, given.values())) == {int}:
+        return FrozenMapping(given)
     return FrozenMapping(
         {job: int(n) if isinstance(n, Integral) and not isinstance(n, bool) else n for job, n in given.items()}
     )

@@ -74,7 +74,7 @@ def _climb(table: CostTable, capacity: int, following: IntArray, tick: Tick) -> 
     heap = [(-next_gain[pair], job, pair) for job, pair in enumerate(chosen.tolist()) if next_gain[pair] > 0]
     heapq.heapify(heap)
     steps = 0
-    while heap:
+    while heap and left:
         steps += 1
         if steps % _BLOCK == 0:
             tick()

@@ -19,6 +19,8 @@ code                  mathematics
    states. A choice whose excess is at most t uses no other pair, so when the best one found has excess <= t it is
    optimal. Otherwise t grows, at most to the best excess found, which ends the search. Jobs that can grow take turns
    with jobs that can only shrink, so that sums near 0, which fill the capacity, are met early.
+   Where states are many, or pairs of one regret, some pairs and states come first (a beam): proven is what is found when
+   its excess is less than the grain above the threshold that is done with, as where savings follow the counts closely.
 4. Of the pairs with one shift d only the K of least regret are needed, K = D+ + D- - 1 + max(slack + D-, D+ + t/lambda),
    D+ and D- the largest shifts up and down. *Proof.* Some optimal choice has no set of shifts that adds up to zero
    (undoing it changes no units and adds no regret). Order its shifts so that a prefix sum <= 0 is followed by a positive
@@ -36,16 +38,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlsched.algorithms.sums import Move, Trail
+from dlsched.allocation.core_pairs import Core
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.lagrange import Frontier, best_price
-from dlsched.allocation.reduction import grain, on_grid, within
+from dlsched.allocation.reduction import on_grid, within
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 
 _FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
 _GROWTH = 4
-_ROUNDING = 1e-13  # of the largest term of a regret; a choice better by less than this is not looked for
+_STATES = 2**17  # states after a job beyond which some of them are looked at first
+_SKETCHES = 4  # looks at some of the states, as long as each finds something better
+_NEXT = 8  # counts of a job that are tried to fill what is left over
 _TAMER = 1e-3  # how much smaller the largest cost must become for the price to be sought again
 
 
@@ -102,26 +106,56 @@ def solve_knapsack(
     found(chosen, price)
     if frontier.price == 0.0:
         return Choice(chosen, price)
-    base, originals, tamer = chosen, np.arange(table.pairs), True  # originals: the pairs of ``small``, in the table
-    while tamer:
+    base, originals = chosen, np.arange(table.pairs)  # originals: the pairs of ``small``, in the table
+    while _untamed(small, base):
         keep = within(small, base)
         tamer = _largest(small.costs[keep]) < _TAMER * _largest(small.costs)
         small, originals, base = small.subset(keep), originals[keep], np.cumsum(keep)[base] - 1
-        if tamer:
-            frontier = _frontier(small, room, tick)
-            base = _completed(small, room, frontier)
+        if not tamer:
+            break
+        frontier = _frontier(small, room, tick)
+        base = _completed(small, room, frontier)
         tick()
-    core = _Core.around(small, room, frontier.price, base)
+    filled, excess = _filled(small, room, frontier.price, base)
+    if excess < frontier.price * (room - int(small.counts[base].sum())):
+        found(originals[filled], price)
+    core = Core.around(small, room, frontier.price, base, filled, excess)
     threshold, size = -1.0, _FIRST_CORE
+
+    def better(pairs: IntArray) -> None:
+        found(originals[pairs], price)
+
     while core.may_improve(threshold):
-        threshold = core.next_threshold(threshold, size)
-        core.combine(threshold, step, tick, lambda pairs: found(originals[pairs], price))
+        proven, threshold = threshold, core.next_threshold(threshold, size)
+        near = core.needed(threshold)
+        few = len(near) <= _GROWTH * size
+        if not (few and core.combine(near, step, tick, better, enough=_STATES)):
+            _look(core, near, size, proven, step, tick, better)
+            if core.may_improve(proven):
+                core.combine(near, step, tick, better)
         size *= _GROWTH
     return Choice(originals[core.chosen], price)
 
 
+def _look(
+    core: Core, near: IntArray, size: int, proven: float, step: Tick, tick: Tick, better: Callable[[IntArray], None]
+) -> None:
+    """Look at some of the states of some pairs, as long as that helps: what is found may be proven without the others."""
+    held = np.inf
+    for lot in range(_SKETCHES):
+        if not core.may_improve(proven) or core.best >= held:
+            break
+        held = core.best
+        core.combine(core.sketch(near, size, lot), step, tick, better, most=_STATES)
+
+
+def _untamed(table: CostTable, base: IntArray) -> bool:
+    """Whether the pairs that matter, of which the base is part, may have far smaller costs than others."""
+    return _largest(table.costs[base]) < _TAMER * _largest(table.costs)
+
+
 def _largest(costs: FloatArray) -> float:
-    return float(np.abs(costs).max())
+    return float(max(costs.max(), -costs.min()))
 
 
 def _frontier(table: CostTable, capacity: int, tick: Tick) -> Frontier:
@@ -142,141 +176,20 @@ def _completed(table: CostTable, capacity: int, frontier: Frontier) -> IntArray:
     return chosen
 
 
-@dataclass(slots=True, eq=False)
-class _Core:
-    """Pairs that may improve on the base, and the best choice found so far."""
-
-    base: IntArray
-    chosen: IntArray
-    price: float
-    slack: int
-    best: float  # excess of the chosen pairs
-    gain: float  # a better choice is better by at least that, or by no more than rounding
-    jobs: IntArray  # of the pairs below, ascending
-    pairs: IntArray
-    shifts: IntArray
-    regrets: FloatArray
-
-    @classmethod
-    def around(cls, table: CostTable, capacity: int, price: float, base: IntArray) -> "_Core":
-        """Keep the pairs other than the base whose regret is below the excess of the base."""
-        dearer = table.costs - np.repeat(table.costs[base], table.lengths)
-        larger = price * (table.counts - np.repeat(table.counts[base], table.lengths))
-        values = dearer + larger
-        slack = capacity - int(table.counts[base].sum())
-        best = price * slack
-        pairs = np.flatnonzero(values < best)
-        noise = _ROUNDING * float((np.abs(dearer[pairs]) + np.abs(larger[pairs])).max(initial=0.0))
-        jobs = np.searchsorted(table.starts, pairs, side="right") - 1
-        other = pairs != base[jobs]
-        pairs, jobs = pairs[other], jobs[other]
-        gain = max(noise, grain(table.costs[pairs], table.costs[base[jobs]]) - noise)
-        shifts = table.counts[pairs] - table.counts[base[jobs]]
-        regrets = np.maximum(values[pairs], 0.0)
-        return cls(base, base, price, slack, best, gain, jobs, pairs, shifts, regrets)
-
-    def may_improve(self, threshold: float) -> bool:
-        """Whether a better choice may exist, given that none is without a regret above the threshold."""
-        return self.best - self.gain > max(threshold, 0.0)
-
-    def next_threshold(self, threshold: float, more: int) -> float:
-        """Return a threshold that admits about ``more`` further pairs, at most the best excess."""
-        above = self.regrets[self.regrets > threshold]
-        if len(above) <= more:
-            return self.best
-        return min(self.best, float(np.partition(above, more)[more]))
-
-    def combine(self, threshold: float, step: Tick, tick: Tick, found: Callable[[IntArray], None]) -> None:
-        """Find the best choice among pairs with regret <= ``threshold``, and keep it if it is better than the one held.
-
-        Stopped on the way, it keeps what it has, unless that takes as long again.
-        """
-        keep = self._in_turn(self._needed(threshold))
-        if not len(keep):
-            return
-        moves, begins = self._moves(keep)
-        trail = Trail(moves, self.price, self.slack, tick)
-        best: tuple[int, int] | None = None  # number of jobs and state of the best sum
-        try:
-            for depth in range(1, len(moves) + 1):
-                step()
-                states = trail.advance(self.best - self.gain)
-                if not len(states.shifts):
-                    break
-                excesses = states.regrets + self.price * (self.slack - states.shifts)
-                excesses[states.shifts > self.slack] = np.inf
-                state = int(np.argmin(excesses))
-                if excesses[state] < self.best:
-                    self.best, best = float(excesses[state]), (depth, state)
-        except BaseException as stopped:
-            if best and (trail.whole or isinstance(stopped, MemoryError)):
-                found(self._taken(keep, begins, trail.way(*best)))
-            raise
-        if best:
-            self.chosen = self._taken(keep, begins, trail.way(*best))
-            found(self.chosen)
-
-    def _taken(self, keep: IntArray, begins: list[int], options: list[int]) -> IntArray:
-        """Return the base with the options taken by the first jobs of the core."""
-        chosen = self.base.copy()
-        for begin, option in zip(begins, options, strict=False):
-            if option:
-                pair = keep[begin + option - 1]
-                chosen[self.jobs[pair]] = self.pairs[pair]
-        return chosen
-
-    def _moves(self, keep: IntArray) -> tuple[list[Move], list[int]]:
-        """The jobs of the pairs to combine, in their order, and where the pairs of each begin."""
-        starts = np.flatnonzero(np.diff(self.jobs[keep], prepend=-1) != 0)
-        ends = np.append(starts[1:], len(keep))
-        shifts, regrets = self.shifts[keep], self.regrets[keep]
-        low = np.cumsum(np.minimum(np.minimum.reduceat(shifts, starts), 0)[::-1])[::-1]
-        high = np.cumsum(np.maximum(np.maximum.reduceat(shifts, starts), 0)[::-1])[::-1]
-        moves = [
-            Move(
-                np.concatenate(([0], shifts[begin:end])),
-                np.concatenate(([0.0], regrets[begin:end])),
-                low_left,
-                high_left,
-            )
-            for begin, end, low_left, high_left in zip(
-                starts.tolist(), ends.tolist(), [*low[1:].tolist(), 0], [*high[1:].tolist(), 0], strict=True
-            )
-        ]
-        return moves, starts.tolist()
-
-    def _in_turn(self, keep: IntArray) -> IntArray:
-        """Order pairs (given by job) so that jobs that can grow and jobs that only shrink alternate, least regret first.
-
-        Sums then stay near 0, where choices that fill the capacity are met early.
-        """
-        starts = np.flatnonzero(np.diff(self.jobs[keep], prepend=-1) != 0)
-        if len(starts) < 2:
-            return keep
-        grows = np.maximum.reduceat(self.shifts[keep], starts) > 0
-        turn = np.empty(len(starts), dtype=np.int64)
-        order = np.argsort(np.minimum.reduceat(self.regrets[keep], starts), kind="stable")
-        for kind in (order[grows[order]], order[~grows[order]]):
-            turn[kind] = np.arange(len(kind))
-        job_turn = np.lexsort((grows, turn))
-        rank = np.empty(len(starts), dtype=np.int64)
-        rank[job_turn] = np.arange(len(starts))
-        lengths = np.diff(np.append(starts, len(keep)))
-        return keep[np.argsort(np.repeat(rank, lengths), kind="stable")]
-
-    def _needed(self, threshold: float) -> IntArray:
-        """Positions of the pairs to combine, ascending: regret <= threshold, and among the K least of their shift."""
-        keep = np.flatnonzero(self.regrets <= threshold)
-        if not len(keep):
-            return keep
-        shifts = self.shifts[keep]
-        up, down = max(0, int(shifts.max())), max(0, -int(shifts.min()))
-        most = (
-            up + down - 1 + max(self.slack + down, up + int(min(threshold / self.price, float(self.slack + down + up))))
-        )
-        if most >= len(keep):
-            return keep
-        order = np.lexsort((self.regrets[keep], shifts))
-        ordered = shifts[order]
-        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-        return np.sort(keep[order[rank < most]])
+def _filled(table: CostTable, capacity: int, price: float, base: IntArray) -> tuple[IntArray, float]:
+    """Fill what the base leaves over with the one job that makes most of it, at one of its next counts; and the excess then."""
+    slack = capacity - int(table.counts[base].sum())
+    best, pair, job = price * slack, -1, -1
+    for further in range(1, min(slack, _NEXT) + 1):
+        jobs = np.flatnonzero(base + further <= table.last)
+        pairs, from_pairs = base[jobs] + further, base[jobs]
+        shifts = table.counts[pairs] - table.counts[from_pairs]
+        values = table.costs[pairs] - table.costs[from_pairs] + price * shifts
+        excesses = np.where(shifts <= slack, np.maximum(values, 0.0) + price * (slack - shifts), np.inf)
+        least = int(np.argmin(excesses)) if len(jobs) else -1
+        if least >= 0 and excesses[least] < best:
+            best, pair, job = float(excesses[least]), int(pairs[least]), int(jobs[least])
+    filled = base.copy()
+    if job >= 0:
+        filled[job] = pair
+    return filled, best

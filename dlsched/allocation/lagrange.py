@@ -15,14 +15,21 @@ Counts outside the two choices, or above the line through a job's two, minimise 
 dropped, so that each pass looks at a fraction of the pairs of the one before (after Dyer 1984, Zemel 1984).
 """
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.passes import first_minima, minima
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
+
+_SAMPLE = 2**15  # pairs of a sample of the jobs
+_WORTHWHILE = 4  # times as many pairs as the sample, and jobs as it leaves out for each of its own
+_BEYOND = 1.3  # how far the second price goes beyond what the first one missed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,17 +52,57 @@ def best_price(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Fron
     """
     if table.minimum_units > capacity:
         return None
-    fits, exceeds = table.first.copy(), _first_minima(table.costs, table.starts)
+    fits: IntArray | None = None
+    exceeds: IntArray | None = None
+    excess = 0
+    prices = _likely_prices(table, capacity, lambda: excess, tick)
+    while fits is None or exceeds is None:
+        price = next(prices, None)
+        if price is None:
+            break
+        tick()
+        chosen = minima(table.starts, table.counts, table.costs, price)
+        excess = int(table.counts[chosen].sum()) - capacity
+        if excess > 0:
+            exceeds = chosen
+        else:
+            fits = chosen
+    if exceeds is None:
+        assert fits is not None
+        return Frontier(0.0, fits, fits)
     excess = int(table.counts[exceeds].sum()) - capacity
-    if excess <= 0:
-        return Frontier(0.0, exceeds, exceeds)
+    return _closed(table, capacity, table.first.copy() if fits is None else fits, exceeds, excess, tick)
+
+
+def _likely_prices(table: CostTable, capacity: int, excess: Callable[[], int], tick: Tick) -> Iterator[float]:
+    """Two prices that are likely to be on either side of the best one, from a sample of the jobs, where there are many; then 0.
+
+    ``excess`` tells the units beyond the capacity at the price before. The price 0 comes unless one before exceeds.
+    """
+    every, above = table.pairs // _SAMPLE, False
+    if every >= _WORTHWHILE and table.jobs >= _WORTHWHILE * every:
+        sample = table.of_jobs(np.arange(every // 2, table.jobs, every))
+        share = table.jobs / sample.jobs
+        units = max(sample.minimum_units, round(capacity / share))
+        for _ in range(2):
+            frontier = best_price(sample, units, tick=tick)
+            assert frontier is not None
+            yield frontier.price
+            above = above or excess() > 0
+            units = max(sample.minimum_units, math.floor(units - _BEYOND * excess() / share))
+    if not above:
+        yield 0.0
+
+
+def _closed(table: CostTable, capacity: int, fits: IntArray, exceeds: IntArray, excess: int, tick: Tick) -> Frontier:
+    """Close in on the best price between two choices, of which one exceeds the capacity by ``excess``."""
     active = _Active.between(np.arange(table.jobs), np.arange(table.pairs), table, fits, exceeds)
     while True:
         tick()
         low, high = active.starts[:-1], active.starts[1:] - 1
         price = float((active.costs[low] - active.costs[high]).sum() / (active.counts[high] - active.counts[low]).sum())
         values = active.costs + price * active.counts
-        lowest = _first_minima(values, active.starts)
+        lowest = first_minima(values, active.starts)
         fewer = int((active.counts[high] - active.counts[lowest]).sum())
         gain = float((values[low] - values[lowest]).sum())
         if fewer == 0 or gain <= 1e-13 * float(np.abs(values[low]).sum()):
@@ -102,10 +149,3 @@ class _Active:
     def narrowed(self, low: IntArray, high: IntArray) -> Self:
         """Return what is left between two choices, given as positions in these arrays."""
         return self.between(self.rows, self.pairs, self, low, high)
-
-
-def _first_minima(values: FloatArray, starts: IntArray) -> IntArray:
-    """Index of the first smallest value of every segment; shape (segments,)."""
-    lowest = np.minimum.reduceat(values, starts[:-1])
-    hits = np.flatnonzero(values == np.repeat(lowest, np.diff(starts)))
-    return hits[np.searchsorted(hits, starts[:-1])]

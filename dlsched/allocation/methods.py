@@ -44,15 +44,15 @@ class Counting(Generic[CountedT, SolutionT]):
     lagrange
         The certificate of an instance at a price; keywords ``price`` and ``tick``.
     whole_table
-        As ``table``, with the counts that cannot fit beside the others: what a price must be found for. None: ``table`` has
-        them, or a price for those that fit is best for them too.
+        From an instance and its ``table``, one with the counts that cannot fit beside the others: what a price must be found
+        for. None: ``table`` has them, or a price for those that fit is best for them too.
     """
 
     table: Callable[[CountedT, Tick], CostTable]
     solution: Callable[[CountedT, Mapping[str, int], Tick], SolutionT]
     warm: Callable[[CountedT, Search[SolutionT]], None]
     lagrange: Callable[..., PriceCertificate]
-    whole_table: Callable[[CountedT, Tick], CostTable] | None = None
+    whole_table: Callable[[CountedT, CostTable, Tick], CostTable] | None = None
 
     def offer(
         self, instance: CountedT, search: Search[SolutionT], table: CostTable, chosen: IntArray, source: str
@@ -64,7 +64,7 @@ class Counting(Generic[CountedT, SolutionT]):
     def certify(self, instance: CountedT, search: Search[SolutionT], table: CostTable, price: float) -> None:
         """Record what a price proves that is best for a table, or for all that ``whole_table`` has beyond it."""
         if self.whole_table is not None:
-            whole = self.whole_table(instance, search.tick)
+            whole = self.whole_table(instance, table, search.tick)
             if whole.pairs != table.pairs:
                 price = price_of(instance, whole, search.tick)
         certificate = self.lagrange(instance, price=price, tick=search.tick)

@@ -18,6 +18,7 @@ from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 
+_FEW = 100  # jobs that are likely to show that counts have no common divisor
 _SLACK = 1e-12  # of the largest cost: rounding of the sums
 
 
@@ -26,16 +27,26 @@ def on_grid(table: CostTable, capacity: int) -> tuple[CostTable, int, int]:
 
     Pairs keep their positions; the smallest counts must fit the capacity.
     """
-    beyond = table.counts - np.repeat(table.counts[table.first], table.lengths)
+    smallest = table.counts[table.first]
+    few = table.counts[: int(table.starts[: _FEW + 1][-1])]
+    if smallest.max() == 1 and np.gcd.reduce(few - 1) == 1:  # they are on it
+        return table, capacity, 1
+    beyond = table.counts - np.repeat(smallest, table.lengths)
     unit = int(np.gcd.reduce(beyond))
     spare = (capacity - table.minimum_units) // max(1, unit)
     return CostTable(table.starts, 1 + beyond // max(1, unit), table.costs), table.jobs + spare, unit
 
 
+def least_and_room(table: CostTable, chosen: IntArray) -> tuple[FloatArray, float]:
+    """Return every job's least cost, shape (J,), and what a pair of an answer no worse than ``chosen`` costs more at most."""
+    least = np.minimum.reduceat(table.costs, table.first)
+    costs = table.costs[chosen]
+    return least, float((costs - least).sum()) + _SLACK * float(np.abs(costs).max())
+
+
 def within(table: CostTable, chosen: IntArray) -> BoolArray:
     """Mark the pairs that an answer no worse than the ``chosen`` pairs can hold; shape (P,). These are always among them."""
-    least = np.minimum.reduceat(table.costs, table.first)
-    room = float((table.costs[chosen] - least).sum()) + _SLACK * float(np.abs(table.costs[chosen]).max())
+    least, room = least_and_room(table, chosen)
     keep = np.asarray(table.costs - np.repeat(least, table.lengths) <= room)
     keep[chosen] = True
     return keep

@@ -15,6 +15,7 @@ from dlsched.core.status import Sense
 from dlsched.queueing.bounds import Bounds, asymptotic, balanced_job
 from dlsched.queueing.chain import chain_throughput
 from dlsched.queueing.network import Network, Station, network_of
+from dlsched.queueing.networks import Networks, networks_of
 from dlsched.queueing.profile import Profile, Range, refine, two_nodes
 from dlsched.queueing.simulation import Simulated, simulate
 from dlsched.queueing.throughput import MeanValues, iterate, mean_values, throughputs
@@ -26,6 +27,7 @@ __all__ = [
     "Job",
     "MeanValues",
     "Network",
+    "Networks",
     "Profile",
     "Range",
     "Simulated",
@@ -48,6 +50,7 @@ __all__ = [
     "marginal",
     "mean_values",
     "network_of",
+    "networks_of",
     "objective",
     "proportional",
     "random_stream",

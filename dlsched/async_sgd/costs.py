@@ -14,7 +14,6 @@ from dlsched.async_sgd.instance import Instance
 from dlsched.core.arrays import FloatArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.queueing.levels import Levels, Step, levels
-from dlsched.queueing.network import network_of
 
 _LEAST_S = float(np.finfo(np.float64).tiny)  # saving of a step for which nodes are given at all
 
@@ -39,7 +38,7 @@ def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     found = useful_levels(instance, _saving, least=_LEAST_S, tick=tick)
     order = np.argsort(found.jobs, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(found.jobs))))
-    times_s = _batches(instance)[found.jobs] / found.throughputs
+    times_s = instance.batches[found.jobs] / found.throughputs
     return CostTable(starts, found.counts[order].astype(np.int64), times_s[order])
 
 
@@ -49,18 +48,14 @@ def useful_levels(
     """Walk through the counts of an instance; see ``queueing.levels.levels``."""
     jobs = range(len(instance.jobs))
     return levels(
-        [network_of(job) for job in instance.jobs],
-        _batches(instance),
+        instance.networks,
+        instance.batches,
         np.array([instance.most(job) for job in jobs], dtype=np.int64),
         instance.nodes - len(jobs),
         gain,
         least=least,
         tick=tick,
     )
-
-
-def _batches(instance: Instance) -> FloatArray:
-    return np.array([job.batches for job in instance.jobs])
 
 
 def _saving(step: Step) -> FloatArray:

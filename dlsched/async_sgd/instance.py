@@ -23,15 +23,22 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
 
+if TYPE_CHECKING:
+    from dlsched.core.arrays import FloatArray
+    from dlsched.queueing.networks import Networks
+
 _SHORTEST_S, _LONGEST_S = 1e-100, 1e100  # of a cycle; beyond these floats lose their precision in the recursion
 _FEWEST, _MOST = 1e-150, 1e150  # batches, other than none
+_COLUMNS = ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s", "shards")
 
 
 class Job(BaseModel):
@@ -146,6 +153,26 @@ class Instance(InstanceFile):
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
         return {job.id: index for index, job in enumerate(self.jobs)}
+
+    @cached_property
+    def batches(self) -> "FloatArray":
+        """Mini-batches left of every job; shape (J,)."""
+        import numpy as np
+
+        return np.array([job.batches for job in self.jobs])
+
+    @cached_property
+    def networks(self) -> "Networks":
+        """The networks of the jobs as arrays, in their order."""
+        import numpy as np
+
+        from dlsched.queueing.networks import from_columns
+
+        rows = map(itemgetter(*_COLUMNS), map(vars, self.jobs))  # half the time of a property of each
+        flat = np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=len(_COLUMNS) * len(self.jobs))
+        compute_s, moved_bytes, bandwidth, update_s, shards = np.ascontiguousarray(flat.reshape(-1, len(_COLUMNS)).T)
+        half = np.array([job.duplex == "half" for job in self.jobs])
+        return from_columns(compute_s, moved_bytes / bandwidth, update_s, shards, half)
 
     @property
     def capacity(self) -> int:

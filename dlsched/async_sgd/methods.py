@@ -23,7 +23,9 @@ def run_exact(instance: Instance, search: Search[Allocation]) -> TerminationStat
     chosen = increase_greedily(table, instance.nodes, tick=search.tick)
     assert chosen is not None
     COUNTING.offer(instance, search, table, chosen, "marginal")
-    COUNTING.certify(instance, search, table, price_of(instance, table, search.tick))
+    price = price_of(instance, table, search.tick)
+    certificate = bounds.lagrange(instance, price=price, table=table, tick=search.tick)
+    search.prove(certificate.value, source="certificate", certificate=certificate)
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
 

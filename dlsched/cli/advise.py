@@ -112,12 +112,11 @@ def run(
 
 def as_data(queue: "Queue", advice: "Advice") -> dict[str, Json]:
     """What the JSON holds; times as the queue has them: dates without a zone, or seconds."""
-    from dlsched.traces.clocks import queue_moment
 
     def moment(time_s: float | None) -> Json:
         if time_s is None:
             return None
-        return queue_moment(queue, time_s) if queue.dated else time_s
+        return queue.moment(time_s) if queue.dated else time_s
 
     return {
         "format": "dlsched/advice/1",
@@ -173,7 +172,10 @@ def _print(data: dict[str, Json]) -> None:
     rows = _rows(data)
     changes = [row for row in rows if row[1] not in ("keep", "wait")]
     kept, waiting = (sum(row[1] == action for row in rows) for action in ("keep", "wait"))
-    print(f"{data['at']}: {data['free_gpus']} of {data['gpus']} GPUs are free; {data['method']} of {data['family']}")
+    print(f"{data['at']}: GPUs free: {data['free_gpus']} of {data['gpus']}; {data['method']} of {data['family']}")
     if changes:
         print_table(COLUMNS, changes, right=("gpus",))
-    print(f"{len(changes)} jobs change, {kept} keep what they hold, {waiting} wait (-o OUT.json or OUT.csv writes all)")
+    print(
+        f"Jobs that change: {len(changes)}; that keep what they hold: {kept}; that wait: {waiting} "
+        "(-o OUT.json or OUT.csv writes all)"
+    )

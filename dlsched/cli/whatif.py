@@ -86,12 +86,14 @@ def run(
 
     Results are kept: Ctrl-C ends it with what has ended, and the same command goes on.
     """
+    from dlsched.study.leading import require_engine
     from dlsched.study.plans.plan import CellLimits
+    from dlsched.study.reading import Study
     from dlsched.study.reporting import environment_words
     from dlsched.study.reports.html.embedding import require_report
     from dlsched.study.whatif.compared import compared
     from dlsched.study.whatif.page import Told, write_page
-    from dlsched.study.whatif.question import POLICIES, Question, audit_of, pieces, plan_of
+    from dlsched.study.whatif.question import POLICIES, Question, audit_of, methods_of, pieces, plan_of
     from dlsched.traces.clocks import queue_window
 
     require_report()
@@ -104,6 +106,15 @@ def run(
         raise UsageError("store: found none, allowed: its path, as the page is written to standard output")
     if not time_limit > 0:
         raise UsageError(f"time-limit: found {time_limit}, allowed: a number > 0")
+    require_engine(workers)
+    path = Path(out).with_suffix(".study.sqlite") if store is None else Path(store)
+    if path.exists():
+        Study(path).close()  # what is no store is refused before the queue is read
+    else:
+        require_writable(path)
+    names = tuple(_listed(policies)) or POLICIES.get(family, ())
+    methods_of(names, family)
+    sizes, window_s = _numbers(gpus), None if window is None else _seconds(window)
     reading = {
         **{"states": states, "columns": map_, "nodes": nodes, "jobs": jobs, "delimiter": delimiter},
         "gpu_resource": gpu_resource,
@@ -112,11 +123,11 @@ def run(
     queue = _read(source, file, reading)
     question = Question(
         queue,
-        policies=tuple(_listed(policies)),
+        policies=names,
         family=family,
-        gpus=_numbers(gpus),
+        gpus=sizes,
         window=queue_window(queue, from_, to),
-        window_s=None if window is None else _seconds(window),
+        window_s=window_s,
         estimates=estimates,
         limits=CellLimits(time_s=time_limit),
         options={name: value for name, value in making.items() if value is not None},
@@ -137,14 +148,12 @@ def run(
     audit = audit_of(made)
     for sentence in audit:
         print(f"audit: {printable(sentence)}", file=sys.stderr)
-    path = Path(out).with_suffix(".study.sqlite") if store is None else Path(store)
     study = run_watched(plan, path, "whatif", workers, largest_solution=LARGEST_SOLUTION)
     if study is None:
         return INCOMPLETE
-    names = question.policies or POLICIES[family]
     with study:
         told = Told(
-            title=os.path.basename(file),
+            title=os.path.basename(queue.path),
             clusters=compared(study, made, names),
             policies=names,
             windows=sum(piece.gpus == made[0].gpus for piece in made),

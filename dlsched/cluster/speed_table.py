@@ -30,25 +30,29 @@ class SpeedTable(Mapping[int, float]):
     81.9
     """
 
-    __slots__ = ("counts", "times_s")
+    __slots__ = ("counts", "sum_s", "times_s")
     counts: tuple[int, ...]
     times_s: tuple[float, ...]
+    sum_s: float
+    """Sum of the times, or infinity; no time is larger."""
 
     def __init__(self, epoch_time_s: Mapping[KeyT, float]) -> None:
-        keys, times = tuple(epoch_time_s), list(epoch_time_s.values())
+        keys, times = tuple(epoch_time_s), tuple(epoch_time_s.values())
         if not keys:
             raise Refused("an empty object", "at least one count of GPUs")
-        counts, order = _plain_counts(keys if set(map(type, keys)) == {str} else _count_texts(keys))
-        if set(map(type, times)) != {float}:
-            times = [_seconds(key, time) for key, time in zip(keys, times, strict=True)]
-        if not (min(times) > 0 and math.isfinite(sum(times))):  # only an overflowing sum passes the closer look
+        counts, order = _plain_counts(keys if _all(keys, str) else _count_texts(keys))
+        if not _all(times, float):
+            times = tuple(_seconds(key, time) for key, time in zip(keys, times, strict=True))
+        total = sum(times)
+        if not (min(times) > 0 and math.isfinite(total)):  # only an overflowing sum passes the closer look
             for key, time in zip(keys, times, strict=True):
                 if not 0 < time < math.inf:
                     raise Refused(repr(epoch_time_s[key]), "a number > 0", str(key))
         if order is not None:
-            times = [times[index] for index in order]
+            times = tuple(times[index] for index in order)
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "times_s", tuple(times))
+        object.__setattr__(self, "times_s", times)
+        object.__setattr__(self, "sum_s", total)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a SpeedTable is immutable")
@@ -114,9 +118,32 @@ class SpeedTable(Mapping[int, float]):
         return cls(value)
 
 
+def _all(values: tuple[object, ...], kind: type) -> bool:
+    """Whether all are of just that type."""
+    return [*map(type, values)].count(kind) == len(values)
+
+
+_COUNTS: dict[
+    str, int
+] = {}  # keys of tables that were read, and their counts: reading a number takes three times as long as looking it up
+_MOST = 2**16
+
+
 @lru_cache(maxsize=1024)
 def _plain_counts(keys: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """Convert keys to ascending counts, and say how to reorder what belongs to them; remembered, since jobs repeat them."""
+    try:
+        counts = list(map(_COUNTS.__getitem__, keys))
+    except KeyError:
+        counts = _read_counts(keys)
+        if len(_COUNTS) < _MOST:
+            _COUNTS.update(zip(keys, counts, strict=True))
+    ascending = sorted(counts)
+    order = None if ascending == counts else tuple(sorted(range(len(counts)), key=counts.__getitem__))
+    return tuple(ascending), order
+
+
+def _read_counts(keys: tuple[str, ...]) -> list[int]:
     text = ",".join(keys)
     plain = text.isascii() and text.replace(",", "").isdigit() and not text.startswith("0") and ",0" not in text
     try:
@@ -126,12 +153,10 @@ def _plain_counts(keys: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ..
     if not counts:
         wrong = next(key for key in keys if not _plain(key))
         raise Refused(f"the count {wrong[:40]!r}", "counts that are integers from 1 to 2**53, written plainly", wrong)
-    ascending = sorted(counts)
-    if ascending[-1] > LARGEST_COUNT:
-        wrong = str(ascending[-1])
+    if max(counts) > LARGEST_COUNT:
+        wrong = str(max(counts))
         raise Refused(f"the count {wrong[:40]!r}", "counts that are integers from 1 to 2**53, written plainly", wrong)
-    order = None if ascending == counts else tuple(sorted(range(len(counts)), key=counts.__getitem__))
-    return tuple(ascending), order
+    return counts
 
 
 def _plain(key: str) -> bool:

@@ -4,8 +4,10 @@ The pricing lists the columns of small excess, and ``cheapest_within`` finds the
 none. The slack grows until a choice is found or it reaches the incumbent's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from dlsched.algorithms.count_vectors import Counts
 from dlsched.columns.pricing import Pricing
@@ -33,9 +35,7 @@ class Closed:
     left: float | None = None
 
 
-def close_gap(
-    pricing: Sequence[Pricing], prices: Prices, upper: float, *, tick: Tick, proven: Callable[[float], None]
-) -> Closed:
+def close_gap(pricing: Pricing, prices: Prices, upper: float, *, tick: Tick, proven: Callable[[float], None]) -> Closed:
     """Find a choice that costs less than ``upper``, the cheapest there is, or prove that there is none.
 
     Parameters
@@ -61,33 +61,37 @@ def close_gap(
     return Closed(None)
 
 
-def columns_within(pricing: Sequence[Pricing], prices: Prices, slack: float, tick: Tick = no_tick) -> list[Listed]:
+def columns_within(pricing: Pricing, prices: Prices, slack: float, tick: Tick = no_tick) -> list[Listed]:
     """List every group's columns that a choice of cost at most L + slack can use; ``TooMany`` as ``Pricing.cheap``."""
     threshold = prices.least + slack + prices.room
-    return [each.cheap(prices.prices, threshold[index], tick=tick) for index, each in enumerate(pricing)]
+    listed = [each for each in pricing.cheap(prices.prices, threshold, tick=tick) if each is not None]
+    if len(listed) < pricing.groups:
+        raise TooMany
+    return listed
 
 
 def search_beam(
-    pricing: Sequence[Pricing], prices: Prices, upper: float, *, width: int = WIDTH, tick: Tick = no_tick
+    pricing: Pricing, prices: Prices, upper: float, *, width: int = WIDTH, tick: Tick = no_tick
 ) -> Counts | None:
     """Return a choice that costs less than ``upper``, shape (S, G), or None: ``close_gap`` with few labels and columns.
 
     A group whose columns within a slack are more than ``width``, or too many to list, keeps those it has.
     """
-    few = [each.guess(prices.prices) for each in pricing]
-    full = [False] * len(few)
+    few: list[Listed | None] = [None] * pricing.groups
+    full = np.zeros(pricing.groups, dtype=bool)
     for slack in slacks(prices.bound, upper):
-        for index, each in enumerate(pricing):
+        upto = np.where(full, -1.0, prices.least + slack + prices.room)
+        for index, listed in enumerate(pricing.cheap(prices.prices, upto, cells=_BEAM_CELLS, tick=tick)):
             if full[index]:
                 continue
-            try:
-                listed = each.cheap(prices.prices, prices.least[index] + slack, cells=_BEAM_CELLS, tick=tick)
-            except TooMany:
-                full[index] = True
-                continue
-            full[index] = len(listed.values) >= width
-            few[index] = Listed(listed.counts[:width], listed.values[:width])
-        found = cheapest_within(few, prices, slack, width=width, tick=tick)
-        if found is not None:
+            full[index] = listed is None or len(listed.values) >= width
+            if listed is not None:
+                few[index] = Listed(listed.counts[:width], listed.values[:width])
+        held = [each for each in few if each is not None]
+        if len(held) < pricing.groups:
+            return None
+        ended = bool(full.all())  # nothing more is listed: the largest slack is the next
+        found = cheapest_within(held, prices, upper - prices.bound if ended else slack, width=width, tick=tick)
+        if found is not None or ended:
             return found
     return None

@@ -9,47 +9,56 @@ joins; so costs, in parts of the incumbent's, are at most 1. For any p >= 0 the 
     L(p) = sum_i min_c (J_i(c) + p c) - sum_g p_g s_g
 
 (Lagrange: a choice keeps the stock, so the terms with p add up to no more than 0), and when no column joins, L(p) is the
-program's value. ``Pricing.guess`` is quick and decides which prices are tried; ``Pricing.cheap`` proves L(p).
+program's value. ``Pricing.guess`` bounds the minima at all prices that are tried, so there is a bound from the first on;
+``Pricing.cheap`` finds the minima themselves where that says what joins.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from dlsched.algorithms.count_vectors import Counts, Floats
 from dlsched.columns.master import Master, Optimum
-from dlsched.columns.pricing import Pricing
+from dlsched.columns.pricing import Priced, Pricing
 from dlsched.columns.slack import Listed, Prices
 from dlsched.columns.smoothing import Smoothing
-from dlsched.core.budget import Budget, Tick, TooMany, no_tick
+from dlsched.core.budget import Budget, Tick, no_tick
 
 CLOSE = 1e-9
 """Relative difference of the program and its bound at which the prices are good enough."""
 _NOTHING = 1e-12  # of the incumbent's total; a column that saves less is not looked for
 _TOLERANCE = 1e-9  # HiGHS', of reduced costs in parts of the incumbent's total
 _ROUNDS = 5000
-_PROVE_EVERY = 50  # rounds, so that a limit finds a bound
+_PART = 0.9  # of the best prices in those that are tried
+_VAGUE = 0.5  # of what prices may prove beyond the best: least values that are less known are found exactly
+_JOINING = 8  # columns of a group in a round
+_SURE = 1e-12  # relative difference of bounds of a group's least value at which it is known
 
 
 def generate(
-    pricing: Sequence[Pricing],
-    stock: Counts,
-    start: Counts,
-    upper: float,
+    pool: "Pool",
     *,
+    guess: Floats | None = None,
+    held: Prices | None = None,
+    close: float = CLOSE,
     tick: Tick = no_tick,
     step: Tick = no_tick,
     budget: Budget | None = None,
     proven: Callable[[Prices], None] | None = None,
 ) -> Prices:
-    """Return prices whose bound is the program's value, up to ``CLOSE``.
+    """Return prices whose bound is the program's value, up to ``close``.
 
     Parameters
     ----------
-    pricing, stock
-        Of every group, and s_g.
-    start, upper
-        A choice, shape (S, G), which are the first columns, and what it costs.
+    pool
+        The columns held, at least those of some choice; more join.
+    guess
+        Prices, shape (G,), of which some multiple may be good: multiples by powers of two are tried first. None: none are.
+    held
+        Prices to go on from, of an earlier call with that pool.
+    close
+        Relative difference of the program and its bound that is near enough.
     tick
         Called often; it may raise to stop.
     step
@@ -60,76 +69,155 @@ def generate(
         Called with every better bound.
     """
     budget = budget or Budget()
-    pool, smoothing = _Pool(pricing, stock, upper), Smoothing()
-    for group, counts in enumerate(start):
-        pool.add(group, counts)
-    best: Prices | None = None
-    for turn in range(1, _ROUNDS + 1):
-        optimum = pool.master.solve(budget.left.time_s)
-        if best is not None and optimum.value - best.bound <= CLOSE * optimum.value:
-            break
-        joined = False
-        for trial in smoothing.trials(optimum.prices):
-            step()
-            guesses = [_guess(each, trial, tick) for each in pricing]
-            smoothing.keep(trial, sum(float(each.values[0]) for each in guesses) - float(trial @ stock))
-            joined = pool.join(guesses, optimum)
-            if joined:
-                break
-        if joined and turn % _PROVE_EVERY:
-            continue
-        at = optimum.prices if not joined or smoothing.center is None else smoothing.center
-        found = [_cheapest(each, at, tick) for each in pricing]
-        least = np.array([value for value, _ in found])
-        reached = Prices(stock, at, least, all(listed is not None for _, listed in found))
+    pricing, stock, smoothing = pool.pricing, pool.stock, Smoothing(part=_PART)
+    best = held
+    if held is not None:
+        smoothing.keep(held.prices, held.bound)
+
+    def keep(reached: Prices) -> None:
+        nonlocal best
+        smoothing.keep(reached.prices, reached.bound)
         if best is None or reached.bound > best.bound:
             best = reached
             if proven is not None:
                 proven(best)
-        all_listed = [guess if listed is None else listed for guess, (_, listed) in zip(guesses, found, strict=True)]
-        if not pool.join(all_listed, optimum) and not joined:
+
+    def price(trial: Floats) -> Priced:
+        step()
+        found = pricing.guess(trial, pool.known(trial), tick)
+        keep(Prices(stock, trial, found.floor))
+        return found
+
+    def settle(found: Priced, trial: Floats) -> Priced:
+        listed = _least(pricing, found, trial, tick)
+        keep(Prices(stock, trial, listed.floor))
+        return listed
+
+    def vague(found: Priced, trial: Floats) -> bool:
+        """Whether prices may prove more, and what is not known of the least values is most of that."""
+        most = float(found.known.sum()) - float(trial @ stock)
+        return best is not None and float((found.known - found.floor).sum()) > _VAGUE * (most - best.bound) > 0
+
+    if guess is not None:
+        _double(guess, price, pool, stock)
+    for _ in range(_ROUNDS):
+        optimum = pool.master.solve(budget.left.time_s)
+        if best is not None and optimum.value - best.bound <= close * optimum.value:
             break
+        for trial in smoothing.trials(optimum.prices):
+            found = price(trial)
+            joined = pool.join(found, optimum)
+            if vague(found, trial):
+                joined |= pool.join(settle(found, trial), optimum)
+            if joined:
+                break
+        else:
+            if not pool.join(settle(found, optimum.prices), optimum):
+                break
     assert best is not None
     return best
 
 
-class _Pool:
-    """The columns held so far, none of which costs more than all of the incumbent: ``upper``."""
+def _double(guess: Floats, price: Callable[[Floats], Priced], pool: "Pool", stock: Counts) -> None:
+    """Hold the columns of prices, doubled or halved as long as they prove more."""
 
-    def __init__(self, pricing: Sequence[Pricing], stock: Counts, upper: float) -> None:
-        self._pricing, self._upper, self._resources = pricing, upper, len(stock)
+    def bound(power: int) -> float:
+        trial = guess * 2.0**power
+        found = price(trial)
+        pool.join(found, None)
+        return float(found.floor.sum() - trial @ stock)
+
+    middle, up, down = bound(0), bound(1), bound(-1)
+    power, way, last = (1, 1, up) if up > down else (-1, -1, down)
+    while last > middle:
+        middle, power = last, power + way
+        last = bound(power)
+
+
+def _least(pricing: Pricing, found: Priced, prices: Floats, tick: Tick) -> Priced:
+    """Find least values where bounds leave them open, and the columns that have them; where labels allow, floors are these."""
+    least = found.floor.copy()
+    unsure = found.floor < found.known * (1 - _SURE)
+    listed = pricing.cheap(prices, np.where(unsure, found.known, -1.0), tick=tick)
+    columns = []
+    for group in np.flatnonzero(unsure).tolist():
+        each = listed[group]
+        if each is None:
+            continue
+        least[group] = found.known[group]
+        if len(each.values):
+            least[group] = min(least[group], float(each.values[0]))
+            columns.append((np.full(len(each.values), group), each.values, each.counts))
+    if not columns:
+        columns = [(found.group[:0], found.values[:0], found.counts[:0])]
+    taken, values, counts = (np.concatenate([each[part] for each in columns]) for part in range(3))
+    return Priced(least, found.known, taken, values, counts)
+
+
+class Pool:
+    """The columns held so far, none of which costs more than all of the incumbent.
+
+    Parameters
+    ----------
+    pricing, stock
+        Of every group, and s_g.
+    start, upper
+        The incumbent, shape (S, G), which are the first columns, and what it costs.
+    """
+
+    def __init__(self, pricing: Pricing, stock: Counts, start: Counts, upper: float) -> None:
+        self.pricing, self.stock, self._upper = pricing, stock, upper
         self._dearest = upper * (1 + CLOSE)  # the incumbent's own are among them
-        self.master = Master(stock, np.ones(len(pricing)), unit=self._dearest, tolerance=_TOLERANCE)
+        self._group, self._costs = np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._counts = np.zeros((0, len(stock)), dtype=np.int64)
+        self.master = Master(stock, np.ones(pricing.groups), unit=self._dearest, tolerance=_TOLERANCE)
+        self.add(np.arange(len(start)), start)
 
-    def add(self, group: int, counts: Counts) -> bool:
-        """Hold a column of shape (G,); False when it is held already, or costs too much."""
-        cost = float(self._pricing[group].costs(counts))
-        if cost > self._dearest:
-            return False
-        taken = np.flatnonzero(counts)
-        rows, values = [*taken.tolist(), self._resources + group], [*counts[taken].astype(float).tolist(), 1.0]
-        return self.master.add((group, counts.tobytes()), cost, rows, values)
+    def known(self, prices: Floats) -> Floats:
+        """Least value of the columns held of every group at some prices."""
+        least = np.full(self.pricing.groups, np.inf)
+        np.minimum.at(least, self._group, self._costs + self._counts @ prices)
+        return least
 
-    def join(self, found: Sequence[Listed], optimum: Optimum) -> bool:
-        """Hold the columns that the linear program would use; say whether there were any."""
-        joined = False
-        for group, (each, dual) in enumerate(zip(found, optimum.duals, strict=True)):
-            reduced = self._pricing[group].costs(each.counts) + each.counts @ optimum.prices
-            for counts in each.counts[reduced < dual - CLOSE * abs(dual) - _NOTHING * self._upper]:
-                joined |= self.add(group, counts)
-        return joined
+    def listed(self, prices: Prices, slack: float = np.inf) -> list[Listed]:
+        """Columns held of every group that exceed its least value by at most ``slack``, cheapest first."""
+        values = self._costs + self._counts @ prices.prices
+        kept = np.flatnonzero(values - prices.least[self._group] <= slack)
+        order = kept[np.lexsort((values[kept], self._group[kept]))]
+        cuts = np.searchsorted(self._group[order], np.arange(self.pricing.groups + 1)).tolist()
+        return [Listed(self._counts[order[a:b]], values[order[a:b]]) for a, b in pairwise(cuts)]
 
+    def add(self, group: Counts, counts: Counts) -> bool:
+        """Hold columns of groups, shapes (N,) and (N, G); whether some are new and do not cost too much."""
+        costs = self.pricing.costs(group, counts)
+        fresh = []
+        for index in np.flatnonzero(costs <= self._dearest).tolist():
+            row = counts[index]
+            taken = np.flatnonzero(row)
+            rows, values = (
+                [*taken.tolist(), len(self.stock) + int(group[index])],
+                [*row[taken].astype(float).tolist(), 1.0],
+            )
+            if self.master.add((int(group[index]), row.tobytes()), float(costs[index]), rows, values):
+                fresh.append(index)
+        self._group = np.concatenate((self._group, group[fresh]))
+        self._costs = np.concatenate((self._costs, costs[fresh]))
+        self._counts = np.concatenate((self._counts, counts[fresh]))
+        return bool(fresh)
 
-def _guess(pricing: Pricing, prices: Floats, tick: Tick) -> Listed:
-    tick()
-    return pricing.guess(prices)
+    def join(self, found: Priced, optimum: Optimum | None) -> bool:
+        """Hold the columns that the linear program would use, a few of each group; say whether there were any.
 
-
-def _cheapest(pricing: Pricing, prices: Floats, tick: Tick) -> tuple[float, Listed | None]:
-    """Least value of a group and the columns that have it; a lower bound and None where labels are too many."""
-    least_known = float(pricing.guess(prices).values[0])  # so what is listed is never empty
-    try:
-        found = pricing.cheap(prices, least_known, tick=tick)
-    except TooMany:
-        return pricing.floor(prices), None
-    return float(found.values[0]), found
+        Without a program all are of use.
+        """
+        group, counts, worth = found.group, found.counts, found.values
+        if optimum is not None:
+            dual = optimum.duals[group]
+            worth = self.pricing.costs(group, counts) + counts @ optimum.prices - dual
+            kept = np.flatnonzero(worth < -CLOSE * np.abs(dual) - _NOTHING * self._upper)
+            group, counts, worth = group[kept], counts[kept], worth[kept]
+        order = np.lexsort((worth, group))
+        group, counts = group[order], counts[order]
+        first = np.searchsorted(group, group, side="left")
+        few = np.arange(len(group)) - first < _JOINING
+        return self.add(group[few], counts[few])

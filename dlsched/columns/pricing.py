@@ -1,5 +1,6 @@
-"""What the search for columns asks of a family: the pricing problem of one group."""
+"""What the search for columns asks of a family: the pricing problems of its groups, all at once."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from dlsched.algorithms.count_vectors import Counts, Floats
@@ -7,17 +8,43 @@ from dlsched.columns.slack import Listed
 from dlsched.core.budget import Tick, no_tick
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Priced:
+    """What a quick pricing finds.
+
+    Parameters
+    ----------
+    floor, known
+        Bounds of u_i = min_c (J_i(c) + p c) of every group from below and above, shape (S,).
+    group, values, counts
+        Columns no dearer than what was known of their groups, in no order: group and at most the value of each, shape (N,), and
+        what it takes, shape (N, G).
+    """
+
+    floor: Floats
+    known: Floats
+    group: Counts
+    values: Floats
+    counts: Counts
+
+
 class Pricing(Protocol):
-    """The columns of one group, vectors of counts, at prices p of what they take."""
+    """The columns of every group, vectors of counts, at prices p of what they take."""
 
-    def costs(self, counts: Counts) -> Floats:
-        """J(c) of columns, shape (..., G); shape (...)."""
+    @property
+    def groups(self) -> int:
+        """S."""
 
-    def guess(self, prices: Floats) -> Listed:
-        """Some columns that are cheap at these prices, at least one, soon found."""
+    def costs(self, group: Counts, counts: Counts) -> Floats:
+        """J(c) of columns of groups, shapes (N,) and (N, G)."""
 
-    def cheap(self, prices: Floats, threshold: float, *, cells: int | None = None, tick: Tick = no_tick) -> Listed:
-        """All columns with J(c) + p c <= threshold; ``TooMany`` where labels would have more than ``cells`` numbers."""
+    def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
+        """Bounds of the least J(c) + p c of every group, of which columns of ``known`` (shape (S,)) are held; soon found."""
 
-    def floor(self, prices: Floats) -> float:
-        """A lower bound on the least J(c) + p c, soon found."""
+    def cheap(
+        self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick
+    ) -> list[Listed | None]:
+        """All columns of every group with J(c) + p c at most its threshold; none where that is below 0.
+
+        None for a group whose labels would have more than ``cells`` numbers.
+        """

@@ -21,6 +21,8 @@ from dlsched.core.budget import Tick, TooMany, no_tick
 
 CELLS = 60_000_000
 """Numbers in the labels held at once, for each label one a resource and some more; about 500 MB."""
+LABELS = 5_000_000
+"""Labels made in all; some seconds. Whoever needs more is better off with a program."""
 FIRST = 1e-5
 """Of the bound: the slack that is tried first; every next one is ``GROWTH`` times as large, up to the incumbent's."""
 GROWTH = 8
@@ -45,15 +47,12 @@ class Prices:
     stock, prices
         s_g and p_g of every resource, shape (G,).
     least
-        u_i = min_c (J_i(c) + p c) of every group, shape (S,), or less where ``exact`` is False.
-    exact
-        Whether the pricing could list all that it had to.
+        u_i = min_c (J_i(c) + p c) of every group, or less where that is not known, shape (S,).
     """
 
     stock: Counts
     prices: Floats
     least: Floats
-    exact: bool = True
 
     @property
     def bound(self) -> float:
@@ -91,7 +90,7 @@ def cheapest_within(
     Raises
     ------
     TooMany
-        The labels of some group would have more than ``CELLS`` numbers.
+        The labels of some group would have more than ``CELLS`` numbers, or those of all be more than ``LABELS``.
     """
     stock = prices.stock
     order = sorted(range(len(groups)), key=lambda index: len(groups[index].values))
@@ -102,14 +101,17 @@ def cheapest_within(
     taken = np.zeros((1, len(stock)), dtype=np.int64)
     spent = np.zeros(1)
     trail: list[tuple[Counts, Counts]] = []
+    made = 0
     for after, index in enumerate(order, 1):
         tick()
         excess = groups[index].values - prices.least[index]
         ways = np.searchsorted(excess, slack - spent, side="right")
         if width is not None:
             ways = np.minimum(ways, max(1, _BRANCHES * width // len(spent)))
-        elif int(ways.sum()) * (len(stock) + 10) > CELLS:
-            raise TooMany
+        else:
+            made += int(ways.sum())
+            if made > LABELS or int(ways.sum()) * (len(stock) + 10) > CELLS:
+                raise TooMany
         parent = np.repeat(np.arange(len(spent)), ways)
         column = run_lengths(ways)
         spent = spent[parent] + excess[column]

@@ -39,6 +39,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else repr(text)[1:-1]
 
 
+def several(count: int, one: str) -> str:
+    """Write how many there are.
+
+    >>> several(1, "job"), several(1200, "GPU")
+    ('1 job', '1,200 GPUs')
+    """
+    return f"{count:,} {one}" + ("" if count == 1 else "s")
+
+
 def cut(text: str, longest: int) -> str:
     """Cut text in the middle where it is longer than that.
 

@@ -18,13 +18,14 @@ from dlsched.core.tolerance import rounding, tolerance
 HAIR = 2.0**-40
 """Of a job's whole time: what its work may exceed its slots by."""
 
-_LEAST = 2.0**-52
+LEAST = 2.0**-52
+"""Of the epochs left of a job: what is left at least before its end."""
 _LARGEST_EXACT = 2**53
 
 
 def left_after(left: float, ran_s: float, time_s: float) -> float:
     """Epochs left of ``left`` after ``ran_s`` seconds, fewer than it takes: always some."""
-    return max(left - ran_s / time_s, left * _LEAST)
+    return max(left - ran_s / time_s, left * LEAST)
 
 
 def end_after(start_s: float, needed_s: float) -> float:

@@ -39,13 +39,13 @@ from dlsched.matching_placement.solution import Placement
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-Jobs = int | slice
+Jobs = int | slice | npt.NDArray[np.int64]
 EVERY = slice(None)
 _LARGEST = 600.0  # logarithm of a cost that is let through: sums of them are finite
 
 
 class Costs(Protocol):
-    """Costs of times; ``job`` is one, or all: then the last axis is theirs."""
+    """Costs of times; ``job`` is one, or some or all: then the last axis is theirs."""
 
     @property
     def equal(self) -> Floats:
@@ -97,7 +97,7 @@ class Fair:
         ratio = times / self.equal[job]
         return -np.log(ratio) if self.power == 0 else -(ratio**self.power) / self.power
 
-    def slopes(self, job: int, times: Floats) -> Floats:
+    def slopes(self, job: Jobs, times: Floats) -> Floats:
         """Cost of a further second, at every time."""
         slopes: Floats = self.scale[job] * (times / self.least[job]) ** self.power / times
         return slopes
@@ -181,6 +181,14 @@ class Arrays:
         """What the job costs on count vectors of shape (..., G), each with a worker; shape (...)."""
         times = self.times(job, counts)
         return times if self.costs is None else self.costs.of(job, times)
+
+    def costs_of(self, jobs: Counts, counts: Counts) -> Floats:
+        """What jobs, shape (N,), cost on a count vector each, shape (N, G)."""
+        size = counts.sum(axis=1)
+        slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
+        rate = np.einsum("ig,ig->i", counts, self.rates[jobs])
+        times: Floats = self.work[jobs] / rate + self.traffic[jobs] * ((size - 1) / size) * slowness
+        return times if self.costs is None else self.costs.of(jobs, times)
 
     def cost_with_more(self, job: int, counts: Counts) -> Floats:
         """What the job costs with one more worker of each type, as ``times_with_more``."""

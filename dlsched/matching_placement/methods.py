@@ -12,12 +12,13 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds, exact
 from dlsched.matching_placement.arrays import Counts, arrays, placement
-from dlsched.matching_placement.exact import hold_soon
+from dlsched.matching_placement.by_columns import run_columns
 from dlsched.matching_placement.guarantees import MARGINAL
 from dlsched.matching_placement.heuristics.beam import beam
 from dlsched.matching_placement.heuristics.fastest_first import equal, fastest_first, soon
 from dlsched.matching_placement.heuristics.local_search import local_search
 from dlsched.matching_placement.heuristics.marginal import marginal
+from dlsched.matching_placement.heuristics.warm import hold_soon, warm
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.markets.placing import all_markets
 from dlsched.matching_placement.markets.sampling import sample_counts
@@ -68,7 +69,7 @@ def _relaxation(instance: Instance, search: Search[Placement]) -> DualsCertifica
 
 
 def _exact(name: str, run: Run[Instance, Placement], *solvers: str) -> Method[Instance, Placement]:
-    return Method(name, "exact", run, solvers=solvers, warm=exact.warm)
+    return Method(name, "exact", run, solvers=solvers, warm=warm)
 
 
 def _heuristic(
@@ -81,7 +82,7 @@ METHODS = {
     method.name: method
     for method in (
         _exact("exact", exact.run_exact),
-        _exact("columns", exact.run_columns),
+        _exact("columns", run_columns),
         _exact("dp", exact.run_dp),
         _exact("milp", exact.run_milp, "highs", "cbc", "scip", "cpsat"),
         _exact("assignment", exact.run_assignment, "highs", "cbc", "scip"),

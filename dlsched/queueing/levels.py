@@ -17,6 +17,7 @@ from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.queueing.network import Network
+from dlsched.queueing.networks import Networks
 from dlsched.queueing.throughput import Recursion, iterate
 
 LARGEST_TABLE = 2**22
@@ -50,7 +51,7 @@ class Levels(NamedTuple):
 
 
 def levels(
-    networks: Sequence[Network],
+    networks: Sequence[Network] | Networks,
     batches: FloatArray,
     most: IntArray,
     spare: int,
@@ -81,11 +82,11 @@ def levels(
     UsageError
         More than ``LARGEST_TABLE`` steps.
     """
+    rates = _Rates(networks)
     jobs = np.arange(len(networks), dtype=np.int32)
-    waits = np.array([network.largest_s > 0 for network in networks])
+    waits = (rates.networks.demands > 0).any(axis=0)
     if min(spare, sum((most[~waits & (batches > 0)] - 1).tolist())) > LARGEST_TABLE:
         raise _too_many()  # where nobody waits every further node saves something
-    rates = _Rates(networks)
     single = before = rates.following(1)
     found = [Levels(jobs, np.ones(len(jobs), dtype=np.int32), single[0], np.full(len(jobs), np.nan))]
     largest = _Largest(max(0, spare), least)
@@ -120,10 +121,10 @@ def _too_many() -> UsageError:
 class _Rates:
     """Throughputs of networks with one customer more, and more: by arrays while they are many, one by one when few."""
 
-    def __init__(self, networks: Sequence[Network]) -> None:
-        self._networks = list(networks)
-        self._recursion = Recursion.of(networks)
-        self._single: list[Iterator[float]] = list(map(iterate, networks)) if len(networks) <= _FEW else []
+    def __init__(self, networks: Sequence[Network] | Networks) -> None:
+        self._recursion = Recursion(networks)
+        self._single: list[Iterator[float]] = []
+        self._alone()
 
     def following(self, count: int) -> FloatArray:
         """Return X for the next ``count`` customers, shape (count, networks)."""
@@ -133,15 +134,23 @@ class _Rates:
 
     def keep(self, which: BoolArray) -> None:
         """Go on with some of the networks only."""
-        kept = np.flatnonzero(which).tolist()
-        self._networks = [self._networks[index] for index in kept]
+        self._recursion.keep(which)
         if self._single:
-            self._single = [self._single[index] for index in kept]
-        elif len(kept) <= _FEW:
-            done = self._recursion.customers
-            self._single = [islice(iterate(network), done, None) for network in self._networks]
+            self._single = [values for values, kept in zip(self._single, which.tolist(), strict=True) if kept]
         else:
-            self._recursion.keep(which)
+            self._alone()
+
+    def _alone(self) -> None:
+        """Go on one by one where few are left."""
+        if len(self.networks) <= _FEW:
+            done = self._recursion.customers
+            each = [self.networks[index] for index in range(len(self.networks))]
+            self._single = [islice(iterate(network), done, None) for network in each]
+
+    @property
+    def networks(self) -> Networks:
+        """Those that go on."""
+        return self._recursion.networks
 
 
 class _Largest:

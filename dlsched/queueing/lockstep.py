@@ -1,8 +1,11 @@
-"""The events of a simulation of the workers of one job, all replications in lock-step.
+"""The events of a simulation of the workers of one job, in all replications.
 
-Every service that ends is an event. All replications go in lock-step, one event of each at a time, so that NumPy works
-on rows of replications; each has a time of its own. Nothing is rounded to a time step. A step costs as much as 30 calls
-of NumPy, so it takes a hundred replications to be faster than a loop with heaps, and one is much slower.
+Every service that ends is an event. Nothing is rounded to a time step. There are two ways, which give the same bits:
+
+- *In lock-step*: one event of each replication at a time, so that NumPy works on rows of replications; each has a time of
+  its own. A step costs as much as 30 calls of NumPy, whether of one replication or of a dozen.
+- *One by one* (``one_by_one``): a loop with heaps. It is taken where the replications are few, and, compiled by Numba, wherever
+  there are enough events to make up for loading that.
 
 ==================  =================================================================================================
 code                what it is
@@ -21,84 +24,38 @@ Sources: the virtual time of processor sharing as in Demers, Keshav, Shenker, SI
 Lindley's recursion, Proc. Cambridge Phil. Soc. 48 (1952).
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.compiled import compiled
 from dlsched.core.errors import UsageError
-from dlsched.queueing.cycle import Stage, Work
+from dlsched.queueing.cycle import Stage
+from dlsched.queueing.draws import WORKS, Draws, Start, seconds_of
+from dlsched.queueing.one_by_one import advance, interpreted
 
-Times: TypeAlias = Literal["deterministic", "exponential"] | Sequence[float] | FloatArray
-"""How long something takes: always its mean, exponentially distributed, or measured seconds drawn with replacement."""
-
-Start: TypeAlias = Literal["spread", "together"] | Sequence[float] | FloatArray
-"""Where the workers begin: somewhere random in a computation, all at the beginning of one, or given seconds before its end."""
-
-WORKS: tuple[Work, ...] = get_args(Work)
 MOST_CELLS = 2**27
 """Replications x stations x mini-batches, beyond which the tags would take more than a gigabyte."""
-_BLOCK = 256  # steps whose random numbers are drawn at a time
-
-
-class Draws:
-    """Seconds of service, drawn in blocks.
-
-    Attributes
-    ----------
-    scale
-        By which a unit of each stage is multiplied, shape (stages,).
-    """
-
-    def __init__(
-        self, stages: Sequence[Stage], times: dict[Work, Times], shards: int, generator: np.random.Generator
-    ) -> None:
-        self.generator = generator
-        self.scale = np.array([stage.mean_s for stage in stages])
-        self._times: dict[Work, str | FloatArray] = {}
-        for work, how in times.items():
-            if isinstance(how, str):
-                if how not in ("deterministic", "exponential"):
-                    raise UsageError(
-                        f"{work}: found {how!r}, allowed: 'deterministic', 'exponential' or measured seconds"
-                    )
-                self._times[work] = how
-                continue
-            which = np.array([stage.work == work for stage in stages])
-            if not which.any():
-                raise UsageError(f"{work}: found measured seconds, but the job has none")
-            self._times[work] = _seconds(work, how, positive=True)
-            self.scale[which] = 1.0 if work == "compute" else 1.0 / shards
-
-    def units(self, work: Work, shape: tuple[int, ...]) -> FloatArray:
-        """Draw independent units of one work."""
-        how = self._times[work]
-        if not isinstance(how, str):
-            return how[self.generator.integers(len(how), size=shape)]
-        return np.ones(shape) if how == "deterministic" else self.generator.standard_exponential(shape)
-
-    def blocks(self, steps: int, replications: int) -> Iterator[FloatArray]:
-        """Yield the units of every step, shape (works x replications,), the works in the order of ``WORKS``."""
-        for begin in range(0, steps, _BLOCK):
-            size = min(_BLOCK, steps - begin)
-            drawn = [self.units(work, (size, replications)) for work in WORKS]
-            yield from np.concatenate(drawn, axis=1)
+_COMPILED_FROM = (
+    500_000  # events; fewer take less time than importing Numba, half a second, or two when it compiles first
+)
+_FEW = 120  # replications x (stations + 6) up to which the interpreted loop is faster than lock-step
 
 
 class LockStep:
-    """All replications; ``run`` ends one service in each at a time. The attributes are those of the module's table.
+    """All replications; ``run`` ends as many services in each. The attributes are those of the module's table.
 
     Attributes
     ----------
     customers
         Mini-batches on the way in each replication, workers x in_flight; number f x workers + w is worker w's.
-    stage
-        At which each is, shape (replications, customers).
-    clock, first
+    stage, tag
+        Of each: where it is, and the one of its ``tags`` that is finite; shape (replications, customers).
+    clock
         Shape (replications, stations).
-    tags
-        Shape (replications, stations, customers).
+    busy
+        Shape (replications, stations + workers).
     """
 
     def __init__(
@@ -118,36 +75,32 @@ class LockStep:
         self.draws = draws
         self._station = np.array([stage.station for stage in stages])
         stations = int(self._station.max()) + 1
-        shape = (replications, stations)
         if (cells := replications * stations * self.customers) > MOST_CELLS:
             raise UsageError(f"{cells} replications x stations x mini-batches, allowed: at most {MOST_CELLS}")
 
-        self._work = np.array([WORKS.index(stage.work) for stage in stages]) * replications
+        self._work = np.array([WORKS.index(stage.work) for stage in stages])
         self._sharing = np.array([float(stage.discipline == "sharing") for stage in stages])
         self._computing = [stage.work for stage in stages].index("compute")
         self._here = stages[self._computing].station
+        self._shared = np.zeros(stations)
+        self._shared[self._station] = self._sharing
         queues = [stage.discipline == "queue" for stage in stages]
         queues[self._computing] = in_flight > 1
         self._queues = np.array(queues, dtype=float)
-        self._server = np.repeat(self._station[:, None], self.customers, axis=1)
-        self._server[self._computing] = stations + np.arange(self.customers) % workers
+        self._workers = workers
 
-        self.clock = np.zeros(shape)
-        self.tags = np.full((*shape, self.customers), np.inf)
-        self.busy = np.zeros((replications, stations + workers))
+        self.clock = np.zeros((replications, stations))
         self.stage = np.full((replications, self.customers), self._computing)
-        self.sharers = np.ones(shape)  # customers at each shared station; 1 at the others
-        self.sharers[:, self._station] = 1 - self._sharing
         ends = self._first_computations(replications, in_flight, workers, start)
-        self.tags[:, self._here] = ends.reshape(replications, self.customers)
+        self.tag = ends.reshape(replications, self.customers)
+        self.busy = np.zeros((replications, stations + workers))
         self.busy[:, stations:] = ends[:, -1]
-        self.first = self.tags.min(axis=2)
 
     def _first_computations(self, replications: int, in_flight: int, workers: int, start: Start) -> FloatArray:
         """When they end, shape (replications, in_flight, workers)."""
         seconds = self.draws.units("compute", (replications, in_flight, workers)) * self.draws.scale[self._computing]
         if not isinstance(start, str):
-            given = _seconds("start", start, positive=False)
+            given = seconds_of("start", start, positive=False)
             if len(given) != workers:
                 raise UsageError(f"start: found {len(given)} seconds, allowed: one for each of {workers} workers")
             seconds[:, 0] = given
@@ -164,22 +117,46 @@ class LockStep:
 
     def run(self, steps: int) -> None:
         """End that many services in each replication."""
-        first, clock, sharers = self.first, self.clock, self.sharers
-        (replications, stations), customers = clock.shape, self.customers
+        replications, stations = self.clock.shape
+        loop = compiled(advance) if steps * replications >= _COMPILED_FROM else None
+        if loop is None and replications * (stations + 6) > _FEW:
+            self._together(steps)
+        else:
+            self._one_by_one(steps, loop or interpreted)
+
+    def _one_by_one(self, steps: int, loop: Callable[..., None]) -> None:
+        """Run one replication after the other."""
+        own = np.arange(len(self._station)) == self._computing
+        job = (self._work, self.draws.scale, self._station, self._queues, own, self._shared > 0, self._workers)
+        for part in self.draws.parts(steps, len(self.clock)):
+            for index, state in enumerate(zip(self.clock, self.busy, self.stage, self.tag, strict=True)):
+                loop(part[:, :, index].ravel(), *job, *state)
+
+    def _together(self, steps: int) -> None:
+        """Run all replications in lock-step."""
+        clock, customers = self.clock, self.customers
+        replications, stations = clock.shape
         rows = np.arange(replications)
         cells, begins, servers = rows * stations, rows * customers, rows * self.busy.shape[1]
-        tags = self.tags.reshape(-1, customers)
+        station, sharing, queues, shared = self._station, self._sharing, self._queues, self._shared
+        work, scale = self._work * replications, self.draws.scale
+        server = np.repeat(station[:, np.newaxis], customers, axis=1)
+        server[self._computing] = stations + np.arange(customers) % self._workers
+        server = server.reshape(-1)
+        follows: IntArray = np.roll(np.arange(len(station)), -1)
+        at = station[self.stage]
+        whole = np.full((replications, stations, customers), np.inf)
+        np.put_along_axis(whole, at[:, np.newaxis], self.tag[:, np.newaxis], axis=1)
+        tags, first = whole.reshape(-1, customers), whole.min(axis=2)
+        # Customers at each shared station; 1 at the others.
+        sharers = np.where(shared > 0, (at[:, np.newaxis] == np.arange(stations)[:, np.newaxis]).sum(axis=2), 1.0)
         flat_clock, flat_first, flat_sharers = clock.reshape(-1), first.reshape(-1), sharers.reshape(-1)
         flat_tags, flat_busy, flat_stage = tags.reshape(-1), self.busy.reshape(-1), self.stage.reshape(-1)
-        station, server, sharing, queues = self._station, self._server.reshape(-1), self._sharing, self._queues
-        work, scale = self._work, self.draws.scale
-        follows: IntArray = np.roll(np.arange(len(station)), -1)
-        shared = np.zeros(stations)
-        shared[station] = sharing
+        flat_tag = self.tag.reshape(-1)
         # Arrays, as a Python number beside an array costs NumPy more than the whole operation; argmin is faster than min.
         left, one, zero = np.empty(clock.shape), np.ones(clock.shape), np.zeros(replications)
         pace, flat_left = np.maximum(sharers, one), left.reshape(-1)
-        for units in self.draws.blocks(steps, replications):
+        for units in self._rows(steps):
             # The next to end in each replication: at station ``here``, in ``dt`` seconds. Rounding must not turn time back.
             np.subtract(first, clock, out=left)
             np.multiply(left, pace, out=left)
@@ -209,13 +186,9 @@ class LockStep:
             flat_busy[busy] = tag * queues[stage]  # 0 where none waits for a server
             flat_tags[cell * customers + who] = tag
             flat_first[cell] = np.minimum(flat_first[cell], tag)
+            flat_tag[customer] = tag
 
-
-def _seconds(name: str, given: Sequence[float] | FloatArray, *, positive: bool) -> FloatArray:
-    """As an array; UsageError if some are no durations."""
-    seconds = np.asarray(given, dtype=float)
-    if seconds.ndim != 1 or not len(seconds) or not np.isfinite(seconds).all() or (seconds < 0).any():
-        raise UsageError(f"{name}: allowed: one or more finite seconds >= 0 in a row")
-    if positive and not (seconds > 0).all():
-        raise UsageError(f"{name}: found 0 s, allowed: seconds > 0")
-    return seconds
+    def _rows(self, steps: int) -> Iterator[FloatArray]:
+        """Units of every step, shape (works x replications,)."""
+        for part in self.draws.parts(steps, len(self.clock)):
+            yield from part.reshape(len(part), -1)

@@ -23,7 +23,7 @@ Source: Reiser and Lavenberg, J. ACM 27 (1980), for the recursion.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from dlsched.core.arrays import BoolArray, FloatArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.queueing.network import Network, Station
+from dlsched.queueing.networks import Networks
 
 MOST = 2**24
 """Customers at most that are added one after the other for one figure; takes several seconds."""
@@ -107,7 +108,7 @@ def mean_values(network: Network, customers: int) -> MeanValues:
         ``customers`` < 1.
     """
     require_customers(customers)
-    recursion = Recursion.of([network])
+    recursion = Recursion([network])
     for _ in range(customers - 1):
         recursion.step()
     residence = recursion.residence()
@@ -164,8 +165,10 @@ def throughput_of(network: Network, customers: int, *, name: str = "customers", 
     raise UsageError(f"{name}: found {customers}, allowed: up to {MOST} of which each counts")
 
 
-def throughputs(networks: Sequence[Network], most: int) -> FloatArray:
+def throughputs(networks: Sequence[Network] | Networks, most: int) -> FloatArray:
     """X(1) .. X(most) of every network at a time, shape (most, networks); the same figures as one at a time.
+
+    As arrays (``networks_of``) 10,000 networks take a few milliseconds less than one by one takes to make them.
 
     Raises
     ------
@@ -173,10 +176,10 @@ def throughputs(networks: Sequence[Network], most: int) -> FloatArray:
         ``most`` < 1, or no network.
     """
     require_customers(most)
-    recursion = Recursion.of(networks)
+    recursion = Recursion(networks)
     values = np.empty((most, len(networks)))
     for row in values:
-        row[:] = recursion.step()
+        recursion.step(row)
     return values
 
 
@@ -185,50 +188,53 @@ class Recursion:
 
     Attributes
     ----------
-    delays
-        Shape (networks,).
-    demands, copies, queues
-        Shape (kinds, networks); a network with fewer kinds has demands of 0.
+    networks
+        As arrays.
+    queues
+        Shape (kinds, networks).
     customers
         In each network now.
+
+    Raises
+    ------
+    UsageError
+        No network.
     """
 
-    def __init__(self, delays: FloatArray, demands: FloatArray, copies: FloatArray) -> None:
-        self.delays, self.demands, self.copies = delays, demands, copies
-        self.queues = np.zeros_like(demands)
-        self.customers = 0
-
-    @classmethod
-    def of(cls, networks: Sequence[Network]) -> Self:
-        """Begin with no customers; UsageError without a network."""
-        if not networks:
+    def __init__(self, networks: Sequence[Network] | Networks) -> None:
+        if not len(networks):
             raise UsageError("networks: found none, allowed: at least one")
-        kinds = max(len(network.stations) for network in networks)
-        demands, copies = np.zeros((kinds, len(networks))), np.ones((kinds, len(networks)))
-        for index, network in enumerate(networks):
-            for kind, station in enumerate(network.stations):
-                demands[kind, index], copies[kind, index] = station
-        return cls(np.array([network.delay_s for network in networks]), demands, copies)
+        self.networks = networks if isinstance(networks, Networks) else Networks.of(networks)
+        self.queues = np.zeros_like(self.networks.demands)
+        self.customers = 0
+        self._make_room()
 
     def residence(self) -> FloatArray:
         """Seconds at each station in a cycle of the next customer; shape (kinds, networks)."""
-        return self.demands * (1.0 + self.queues)
+        return self.networks.demands * (1.0 + self.queues)
 
-    def step(self) -> FloatArray:
-        """Add a customer; return X, shape (networks,)."""
+    def step(self, values: FloatArray | None = None) -> FloatArray:
+        """Add a customer; return X, shape (networks,), in ``values`` if given."""
+        if values is None:
+            values = np.empty_like(self._total)
         self.customers += 1
-        self.queues = self.residence()
-        total = self.delays
-        for copies, residence in zip(self.copies, self.queues, strict=True):
-            total = total + copies * residence
-        values: FloatArray = self.customers / total
-        self.queues *= values
+        np.add(self.queues, 1.0, out=self.queues)
+        np.multiply(self.queues, self.networks.demands, out=self.queues)
+        total = self.networks.delays
+        for copies, residence in zip(self.networks.copies, self.queues, strict=True):
+            np.multiply(copies, residence, out=self._part)
+            total = np.add(total, self._part, out=self._total)
+        np.divide(self.customers, total, out=values)
+        np.multiply(self.queues, values, out=self.queues)
         return values
 
     def keep(self, which: BoolArray) -> None:
         """Go on with some of the networks only."""
-        self.delays, self.demands = self.delays[which], self.demands[:, which]
-        self.copies, self.queues = self.copies[:, which], self.queues[:, which]
+        self.networks, self.queues = self.networks.keep(which), self.queues[:, which]
+        self._make_room()
+
+    def _make_room(self) -> None:
+        self._part, self._total = np.empty_like(self.networks.delays), np.empty_like(self.networks.delays)
 
 
 def require_customers(customers: int) -> None:

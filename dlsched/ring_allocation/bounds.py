@@ -10,10 +10,10 @@ from dlsched.ring_allocation.instance import Instance
 
 
 def lagrange(instance: Instance, *, price: float | None = None, tick: Tick = no_tick) -> PriceCertificate:
-    """Lagrangian bound at the best price, or at a given one, computed in exact arithmetic and rounded down.
+    """Lagrangian bound at the best price, or at a given one, rounded down: the value is proven.
 
-    Cost: O(P) with a small factor, and about 50 us a job for the exact sum. ``tick`` is called now and then; it may raise to
-    stop.
+    Cost: O(P) with a small factor, and about 50 us for each law and each job with a tie. ``tick`` is called now and then; it
+    may raise to stop.
 
     Raises
     ------

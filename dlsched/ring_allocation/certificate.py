@@ -12,7 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dlsched.allocation.certificate import Proof, maybe_below, near_minima
+from dlsched.allocation.certificate import TINY, Proof, maybe_below, near_minima
+from dlsched.certificates.exact import exact_sum
+from dlsched.certificates.expansions import exact_product, moderate, sum_below
 from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
 from dlsched.cluster.speed_table import SpeedTable
 from dlsched.core.budget import Tick
@@ -31,14 +33,19 @@ def exact_cost(job: Job, gpus: int) -> Fraction:
 
 def _minima(instance: Instance, price: Fraction, tick: Tick) -> Iterator[Fraction]:
     """About 1 s for 10,000 jobs with 64 counts each."""
-    for index, job in enumerate(instance.jobs):
+    for index in range(len(instance.jobs)):
         tick()
-        table, candidates = job.epoch_time_s, list[int]()
-        if table is not None:
-            candidates = [table.counts[k] for k in near_minima(_table_values(job, table, float(price)), _ERROR)]
-        elif job.speed_law is not None:
-            candidates = _law_candidates(job, job.speed_law, instance.counts(index)[-1], price)
-        yield min(exact_cost(job, gpus) + price * gpus for gpus in candidates)
+        yield _minimum(instance, index, price)
+
+
+def _minimum(instance: Instance, index: int, price: Fraction) -> Fraction:
+    job = instance.jobs[index]
+    table, candidates = job.epoch_time_s, list[int]()
+    if table is not None:
+        candidates = [table.counts[k] for k in near_minima(_table_values(job, table, float(price)), _ERROR)]
+    elif job.speed_law is not None:
+        candidates = _law_candidates(job, job.speed_law, instance.counts(index)[-1], price)
+    return min(exact_cost(job, gpus) + price * gpus for gpus in candidates)
 
 
 def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tick: Tick) -> Iterator[Fraction]:
@@ -64,7 +71,38 @@ def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tic
             yield min(Fraction(0), exact_cost(job, gpus) + price * gpus - choice)
 
 
-PROOF = Proof(_minima, _parts)
+def _below(instance: Instance, price: float, tick: Tick) -> float:
+    """The value in floats without error: of tables whose least count floats tell, products as expansions; else as ``_minima``.
+
+    Some milliseconds for 10,000 jobs with 64 counts each, and 50 us for each law and each job with a tie.
+    """
+    arrays = instance.arrays
+    tick()
+    with np.errstate(over="ignore"):  # then all are near, and the Fractions say
+        values = arrays.costs + price * arrays.counts
+    lengths = np.diff(arrays.starts)
+    limits = np.minimum.reduceat(values, arrays.starts[:-1]) * (1 + 4 * _ERROR) + TINY
+    near = np.flatnonzero(values <= np.repeat(limits, lengths))
+    tick()
+    table = np.searchsorted(arrays.starts, near, side="right") - 1
+    jobs = arrays.tables[table]
+    factors = np.stack((arrays.epochs[jobs], arrays.times_s[near], arrays.restarts_s[jobs], arrays.weights[jobs]))
+    told = (np.bincount(table, minlength=len(lengths))[table] == 1) & moderate(factors).all(axis=0)
+    counts = arrays.counts[near[told]]
+    epochs, times_s, restarts_s, weights = factors[:, told]
+    restarts_s = np.where(counts == arrays.current[jobs[told]], 0.0, restarts_s)
+    terms = [part for each in (*exact_product(epochs, times_s), restarts_s) for part in exact_product(weights, each)]
+    others = np.ones(len(instance.jobs), dtype=bool)
+    others[jobs[told]] = False
+    rest = [Fraction(price) * (sum(counts.tolist()) - instance.gpus)]
+    for index in np.flatnonzero(others).tolist():
+        tick()
+        rest.append(_minimum(instance, index, Fraction(price)))
+    flat = np.concatenate(terms)
+    return sum_below(flat[flat != 0.0].tolist(), exact_sum(rest))
+
+
+PROOF = Proof(_minima, _parts, below=_below)
 verify, price_bound = PROOF.verify, PROOF.price_bound
 
 

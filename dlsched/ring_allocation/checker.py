@@ -21,8 +21,11 @@ def objective(instance: Instance, allocation: Allocation) -> float:
     UsageError
         A job has no count, or one that it does not allow: then there is no time.
     """
-    require_choices(instance, allocation.gpus, "GPUs")
-    return math.fsum(job_cost(job, allocation.gpus[job.id]) for job in instance.jobs)
+    found = instance.arrays.seconds_left(allocation.gpus)
+    if found is None:
+        require_choices(instance, allocation.gpus, "GPUs")
+    assert found is not None
+    return math.fsum((instance.arrays.weights * found[1]).tolist())
 
 
 def job_cost(job: Job, gpus: int) -> float:
@@ -38,6 +41,9 @@ def seconds_left(job: Job, gpus: int) -> float:
 
 def check(instance: Instance, allocation: Allocation) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
+    found = instance.arrays.seconds_left(allocation.gpus)
+    if found is not None and sum(found[0].tolist()) <= instance.gpus:
+        return []
     return broken_rules(instance, allocation.gpus, "GPUs")
 
 

@@ -7,6 +7,7 @@ far it is of use, and that all laws together need about C pairs.
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.counts import is_allowed
 from dlsched.allocation.dominance import undominated
 from dlsched.allocation.hyperbolic import useful_most
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
+from dlsched.ring_allocation.arrays import JobArrays
 from dlsched.ring_allocation.instance import Instance, Job
+
+NumberArray = TypeVar("NumberArray", IntArray, FloatArray)
 
 LARGEST_TABLE = 2**27
 """Pairs of tables in the instance, which takes more memory for each of them than the algorithms do."""
@@ -26,14 +30,56 @@ LARGEST_LAWS = 2**21
 """Pairs that laws are tabulated to: a few bytes in a file, and half a GiB where the algorithms work on them."""
 
 
-def cost_table(instance: Instance, *, fitting: bool = True, tick: Tick = no_tick) -> CostTable:
-    """Tabulate every count that some optimal allocation may need; see ``tabulate``.
+def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True, tick: Tick = no_tick) -> CostTable:
+    """Tabulate cost_j(w) = weight (epochs tau(w) + restart) of every count that some optimal allocation may need.
 
-    ``fitting`` leaves out counts that do not fit beside the smallest counts of the other jobs. Without it the table is for
-    finding a price that proves much over all allowed counts, and has these as far as memory allows; what such a price
-    proves, ``certificate.price_bound`` says.
+    Parameters
+    ----------
+    instance
+        Any valid instance, feasible or not.
+    fitting
+        Leave out counts that do not fit beside the smallest counts of the other jobs. Without it the table is for finding a
+        price that proves much over all allowed counts, and has these as far as memory allows; what such a price proves,
+        ``certificate.price_bound`` says.
+    current
+        Keep a law's current count even where all others of its size are left out.
+    tick
+        Called now and then.
+
+    Raises
+    ------
+    UsageError
+        More pairs than ``LARGEST_TABLE``, of laws more than ``LARGEST_LAWS``, or counts whose sum exceeds 64-bit integers.
     """
-    return tabulate(instance, useful_counts(instance, fitting=fitting, tick=tick), tick=tick)
+    tick()
+    arrays, most = instance.arrays, _most(instance, fitting)
+    tick()
+    reach = _reach(instance, most)
+    _require_size(sum(reach.tolist()), LARGEST_LAWS)
+    tables, fits = _fitting(arrays, most)
+    laws, counts, costs = _law_pairs(arrays, reach, most, current)
+    lengths = np.zeros(len(arrays.ids), dtype=np.int64)
+    lengths[arrays.tables], lengths[arrays.laws] = tables, laws
+    _require_size(int(lengths.sum()), LARGEST_TABLE)
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    tick()
+    table_counts, table_costs = (
+        (arrays.counts, arrays.costs) if fits is None else (arrays.counts[fits], arrays.costs[fits])
+    )
+    if len(arrays.laws):
+        of_law = np.repeat(np.isin(np.arange(len(lengths)), arrays.laws), lengths)
+        counts, costs = _merged(of_law, counts, table_counts), _merged(of_law, costs, table_costs)
+    else:
+        counts, costs = table_counts, table_costs
+    _require_sum(counts[starts[1:] - 1].tolist())
+    return CostTable(starts, counts, costs)
+
+
+def whole_table(instance: Instance, table: CostTable, *, tick: Tick = no_tick) -> CostTable:
+    """Return the table without ``fitting``, given the one with it: the same where nothing was left out."""
+    if np.array_equal(_most(instance, True), _most(instance, False)):
+        return table
+    return cost_table(instance, fitting=False, tick=tick)
 
 
 def undominated_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
@@ -53,9 +99,7 @@ def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, 
         More pairs than ``LARGEST_TABLE``, or counts whose sum exceeds 64-bit integers.
     """
     _require_size(sum(map(len, counts)), LARGEST_TABLE)
-    largest = sum(int(useful[-1]) for useful in counts)
-    if 2 * largest > np.iinfo(np.int64).max:
-        raise UsageError(f"the largest counts add up to {largest} GPUs, allowed: up to 2**62")
+    _require_sum([int(useful[-1]) for useful in counts])
 
     def cost(index: int, gpus: IntArray) -> FloatArray:
         job = instance.jobs[index]
@@ -70,46 +114,15 @@ def _require_size(pairs: int, allowed: int) -> None:
         raise UsageError(f"found {pairs} pairs of job and count, allowed: up to {allowed} (limit max_gpus)")
 
 
-def useful_counts(
-    instance: Instance, *, fitting: bool = True, current: bool = True, tick: Tick = no_tick
-) -> list[Sequence[int] | IntArray]:
-    """Counts that an optimal allocation may need; every job keeps its smallest.
-
-    Parameters
-    ----------
-    instance
-        Any valid instance, feasible or not.
-    fitting
-        Leave out counts that do not fit beside the smallest counts of the other jobs.
-    current
-        Keep a law's current count even where all others of its size are left out.
-    tick
-        Called for every job.
-
-    Raises
-    ------
-    UsageError
-        More pairs of laws than ``LARGEST_LAWS``.
-    """
-    most = _most(instance, fitting)
-    reach = _reach(instance, most)
-    _require_size(sum(reach), LARGEST_LAWS)
-    counts: list[Sequence[int] | IntArray] = []
-    for index, job in enumerate(instance.jobs):
-        tick()
-        if job.speed_law is None:
-            counts.append(job.fitting_counts(most[index]))
-        elif current and job.current_gpus is not None and reach[index] < job.current_gpus <= most[index]:
-            counts.append(np.append(np.arange(1, reach[index] + 1), job.current_gpus))
-        else:
-            counts.append(range(1, reach[index] + 1))
-    return counts
+def _require_sum(largest: Sequence[int]) -> None:
+    if 2 * sum(largest) > np.iinfo(np.int64).max:
+        raise UsageError(f"the largest counts add up to {sum(largest)} GPUs, allowed: up to 2**62")
 
 
 def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
     """Counts that doubling may visit, of those that fit: the smallest, its double and so on while they are allowed."""
     chains: list[Sequence[int] | IntArray] = []
-    for index, most in enumerate(_most(instance, True)):
+    for index, most in enumerate(_most(instance, True).tolist()):
         allowed = instance.counts(index)
         chain = [allowed[0]]
         while 2 * chain[-1] <= most and is_allowed(2 * chain[-1], allowed):
@@ -118,33 +131,59 @@ def doubling_counts(instance: Instance) -> list[Sequence[int] | IntArray]:
     return chains
 
 
-def _most(instance: Instance, fitting: bool) -> list[int]:
+def _most(instance: Instance, fitting: bool) -> IntArray:
     """Largest count of every job worth a look: what the others' smallest counts leave, or as many as memory allows."""
-    spare = max(0, instance.gpus - instance.minimum_gpus)
-    jobs = len(instance.jobs)
-    most = []
-    for index, job in enumerate(instance.jobs):
-        allowed = instance.counts(index)
-        held = 2**61 // jobs if job.speed_law is None else max(2 * instance.gpus, 2**20 // jobs)
-        most.append(min(allowed[-1], allowed[0] + spare if fitting else max(allowed[0], held)))
-    return most
+    arrays, jobs = instance.arrays, len(instance.jobs)
+    if fitting:
+        return np.asarray(np.minimum(arrays.largest, arrays.least + max(0, instance.gpus - instance.minimum_gpus)))
+    held = np.full(jobs, 2**61 // jobs)
+    held[arrays.laws] = max(2 * instance.gpus, 2**20 // jobs)
+    return np.asarray(np.minimum(arrays.largest, np.maximum(arrays.least, held)))
 
 
-def _reach(instance: Instance, most: list[int]) -> list[int]:
-    """Largest useful count of every law, 0 for tables."""
-    reach = [0] * len(instance.jobs)
-    laws = [(index, job, job.speed_law) for index, job in enumerate(instance.jobs) if job.speed_law is not None]
-    scale = np.array([job.weight * job.epochs for _, job, _ in laws])
+def _reach(instance: Instance, most: IntArray) -> IntArray:
+    """Largest useful count of every law; shape (L,)."""
+    arrays = instance.arrays
+    laws, (compute, theta1, theta2, _, model_bytes) = arrays.laws, arrays.terms
+    scale = arrays.weights[laws] * arrays.epochs[laws]
     useful = useful_most(
-        scale * np.array([law.theta[0] * law.samples - law.theta[2] * law.model_bytes for _, _, law in laws]),
-        scale * np.array([law.theta[1] for _, _, law in laws]),
-        np.array([most[index] for index, _, _ in laws], dtype=np.float64),
-        np.array([job.current_gpus is None or not job.restart_s for _, job, _ in laws], dtype=bool),
+        scale * (compute - theta2 * model_bytes),
+        scale * theta1,
+        most[laws].astype(np.float64),
+        arrays.restarts_s[laws] == 0.0,
         instance.gpus - instance.minimum_gpus,
     )
-    for (index, _, _), count in zip(laws, useful, strict=True):
-        reach[index] = min(most[index], count)
-    return reach
+    return np.array([min(each) for each in zip(most[laws].tolist(), useful, strict=True)], dtype=np.int64)
+
+
+def _fitting(arrays: JobArrays, most: IntArray) -> tuple[IntArray, BoolArray | None]:
+    """Numbers of counts up to the most of every table, shape (T,), and where they are; None: everywhere."""
+    lengths = np.diff(arrays.starts)
+    if (arrays.largest <= most)[arrays.tables].all():
+        return lengths, None
+    fits = arrays.counts <= np.repeat(most[arrays.tables], lengths)
+    return np.add.reduceat(fits, arrays.starts[:-1], dtype=np.int64), fits
+
+
+def _law_pairs(
+    arrays: JobArrays, reach: IntArray, most: IntArray, current: bool
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Numbers of pairs of every law, shape (L,), their counts 1 .. reach, and maybe the current one beyond, and costs."""
+    laws = arrays.laws
+    alone = current & (reach < arrays.current[laws]) & (arrays.current[laws] <= most[laws])
+    lengths = reach + alone
+    ends = np.cumsum(lengths)
+    counts = 1 + np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+    counts[ends[alone] - 1] = arrays.current[laws][alone]
+    times_s = arrays.law_times_s(np.repeat(np.arange(len(laws)), lengths), counts)
+    return lengths, counts, arrays.costs_of(laws, lengths, counts, times_s)
+
+
+def _merged(where: BoolArray, first: NumberArray, second: NumberArray) -> NumberArray:
+    """Array of the entries of ``first``, in their order, where marked, and of ``second`` elsewhere."""
+    both = np.empty(len(where), dtype=first.dtype)
+    both[where], both[~where] = first, second
+    return both
 
 
 def _times(job: Job, counts: IntArray) -> FloatArray:

@@ -1,6 +1,7 @@
 """Further figures of an allocation, besides its weighted seconds."""
 
-from dlsched.ring_allocation.checker import seconds_left
+import numpy as np
+
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
 from dlsched.statistics.fairness import fairness
@@ -14,11 +15,13 @@ def figures(instance: Instance, allocation: Allocation) -> dict[str, float]:
 
     Source: Mahajan et al., Themis, NSDI 2020.
     """
-    share = instance.gpus // len(instance.jobs)
-    return fairness(
-        [
-            seconds_left(job, allocation.gpus[job.id]) / (job.epochs * job.fair_time_s(share))
-            for job in instance.jobs
-            if job.epochs
-        ]
-    )
+    arrays, share = instance.arrays, instance.gpus // len(instance.jobs)
+    found = arrays.seconds_left(allocation.gpus)
+    assert found is not None
+    fair_s = np.empty(len(instance.jobs))
+    fair_s[arrays.tables] = arrays.fastest_s(share)
+    fair_s[arrays.laws] = [instance.jobs[index].fair_time_s(share) for index in arrays.laws.tolist()]
+    shares_s = arrays.epochs * fair_s
+    with np.errstate(over="ignore"):
+        ratios = np.divide(found[1], shares_s, out=np.full(len(shares_s), np.inf), where=shares_s > 0)
+    return fairness(ratios[arrays.epochs > 0].tolist())

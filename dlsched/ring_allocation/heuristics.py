@@ -11,7 +11,7 @@ from dlsched.allocation.greedy import climb_hulls, double_greedily, increase_gre
 from dlsched.allocation.heuristics import equal_share, same_counts
 from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick, no_tick
-from dlsched.ring_allocation.costs import cost_table, doubling_counts, tabulate, useful_counts
+from dlsched.ring_allocation.costs import cost_table, doubling_counts, tabulate
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
 
@@ -44,7 +44,7 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 
     Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
     """
-    table = tabulate(instance, useful_counts(instance, current=False, tick=tick), tick=tick)
+    table = cost_table(instance, current=False, tick=tick)
     return _allocation(instance, table, increase_greedily(table, instance.gpus, tick=tick))
 
 

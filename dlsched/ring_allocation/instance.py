@@ -17,13 +17,16 @@ code                  mathematics
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from dlsched.cluster.training_job import TrainingJob, without_default_counts
 from dlsched.core.instance import Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+
+if TYPE_CHECKING:
+    from dlsched.ring_allocation.arrays import JobArrays
 
 
 class Job(TrainingJob):
@@ -66,6 +69,8 @@ class Instance(InstanceFile):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
+        if math.isfinite(self._at_most_s()):
+            return self
         total = 0.0
         for index, job in enumerate(self.jobs):
             slowest = job.slowest_s(self.gpus)
@@ -74,6 +79,17 @@ class Instance(InstanceFile):
                 allowed = "weight (epochs time + restart) that adds up to a finite number"
                 raise Refused("times that overflow", allowed, "jobs", index)
         return self
+
+    def _at_most_s(self) -> float:
+        """Return no less than the sum of all jobs on their slowest counts, without a look at every time of a table."""
+        total = 0.0
+        for job in self.jobs:
+            table = job.epoch_time_s
+            if table is not None:
+                total += job.weight * (job.epochs * table.sum_s + job.restart_s)
+            else:
+                total += sum(job.weight * (job.epochs * time + job.restart_s) for time in job.slowest_s(self.gpus))
+        return total
 
     def counts(self, job: int) -> Sequence[int]:
         """Allowed counts of GPUs of the job at that position, ascending."""
@@ -84,6 +100,13 @@ class Instance(InstanceFile):
         """Position of every job by its id."""
         return {job.id: index for index, job in enumerate(self.jobs)}
 
+    @cached_property
+    def arrays(self) -> "JobArrays":
+        """The jobs as flat arrays, made when first asked for."""
+        from dlsched.ring_allocation.arrays import JobArrays  # reading goes without NumPy
+
+        return JobArrays.of(self.jobs, self.gpus)
+
     @property
     def capacity(self) -> int:
         """What the jobs share, C."""
@@ -92,7 +115,7 @@ class Instance(InstanceFile):
     @property
     def minimum_gpus(self) -> int:
         """Sum of the smallest allowed counts; when it exceeds ``gpus``, no allocation exists."""
-        return sum(self.counts(job)[0] for job in range(len(self.jobs)))
+        return self.arrays.minimum
 
     def canonical_data(self) -> dict[str, Any]:
         """Return what the hash covers; a ``max_gpus`` equal to ``gpus`` is the default and left out."""

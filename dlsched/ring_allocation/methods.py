@@ -9,7 +9,7 @@ from dlsched.core.methods import heuristic
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import bounds, guarantees, heuristics
-from dlsched.ring_allocation.costs import cost_table
+from dlsched.ring_allocation.costs import cost_table, whole_table
 from dlsched.ring_allocation.formulations.milp import build_arrays
 from dlsched.ring_allocation.instance import Instance
 from dlsched.ring_allocation.solution import Allocation
@@ -46,7 +46,7 @@ COUNTING = Counting[Instance, Allocation](
     solution=lambda instance, counts, tick: Allocation(counts),
     warm=_warm,
     lagrange=bounds.lagrange,
-    whole_table=lambda instance, tick: cost_table(instance, fitting=False, tick=tick),
+    whole_table=lambda instance, table, tick: whole_table(instance, table, tick=tick),
 )
 
 

@@ -165,8 +165,9 @@ def _broken_workers(instance: Instance, name: str, ring: Ring, where: str) -> li
         return [Violation("workers", where, message="there is no such job")]
     if not ring.workers:
         return [Violation("workers", where, message="the ring has no worker: leave it out")]
+    known = instance.server_index
     for server, count in ring.workers.items():
-        if server not in instance.server_index:
+        if server not in known:
             return [Violation("workers", where, message=f"there is no server {server!r}")]
         if type(count) is not int or not 1 <= count <= _COUNTS:
             return [Violation("workers", where, message=f"{count!r} workers on {server!r}, which must be >= 1")]

@@ -10,7 +10,7 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import guarantees
 from dlsched.ring_embedding.bounds import run_bound, run_columns
-from dlsched.ring_embedding.exact.horizon import SLOT_NODES, run_exact, run_plan
+from dlsched.ring_embedding.exact.horizon import run_exact, run_plan
 from dlsched.ring_embedding.exact.programs import run_arc, run_circuit, run_milp
 from dlsched.ring_embedding.heuristics import baselines
 from dlsched.ring_embedding.heuristics.gadget import gadget
@@ -20,7 +20,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.max_min import running, serving
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
-from dlsched.ring_embedding.slot.exact_slot import best_slot
+from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
 
 Ended = TypeVar("Ended")
@@ -93,7 +93,7 @@ def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, 
 METHODS = {
     method.name: method
     for method in (
-        Method("exact", "exact", _warmed(_either(run_exact, running.run_exact)), seeded=True, warm=_warm),
+        Method("exact", "exact", _either(run_exact, _warmed(running.run_exact)), seeded=True, warm=_warm),
         Method("milp", "exact", _warmed(run_milp), solvers=("highs", "cbc", "scip"), warm=_warm),
         Method("arc", "exact", _warmed(run_arc), solvers=("highs", "cbc", "scip"), warm=_warm),
         Method("circuit", "exact", _warmed(run_circuit), solvers=("cpsat",), warm=_warm),

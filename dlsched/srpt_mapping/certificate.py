@@ -1,6 +1,7 @@
 """What a certificate of srpt_mapping proves, in exact arithmetic on the instance's own numbers, without a solver.
 
-*Seconds of an iteration.* No placement of job i brings one below alpha_i: see ``cluster.least_iteration``.
+*Seconds of an iteration.* No placement of job i brings one below alpha_i: see ``cluster.least_iteration``. A job that has
+begun stays where it is: alpha_i is that of its placement.
 
 *Machine.* Running job i on g_i of G GPUs is running it at rate g_i / G on one machine of speed 1 that may serve many at a
 time: size at least n_i g_i alpha_i / G. Serving them one by one, in the order in which they end, ends none later; so
@@ -30,14 +31,39 @@ from dlsched.certificates.rigid import rigid_value
 from dlsched.cluster.least_iteration import exact_least_iteration_s
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.result import Certificate
-from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.instance import Instance, Job
 
 
 def exact_iteration_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:
     """alpha_i: seconds below which no placement brings an iteration of the job, exactly; ``tick`` may raise to stop."""
+    if instance.jobs[index].begun is not None:
+        tick()
+        return _placed_s(instance, instance.jobs[index])
     sizes = tuple(sorted(server.gpus for server in instance.servers))
     inside, nic = instance.intra_bandwidth_bytes_per_s, instance.nic_bandwidth_bytes_per_s
     return exact_least_iteration_s(instance.jobs[index].graph, sizes, inside, nic, tick=tick)
+
+
+def _placed_s(instance: Instance, job: Job) -> Fraction:
+    """Seconds of an iteration of a job that has begun, where it runs, by their definition (``checker``)."""
+    near, nic = 1 / Fraction(instance.intra_bandwidth_bytes_per_s), Fraction(instance.nic_bandwidth_bytes_per_s)
+    runs: list[dict[str, int]] = [{} for _ in job.stages]
+    for held in job.begun or ():
+        runs[held.stage][held.server] = held.replicas
+    servers = {name for on in runs for name in on}
+    far = {name: instance.servers[instance.server_index[name]].gpus / nic for name in servers}
+    slowest = Fraction(0)
+    for number, (stage, on) in enumerate(zip(job.stages, runs, strict=True)):
+        each = Fraction(2, stage.replicas)
+        band = near if len(on) == 1 else max(far[name] for name in on)
+        alone = Fraction(stage.compute_s) + each * (stage.replicas - 1) * Fraction(stage.parameter_bytes) * band
+        for name in on:
+            seconds = alone
+            for other, sent in job.graph.neighbours(number):
+                here = Fraction(runs[other].get(name, 0), job.stages[other].replicas)
+                seconds += each * Fraction(sent) * (here * near + (1 - here) * far[name])
+            slowest = max(slowest, seconds)
+    return slowest
 
 
 def exact_size_s(instance: Instance, index: int, tick: Tick = no_tick) -> Fraction:

@@ -10,6 +10,7 @@ minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
 ``gang``      sum_m x_s,m = k_s for every stage of the job
 ``gpus``      at no time do the jobs that run use more than g^m GPUs of a server
 ``release``   start_i >= r_i
+``begun``     of a job that runs when the clock starts: start_i = r_i, and x is where it runs
 
 A job may start before its release, or before the job whose GPUs it takes has ended, by 1e-9 of its own length or of that
 job's, and by what rounding does to times on the clock of the file: seconds are not to be had from a late clock.
@@ -24,7 +25,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.tolerance import rounding, tolerance
 from dlsched.core.violation import Violation
 from dlsched.srpt_mapping.instance import Instance, Job
-from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.srpt_mapping.solution import Schedule, Share, Start
 
 _LATEST_S = 1e101  # instances hold times up to 1e100
 Times = dict[str, tuple[float, float]]  # start and seconds of jobs
@@ -91,6 +92,8 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
         if early > tolerance(length_s) + rounding(job.release_s, start_s):
             message = f"it starts at {start_s!r} s, it is released at {job.release_s!r} s"
             broken.append(Violation("release", job.id, early, message))
+        if job.begun is not None:
+            broken += _elsewhere(job, schedule.jobs[job.id], tolerance(length_s) + rounding(job.release_s, start_s))
     return broken + _overfull(instance, schedule, times)
 
 
@@ -172,6 +175,18 @@ def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> 
         if count != held.replicas:
             message = f"stage {number} has {count} replicas, it needs {held.replicas}"
             return [Violation("gang", job.id, float(abs(count - held.replicas)), message)]
+    return []
+
+
+def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
+    """Whether a job that has begun starts at another time than its release, or somewhere else."""
+    off_s = abs(start.start_s - job.release_s)
+    if off_s > allowed_s:
+        message = f"it runs at {job.release_s!r} s, and is to start at {start.start_s!r} s"
+        return [Violation("begun", job.id, off_s, message)]
+    runs = {(held.stage, held.server): held.replicas for held in job.begun or ()}
+    if {(stage, server): replicas for stage, server, replicas in start.placement} != runs:
+        return [Violation("begun", job.id, message="it is not where it runs already")]
     return []
 
 

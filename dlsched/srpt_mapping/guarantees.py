@@ -11,6 +11,8 @@ n_j g_j alpha^max_j <= eta1 rho G times their virtual sizes, which the virtual m
 eta1 rho G v_k in all. So start_k <= v_k (1 + eta1 rho G / (G - g_max + 1)). SRPT is optimal on the virtual machine, and
 sizes eta2 times as large make its sum at most eta2 times as large: sum v_k <= eta2 OPT, as OPT is at least SRPT's sum with
 true sizes. Last, n_k alpha_k <= rho n_k alpha^low_k, and these sum to at most rho OPT.
+
+Where jobs have begun before the clock starts, nothing is claimed: they did not wait for their virtual completion.
 """
 
 from dlsched.core.family import Guarantee
@@ -32,6 +34,6 @@ def factor(instance: Instance) -> float:
 STRICT = Guarantee[Instance](
     "at most eta2 (1 + eta1 rho G / (G - g_max + 1)) + rho times the optimum; at most 1 + 3 rho with true predictions "
     "and jobs of at most half the GPUs",
-    lambda instance: infeasible(instance) is None,
+    lambda instance: infeasible(instance) is None and all(job.begun is None for job in instance.jobs),
     lambda instance, optimum: factor(instance) * optimum * (1 + _ROUNDING),
 )

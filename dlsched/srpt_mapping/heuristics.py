@@ -31,7 +31,7 @@ from dlsched.srpt_mapping.dispatching.waiting import PATIENT, Waiting
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.heavy_edge import Rule, compact, heavy_edge, in_order, placed_s
 from dlsched.srpt_mapping.placing.servers import Servers, require_placeable
-from dlsched.srpt_mapping.solution import Schedule, on_clock_of
+from dlsched.srpt_mapping.solution import Schedule, Start, begun_starts, on_clock_of
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
 SPEEDS = ("placed", "low")
@@ -67,7 +67,7 @@ def a_srpt(
     place
         ``heavy-edge`` or ``compact``.
     begun
-        Jobs that have begun, for a decision in the middle of a queue: see ``dispatch``. All policies take it.
+        Further jobs that have begun, for a decision in the middle of a queue: see ``dispatch``. All policies take it.
     tick
         Called for every job that is looked at; it may raise to stop.
 
@@ -138,7 +138,8 @@ def fifo(
 def one_by_one(instance: Instance) -> Schedule | None:
     """Run one job after another, alone, those of the least predicted length first; None when infeasible.
 
-    What is held when the policies are stopped. Guarantee: none. Cost: O(I log I + M S) for every different job graph.
+    They wait for those that have begun. What is held when the policies are stopped. Guarantee: none. Cost: O(I log I + M S)
+    for every different job graph.
     """
     if infeasible(instance) is not None:
         return None
@@ -146,10 +147,14 @@ def one_by_one(instance: Instance) -> Schedule | None:
     empty = Servers(instance)
     placed = {graph: in_order(graph, empty) for graph in {job.graph for job in instance.jobs}}
     length_s = {graph: empty.iteration_s(graph, held) for graph, held in placed.items()}
+    starts = begun_starts(instance)
     last_s, elapsed_s = max(job.release_s for job in instance.jobs), 0.0
-    starts = {}
-    for job in sorted(instance.jobs, key=lambda job: job.predicted * length_s[job.graph]):
-        starts[job.id] = last_s + elapsed_s, empty.named(placed[job.graph])
+    for job in (instance.jobs[instance.index[name]] for name in starts):
+        runs_s = empty.iteration_s(job.graph, empty.placed(job.graph, starts[job.id].placement))
+        last_s = max(last_s, job.release_s + job.iterations * runs_s)
+    waiting = [job for job in instance.jobs if job.id not in starts]
+    for job in sorted(waiting, key=lambda job: job.predicted * length_s[job.graph]):
+        starts[job.id] = Start(last_s + elapsed_s, tuple(empty.named(placed[job.graph])))
         elapsed_s += job.iterations * length_s[job.graph]
     return Schedule(starts)
 

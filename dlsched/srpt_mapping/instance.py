@@ -12,19 +12,22 @@ code                              mathematics
 ``predicted_iterations``          n~_i; ``predicted`` where it is not given: n_i
 ``stages``                        a chain; ``replicas`` = k_s, ``compute_s`` = p_s, ``output_bytes`` = d_s,
                                   ``parameter_bytes`` = h_s; ``gpus`` = g_i, the sum of k_s
+``begun``                         x_s,m of a job that runs when the clock starts; it goes on there
 ================================  ===================================================================================
 """
 
+import functools
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.clock import from_the_first
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
-from dlsched.core.messages import Refused
+from dlsched.core.messages import FOUND, Refused
 
 _MODERATE = 1e-100, 1e100
 _ALLOWED = "a number from 1e-100 to 1e100"
@@ -62,6 +65,16 @@ class Stage(BaseModel):
     parameter_bytes: NonNegative
 
 
+class Held(BaseModel):
+    """Replicas of a stage, counted from 0, that run on a server, by its id."""
+
+    model_config = STRICT
+
+    stage: Annotated[int, Field(ge=0)]
+    server: Name
+    replicas: Count
+
+
 class Job(BaseModel):
     """A gang: it takes a GPU for every replica, all at once, and keeps them to its end.
 
@@ -79,6 +92,9 @@ class Job(BaseModel):
         Words that predictors use.
     stages
         A chain.
+    begun
+        Where it runs already, all of its replicas: it starts at its release, the earliest of all, exactly there. None: it has
+        not begun.
     """
 
     model_config = STRICT
@@ -91,12 +107,29 @@ class Job(BaseModel):
     user: Name | None = None
     model: Name | None = None
     stages: Annotated[tuple[Stage, ...], Field(strict=False, min_length=1)]
+    begun: Annotated[tuple[Held, ...], Field(strict=False, min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _last_sends_nothing(self) -> Self:
         last = len(self.stages) - 1
         if self.stages[last].output_bytes != 0:
             raise Refused(f"{self.stages[last].output_bytes}", "0 for the last stage", "stages", last, "output_bytes")
+        return self
+
+    @model_validator(mode="after")
+    def _begun_whole(self) -> Self:
+        placed: Counter[int] = Counter()
+        seen = set()
+        for index, held in enumerate(self.begun or ()):
+            if held.stage >= len(self.stages):
+                raise Refused(f"{held.stage}", f"stages 0 to {len(self.stages) - 1}", "begun", index, "stage")
+            if (held.stage, held.server) in seen:
+                raise Refused(f"stage {held.stage} on {held.server[:FOUND]!r} again", "each once", "begun", index)
+            seen.add((held.stage, held.server))
+            placed[held.stage] += held.replicas
+        for number, stage in enumerate(self.stages if self.begun else ()):
+            if placed[number] != stage.replicas:
+                raise Refused(f"{placed[number]} replicas of stage {number}", f"{stage.replicas}, as it has", "begun")
         return self
 
     @property
@@ -107,12 +140,19 @@ class Job(BaseModel):
     @cached_property
     def graph(self) -> JobGraph:
         """The stages as plain tuples."""
-        return JobGraph(*(tuple(getattr(stage, name) for stage in self.stages) for name in Stage.model_fields))
+        fields = [(each.replicas, each.compute_s, each.output_bytes, each.parameter_bytes) for each in self.stages]
+        return _graph(*zip(*fields, strict=True))
 
     @property
     def gpus(self) -> int:
         """g_i, GPUs that the job takes."""
         return self.graph.gpus
+
+
+@functools.lru_cache(maxsize=65536)
+def _graph(*fields: tuple[Any, ...]) -> JobGraph:
+    """One object for equal graphs, so that looking them up compares nothing."""
+    return JobGraph(*fields)
 
 
 class Instance(InstanceFile):
@@ -155,7 +195,25 @@ class Instance(InstanceFile):
             if not (most * iteration_s <= _MODERATE[1] and least * iteration_s >= _MODERATE[0]):
                 allowed = "seconds of a job and of its prediction from 1e-100 to 1e100"
                 raise Refused("times that are vast or vanish", allowed, "jobs", index)
+        self._room_for_begun()
         return self
+
+    def _room_for_begun(self) -> None:
+        room = {server.id: server.gpus for server in self.servers}
+        first_s = min(job.release_s for job in self.jobs)
+        for index, job in enumerate(self.jobs):
+            if job.begun and job.release_s > first_s:
+                allowed = f"{first_s}, the earliest release, of a job that has begun"
+                raise Refused(f"{job.release_s}", allowed, "jobs", index, "release_s")
+            for number, held in enumerate(job.begun or ()):
+                where = "jobs", index, "begun", number
+                if held.server not in room:
+                    raise Refused(f"{held.server[:FOUND]!r}", "the id of a server", *where, "server")
+                room[held.server] -= held.replicas
+                if room[held.server] < 0:
+                    gpus = self.servers[self.server_index[held.server]].gpus
+                    found = f"{gpus - room[held.server]} GPUs of {held.server[:FOUND]!r} held by jobs that have begun"
+                    raise Refused(found, f"the {gpus} that it has", *where, "replicas")
 
     @cached_property
     def total_gpus(self) -> int:

@@ -37,11 +37,7 @@ class Schedule:
     jobs: Mapping[str, Start]
 
     def __init__(self, jobs: Mapping[str, tuple[float, Iterable[tuple[int, str, int]]]]) -> None:
-        frozen = {
-            job: Start(start_s, tuple(Share(*share) for share in placement))
-            for job, (start_s, placement) in jobs.items()
-        }
-        object.__setattr__(self, "jobs", FrozenMapping(frozen))
+        object.__setattr__(self, "jobs", FrozenMapping({job: _frozen(start) for job, start in jobs.items()}))
 
     def as_data(self) -> dict[str, Any]:
         """Return the schedule as result files hold it."""
@@ -51,6 +47,23 @@ class Schedule:
                 for job, start in self.jobs.items()
             }
         }
+
+
+def _frozen(start: tuple[float, Iterable[tuple[int, str, int]]]) -> Start:
+    """The same as a ``Start``, which itself is one already."""
+    start_s, placement = start
+    if type(start) is Start and type(placement) is tuple and all(type(share) is Share for share in placement):
+        return start
+    return Start(start_s, tuple(Share(*share) for share in placement))
+
+
+def begun_starts(instance: Instance) -> dict[str, Start]:
+    """The starts of the jobs that have begun, by id: at their release, where they run."""
+    return {
+        job.id: Start(job.release_s, tuple(Share(held.stage, held.server, held.replicas) for held in job.begun))
+        for job in instance.jobs
+        if job.begun is not None
+    }
 
 
 def on_clock_of(instance: Instance, own: Instance, schedule: Schedule) -> dict[str, Start]:

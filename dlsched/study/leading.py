@@ -96,7 +96,7 @@ def run(
         )
     if store is None:
         raise UsageError("store: found none, allowed: the path of a file")
-    _require(workers, engine, scheduler, retry)
+    require_engine(workers, engine, scheduler, retry)
     with Store(store, leading=True, largest_solution=largest_solution) as opened:
         opened.plan(plan, cells_of(plan, recipes(plan)))
         if retry:
@@ -115,7 +115,16 @@ def run(
     return Study(store)
 
 
-def _require(workers: int | None, engine: str, scheduler: str | None, retry: Sequence[str]) -> None:
+def require_engine(
+    workers: int | None, engine: str = "local", scheduler: str | None = None, retry: Sequence[str] = ()
+) -> None:
+    """Look at how a study is to run, before anything is read.
+
+    Raises
+    ------
+    UsageError
+        A number, engine, scheduler or status that there is not.
+    """
     if workers is not None and workers < 1:
         raise UsageError(f"workers: found {workers}, allowed: an integer >= 1")
     if engine not in ENGINES:

@@ -2,12 +2,13 @@
 
 Ties in releases and lengths, whole numbers and powers of two, identical jobs, servers of different sizes, jobs that take
 all GPUs or more than there are, one stage and chains of up to three, nothing to exchange and heavy exchange, bandwidth
-inside a server below a GPU's share of the network card, and wrong predictions.
+inside a server below a GPU's share of the network card, and wrong predictions. When asked for, jobs that have begun.
 
 Brute force knows the checker only, and takes two steps. *Usages*: every way to put a job's replicas on servers, of
 which the fastest is kept for every number of GPUs by server: other jobs see nothing else of it, and a schedule stays
 feasible when a job ends earlier. *Orders*: every order of the jobs, with every usage of each; job by job, each starts
-at the earliest time at which its GPUs are free to its end beside those placed before it.
+at the earliest time at which its GPUs are free to its end beside those placed before it. Jobs that have begun have one
+usage, that in which they run, and are placed first, at their release.
 
 *An optimum is among them.* Take an optimal schedule, and its jobs in the order of their starts, with its usages. By
 induction no job is placed later than it starts there: of the jobs placed before it, those that run at or after its
@@ -51,10 +52,11 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
     ValueError
         More than ``LARGEST`` ways.
     """
-    choices = [_usages(instance, job) for job in instance.jobs]
+    choices = [_usages(instance, job) if job.begun is None else _running(instance, job) for job in instance.jobs]
     if not all(choices):
         return None
-    tries = math.factorial(len(choices)) * math.prod(map(len, choices))
+    begun = [index for index, job in enumerate(instance.jobs) if job.begun is not None]
+    tries = math.factorial(len(choices) - len(begun)) * math.prod(map(len, choices))
     if tries > LARGEST:
         raise ValueError(f"more than {LARGEST} schedules: {tries} are too many to try")
     releases = [Fraction(job.release_s) for job in instance.jobs]
@@ -70,6 +72,7 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
             sorted((int(length * parts), usage) for length, usage in zip(times, held, strict=True))
             for times, held in zip(lengths, choices, strict=True)
         ],
+        begun,
     )
     search.run()
     schedule = Schedule(
@@ -85,12 +88,17 @@ def brute_force_srpt(instance: Instance) -> tuple[float, Schedule] | None:
 class _Search:
     """Orders and usages, depth first; times in parts of a second."""
 
-    def __init__(self, sizes: list[int], releases: list[int], choices: list[list[tuple[int, Usage]]]) -> None:
+    def __init__(
+        self, sizes: list[int], releases: list[int], choices: list[list[tuple[int, Usage]]], begun: list[int]
+    ) -> None:
         self.sizes, self.releases, self.choices = sizes, releases, choices
         self.soonest = [release + held[0][0] for release, held in zip(releases, choices, strict=True)]
         self.least: int | None = None
         self.best: list[Placed] = []
         self._placed: dict[int, Placed] = {}
+        for job in begun:
+            ((length, usage),) = choices[job]
+            self._placed[job] = releases[job], releases[job] + length, usage
 
     def run(self) -> None:
         """Place one more job, every one in every way."""
@@ -147,6 +155,13 @@ def _usages(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]
     return found
 
 
+def _running(instance: Instance, job: Job) -> dict[Usage, tuple[float, Placement]]:
+    """The same of a job that has begun: where it runs."""
+    placement = tuple(Share(held.stage, held.server, held.replicas) for held in job.begun or ())
+    usage = tuple(sum(share.replicas for share in placement if share.server == each.id) for each in instance.servers)
+    return {usage: (iteration_time(instance, job, placement), placement)}
+
+
 def _splits(count: int, servers: int) -> Iterator[tuple[int, ...]]:
     """Every way to put ``count`` replicas on that many servers."""
     if servers == 1:
@@ -176,6 +191,7 @@ def srpt_mapping_instances(
     feasible: bool = False,
     exchange: bool | None = None,
     predicted: bool | None = None,
+    begun: bool = False,
 ) -> Instance:
     """Instances of srpt_mapping of every awkward kind.
 
@@ -189,6 +205,8 @@ def srpt_mapping_instances(
         Whether jobs have bytes to exchange, if they can; None: either.
     predicted
         Whether jobs have predictions, mostly wrong ones; None: either.
+    begun
+        Whether some jobs have begun, where there is room for one; they come first, on servers as they are drawn.
     """
     if min(max_jobs, max_servers, max_gpus, max_stages) < 1:
         raise ValueError("max_jobs, max_servers, max_gpus and max_stages must be at least 1")
@@ -210,6 +228,8 @@ def srpt_mapping_instances(
         jobs = [*jobs[1:], draw(job) | {"stages": stages}]
     if draw(st.integers(0, 3)) == 0:
         jobs = [each | {"release_s": jobs[0]["release_s"]} for each in jobs]
+    if begun:
+        jobs = _with_begun(draw, jobs, sizes)
     return Instance(
         name="drawn",
         intra_bandwidth_bytes_per_s=fast,
@@ -217,6 +237,29 @@ def srpt_mapping_instances(
         servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=named(jobs),
     )
+
+
+def _with_begun(draw: st.DrawFn, jobs: list[Data], sizes: list[int]) -> list[Data]:
+    """The first jobs that fit together, released at the earliest time, with each replica on a server that has room."""
+    first_s = min(job["release_s"] for job in jobs)
+    room, wanted, made = list(sizes), draw(st.integers(1, len(jobs))), []
+    for job in jobs:
+        stages = job["stages"]
+        if not wanted or sum(stage["replicas"] for stage in stages) > sum(room):
+            made.append(job)
+            continue
+        wanted -= 1
+        held: dict[tuple[int, int], int] = {}
+        for number, stage in enumerate(stages):
+            for _ in range(stage["replicas"]):
+                server = draw(st.sampled_from([index for index, free in enumerate(room) if free]))
+                room[server] -= 1
+                held[number, server] = held.get((number, server), 0) + 1
+        placed = [
+            {"stage": stage, "server": f"s{server}", "replicas": count} for (stage, server), count in held.items()
+        ]
+        made.append(job | {"release_s": first_s, "begun": placed})
+    return made
 
 
 @st.composite

@@ -7,6 +7,7 @@ arrival where no start is given.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -71,6 +72,24 @@ class Window:
         """Start and end of the window; where it has none, the first and the last of the arrivals, which are in order."""
         start_s = kept[0].arrival_s if self.start_s is None else self.start_s
         return start_s, kept[-1].arrival_s if self.end_s is None else self.end_s
+
+
+def date_text(time_s: float) -> str:
+    """Write seconds since 1970 as a date of UTC without a zone.
+
+    >>> date_text(90.0)
+    '1970-01-01T00:01:30'
+    """
+    return datetime.fromtimestamp(time_s, UTC).replace(tzinfo=None).isoformat()
+
+
+def seconds_text(time_s: float) -> str:
+    """Write seconds, whole ones as integers.
+
+    >>> seconds_text(90.0), seconds_text(0.5)
+    ('90', '0.5')
+    """
+    return repr(int(time_s)) if time_s == int(time_s) else repr(time_s)
 
 
 def seconds_window(from_: str | None, to: str | None) -> Window:

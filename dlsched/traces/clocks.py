@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dlsched.traces import gang_traces, gavel
-from dlsched.traces.arrivals import Window, seconds_window
+from dlsched.traces.arrivals import Window, date_text, seconds_text, seconds_window
 from dlsched.traces.philly import philly_window, read_philly
 from dlsched.traces.queues.queue import Queue
 from dlsched.traces.rows import number, tab_rows
@@ -31,14 +31,6 @@ class Clock:
     moment: Callable[[float], str]
 
 
-def _date(time_s: float) -> str:
-    return datetime.fromtimestamp(time_s, UTC).replace(tzinfo=None).isoformat()
-
-
-def _seconds(time_s: float) -> str:
-    return repr(int(time_s)) if time_s == int(time_s) else repr(time_s)
-
-
 def _philly(path: Path) -> list[float]:
     return [request.arrival_s for request in read_philly(path)[0]]
 
@@ -51,9 +43,9 @@ def _tiresias(path: Path) -> list[float]:
     return [request.arrival_s for request in gang_traces.read_tiresias(path)[0]]
 
 
-PHILLY = Clock(_philly, philly_window, _date)
-GAVEL = Clock(_gavel, seconds_window, _seconds)
-TIRESIAS = Clock(_tiresias, seconds_window, _seconds)
+PHILLY = Clock(_philly, philly_window, date_text)
+GAVEL = Clock(_gavel, seconds_window, seconds_text)
+TIRESIAS = Clock(_tiresias, seconds_window, seconds_text)
 
 
 def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:
@@ -69,11 +61,6 @@ def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:
     return Window.read(
         from_, to, _utc, "a date or time such as 2025-03-01 or 2025-03-01T07:00:00, of UTC without a zone"
     )
-
-
-def queue_moment(queue: Queue, time_s: float) -> str:
-    """Write a time of a queue as its window reads it."""
-    return _date(time_s) if queue.dated else _seconds(time_s)
 
 
 def _utc(text: str) -> float:

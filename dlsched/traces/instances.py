@@ -2,7 +2,11 @@
 
 import contextlib
 import math
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dlsched.core.errors import DlschedError, InputError, UsageError
@@ -21,7 +25,7 @@ def import_instance(source: str, path: str, **options: Option) -> tuple[Instance
     source
         A key of ``SOURCES``; each names the options that it takes, of which None stands for the default.
     path
-        The file or folder.
+        The file or folder; ``-``: standard input.
     gpus
         GPUs of the cluster, of gangs that are not made of a queue a multiple of 8; None: of tables four times the smallest
         counts together, of queues the nodes that the trace lists or the most GPUs in use at once, else the average demand.
@@ -58,8 +62,8 @@ def import_instance(source: str, path: str, **options: Option) -> tuple[Instance
         return made.instance, made.audit
     build = SOURCES[source].build
     assert build is not None
-    with _errors_of(path):
-        return build(path, **{name: value for name, value in given.items() if name != "family"})
+    with _errors_of(path), _on_disk(path) as file:
+        return build(file, **{name: value for name, value in given.items() if name != "family"})
 
 
 def import_made(source: str, path: str, queue: Queue | None = None, /, **options: Option) -> Made:
@@ -116,8 +120,9 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Op
         raise UsageError(
             "map: found nothing, allowed: which column is what, such as arrival=submit,gpus=n,duration=run_s"
         )
-    with _errors_of(path):
-        return entry.reader.read(Path(path), ended_only=ended_only, **arguments)
+    with _errors_of(path), _on_disk(path) as file:
+        queue = entry.reader.read(Path(file), ended_only=ended_only, **arguments)
+    return queue if file == path else replace(queue, path=Path(file).name)
 
 
 def _reading(source: str) -> tuple[str, ...]:
@@ -163,6 +168,27 @@ def arrivals_of(source: str, path: str) -> list[float]:
         raise UsageError(f"source: found {source!r}, which has no times, allowed: a trace")
     with _errors_of(path):
         return entry.clock.arrivals(Path(path))
+
+
+@contextlib.contextmanager
+def _on_disk(path: str) -> Iterator[str]:
+    """The path; of ``-`` that of a copy of standard input, as readers go over a file more than once.
+
+    Raises
+    ------
+    InputError
+        Standard input is closed.
+    """
+    if path != "-":
+        yield path
+        return
+    if sys.stdin is None:
+        raise InputError("standard input: cannot be read: it is closed")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "standard input"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield str(copy)
 
 
 @contextlib.contextmanager

@@ -19,6 +19,8 @@ from dlsched.algorithms import srpt
 from dlsched.algorithms.release_order import sorted_stably
 from dlsched.algorithms.srpt import srpt_completions, srpt_schedule
 from dlsched.certificates import srpt_value
+from dlsched.core import compiled as compiled_module
+from dlsched.core.compiled import compiled
 
 JOBS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4)), min_size=1, max_size=4)
 NUMBERS = st.one_of(st.integers(0, 6).map(float), st.floats(0, 10), st.floats(0, 1e-9), st.floats(0, 1e9))
@@ -321,8 +323,10 @@ def test_compiled_and_interpreted_loop_give_the_same_bits(monkeypatch):
     pytest.importorskip("numba")
     instances = [streams(1 + seed, seed) for seed in range(300)]
     interpreted = [bits(srpt_completions(*instance)) for instance in instances]
-    assert srpt._compiled() is not None
+    loop = compiled(srpt._serve)
+    assert loop is not None
     monkeypatch.setattr(srpt, "_COMPILED_FROM", 0)
+    monkeypatch.setattr(srpt, "compiled", lambda _: loop)
     monkeypatch.setattr(srpt, "_serve", None)
     assert [bits(srpt_completions(*instance)) for instance in instances] == interpreted
 
@@ -333,8 +337,8 @@ def test_many_jobs_with_and_without_numba(monkeypatch):
     found = bits(srpt_completions(*instance))
     asked = []
     monkeypatch.setitem(sys.modules, "numba", None)
-    without = srpt._compiled.__wrapped__
-    monkeypatch.setattr(srpt, "_compiled", lambda: asked.append(without()))
+    without = compiled_module._compiled.__wrapped__
+    monkeypatch.setattr(srpt, "compiled", lambda loop: asked.append(without(loop)))
     assert bits(srpt_completions(*instance)) == found
     assert asked == [None]
 
@@ -343,10 +347,11 @@ def test_compiled_without_a_folder_for_the_result(monkeypatch):
     """Where Numba can write nowhere it compiles all the same."""
     caching = pytest.importorskip("numba.core.caching")
     monkeypatch.setattr(caching.FunctionCache._impl_class, "_locator_classes", [])
-    monkeypatch.setattr(srpt, "_compiled", cache(srpt._compiled.__wrapped__))
+    loop = compiled_module._compiled.__wrapped__(srpt._serve)
+    monkeypatch.setattr(srpt, "compiled", lambda _: loop)
     monkeypatch.setattr(srpt, "_COMPILED_FROM", 0)
     assert srpt_completions(np.array([0.0, 1.0]), np.array([5.0, 1.0])).tolist() == [6.0, 2.0]
-    assert srpt._compiled().stats.cache_path is None
+    assert loop.stats.cache_path is None
 
 
 def test_numba_is_not_imported_without_need():

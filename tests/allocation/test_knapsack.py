@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dlsched.algorithms import memory
 from dlsched.algorithms.sums import Trail
+from dlsched.allocation import knapsack
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.dynamic_program import solve_by_states
 from dlsched.allocation.knapsack import solve_knapsack
@@ -116,6 +117,51 @@ def test_huge_counts(seed):
     expected = by_states(CostTable.from_rows(rows), capacity)
     scaled = CostTable.from_rows([{w * 10**12: cost for w, cost in row.items()} for row in rows])
     check(scaled, capacity * 10**12, expected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whole_costs_and_what_is_left_over(seed):
+    """Small whole costs, so that totals lie on a grid, and an answer that fills what is left over is held before the core."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(int(rng.integers(2, 9))):
+        counts = np.sort(rng.choice(np.arange(1, 9), int(rng.integers(1, 6)), replace=False)).tolist()
+        rows.append({w: float(rng.choice([1, 2, 4])) * float(rng.integers(0, 9)) + 1 / 8 for w in counts})
+    table = CostTable.from_rows(rows)
+    for capacity in range(table.minimum_units, table.minimum_units + 30):
+        choice = check(table, capacity, by_states(table, capacity))
+        assert table.total_cost(choice.pairs) == by_states(table, capacity)
+
+
+@pytest.mark.parametrize("states", [1, 3, 20])
+@pytest.mark.parametrize("seed", range(12))
+def test_looks_at_some_states_first(seed, states, monkeypatch):
+    """Whatever few states are looked at first, the optimum is dynamic programming's: ties, correlated and subset-sum costs."""
+    monkeypatch.setattr(knapsack, "_STATES", states)
+    monkeypatch.setattr(knapsack, "_FIRST_CORE", 4)
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(12):
+        counts = np.sort(rng.choice(np.arange(2, 90), size=8, replace=False)).tolist()
+        rows.append({1: 100.0} | {w: 100.0 - w - (0.0, 5.0, float(rng.integers(0, 4)))[seed % 3] for w in counts})
+    table = CostTable.from_rows(rows)
+    capacity = int(table.minimum_units + rng.integers(0, 500))
+    check(table, capacity, by_states(table, capacity))
+
+
+def test_a_subset_sum_that_comes_out_is_proven_by_a_look():
+    """200 jobs of 50 counts up to a million, all worth what they need: a few states fill the capacity, in a few steps."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(200):
+        counts = np.unique(rng.integers(1, 10**6, 50)).tolist()
+        rows.append({w: float(10**6 - w) for w in counts})
+    table = CostTable.from_rows(rows)
+    capacity = int(table.counts[table.first].sum() + table.counts[table.last].sum()) // 2
+    steps = []
+    choice = solve_knapsack(table, capacity, step=lambda: steps.append(None))
+    assert table.total_cost(choice.pairs) == 200 * 10**6 - capacity
+    assert len(steps) < 100
 
 
 def test_many_rounds_of_the_core():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlsched.allocation import lagrange
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.dynamic_program import solve_by_states
 from dlsched.allocation.lagrange import best_price
@@ -74,6 +75,28 @@ def test_every_price_bounds_the_optimum(table, capacity, price):
     optimum = solve_by_states(table, capacity)
     if optimum is not None:
         assert float(exact) <= table.total_cost(optimum) + 1e-9
+
+
+@pytest.mark.parametrize("spare", [0, 1, 40, 400, 900, 10**6])
+@pytest.mark.parametrize("seed", range(4))
+def test_prices_of_a_sample_lead_to_the_same_price(seed, spare, monkeypatch):
+    """Many jobs, a few looked at first: the best price of all is what it is without, and both choices attain the minima."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {w: round(50 / w + float(rng.random()) * 9, 3) for w in range(1, int(rng.integers(2, 14)))} for _ in range(200)
+    ]
+    table = CostTable.from_rows(rows)
+    capacity = table.minimum_units + spare
+    plain = best_price(table, capacity)
+    monkeypatch.setattr(lagrange, "_SAMPLE", 64)
+    frontier = best_price(table, capacity)
+    assert frontier.price == pytest.approx(plain.price, rel=1e-12)
+    values = table.costs + frontier.price * table.counts
+    lowest = np.minimum.reduceat(values, table.first)
+    for chosen in (frontier.fits, frontier.exceeds):
+        assert np.allclose(values[chosen], lowest, rtol=1e-12)
+    assert table.counts[frontier.fits].sum() <= capacity
+    assert (table.counts[frontier.exceeds].sum() > capacity) == (frontier.price > 0)
 
 
 def test_price_by_hand():

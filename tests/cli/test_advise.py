@@ -28,6 +28,20 @@ def dump(tmp_path: Path) -> Path:
     return path
 
 
+def test_from_standard_input_and_moments_as_they_are_read(program: Any, dump: Path) -> None:
+    """The same actions; and where nobody is there, the error names a moment that ``--at`` takes."""
+    named, piped = (
+        program("advise", "slurm", dump, *GIVEN, "--json"),
+        program("advise", "slurm", "-", *GIVEN, "--json", stdin=DUMP),
+    )
+    assert piped.code == 0 and json.loads(piped.out)["file"] == "standard input"
+    assert json.loads(piped.out)["actions"] == json.loads(named.out)["actions"]
+    late = program("advise", "slurm", dump, "--at", "2020-03-01T10:00:00", "--json")
+    assert late.code == 3 and "at 2020-03-01T10:00:00, allowed: " in late.err
+    moment = late.err.rstrip().removesuffix(".").split(" to ")[-1]
+    assert program("advise", "slurm", dump, "--gpus", 16, "--at", moment, "--json").code == 0
+
+
 GIVEN = ("--gpus", 8, "--gpus-of-node", 4, "--at", "2026-03-01T10:00:00")
 
 
@@ -66,8 +80,8 @@ def test_the_same_as_csv_and_table(cli: Any, dump: Path, tmp_path: Path) -> None
     assert [row["action"] for row in found] == ["keep", "keep", "wait", "start", "wait"]
     assert cli(*command, "-o", whole, "--json").json == json.loads(whole.read_text(encoding="utf-8"))
     table = cli(*command)
-    assert "2 of 8 GPUs are free" in table.out and "gpu2:2" in table.out and "gpu1:4" not in table.out
-    assert table.out.splitlines()[-1].startswith("1 jobs change, 2 keep what they hold, 2 wait")
+    assert "GPUs free: 2 of 8" in table.out and "gpu2:2" in table.out and "gpu1:4" not in table.out
+    assert table.out.splitlines()[-1].startswith("Jobs that change: 1; that keep what they hold: 2; that wait: 2")
 
 
 def test_the_latest_time_of_the_file_by_default(cli: Any, dump: Path) -> None:
@@ -111,6 +125,31 @@ def test_hostile_names(cli: Any, tmp_path: Path) -> None:
     assert not [cell for cell in cells if cell[:1] in tuple("=+-@\t")]
 
 
+def test_any_method_of_gangs(cli: Any, dump: Path, tmp_path: Path) -> None:
+    """By hand: 5 and 6 for 30 min each, one now, one at 10:30, then 4 at 11:00 end 30 + 60 + 660 min after 10:00 in sum.
+
+    With 4 at 10:30, beside which 6 has no room until 11:40, it is 30 + 630 + 130. A function of one's own starts the last to
+    come first.
+    """
+    ended = cli("advise", "slurm", dump, *GIVEN, "--policy", "exact", "--json")
+    assert ended.code == 0
+    actions = {each["job"]: (each["action"], each["time"]) for each in ended.json["actions"]}
+    assert actions["4"] == ("wait", "2026-03-01T11:00:00")
+    assert sorted((actions["5"], actions["6"])) == [("start", "2026-03-01T10:00:00"), ("wait", "2026-03-01T10:30:00")]
+    assert (actions["2"], actions["3"]) == (("keep", "2026-03-01T10:00:00"), ("keep", "2026-03-01T10:00:00"))
+    (tmp_path / "mine.py").write_text(
+        "from dlsched.srpt_mapping import dispatch\n"
+        "from dlsched.srpt_mapping.placing.heavy_edge import compact\n\n"
+        "def last_first(instance):\n"
+        "    count = len(instance.jobs)\n"
+        "    return dispatch(instance, joins_s=[0.0] * count, keys=range(count, 0, -1), place=compact)\n"
+    )
+    own = cli("advise", "slurm", dump, *GIVEN, "--policy", f"{tmp_path / 'mine.py'}:last_first", "--json")
+    assert own.code == 0, own.err
+    actions = {each["job"]: (each["action"], each["time"]) for each in own.json["actions"]}
+    assert actions["6"] == ("start", "2026-03-01T10:00:00") and actions["5"] == ("wait", "2026-03-01T10:30:00")
+
+
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [
@@ -118,7 +157,7 @@ def test_hostile_names(cli: Any, tmp_path: Path) -> None:
         (("--at", "soon"), 2, "at: found"),
         (("--at", "12"), 2, "at: found"),
         (("--family", "async_sgd"), 2, "family: found"),
-        (("--policy", "exact"), 2, "policy: found"),
+        (("--policy", "nonsense"), 2, "method: found"),
         (("--movable",), 2, "movable: found"),
         (("--nodes", "n.csv"), 2, "nodes: found 'n.csv', allowed: no such option for source slurm"),
         (("-o", "actions.txt"), 2, "-o: found 'actions.txt', allowed: a name that ends in .json or .csv"),

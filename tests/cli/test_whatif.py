@@ -135,6 +135,38 @@ def test_wrong_usage(here: Path, cli: Callable[..., Ended], words: list[str], co
     assert not (here / "page.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--workers", "0"], 2, "workers: found 0"),
+        (["--policies", "nonsense"], 2, "policies: found"),
+        (["--policies", "fifo,gone.py:mine"], 2, "gone.py:mine"),
+        (["--window", "soon"], 2, "window: found"),
+        (["--gpus", "0"], 2, "gpus: found '0'"),
+        (["-s", "nowhere/kept.sqlite"], 3, "nowhere"),
+        (["-s", "mine.py"], 3, "mine.py"),
+    ],
+)
+def test_refused_before_the_queue_is_read(
+    here: Path, cli: Callable[..., Ended], words: list[str], code: int, said: str
+) -> None:
+    """A queue may take a minute to read: this one is not even there."""
+    ended = cli("whatif", "gone.txt", "--source", "slurm", *words, "-o", "page.html")
+    assert ended.code == code and said in ended.err and "gone.txt" not in ended.err, ended.err
+    assert (here / "mine.py").read_text().lstrip().startswith(("def", "from", "import", '"""'))
+
+
+def test_a_queue_from_standard_input(here: Path, program: Callable[..., Ended]) -> None:
+    """``-``: the same answer as of the file."""
+    dump = (here / "sacct.txt").read_text(encoding="utf-8")
+    given = ("--source", "slurm", "--gpus", GPUS, "--policies", "fifo", "--workers", "1")
+    named = program("whatif", "sacct.txt", *given, "-o", "page.html")
+    piped = program("whatif", "-", *given, "-o", "piped.html", stdin=dump)
+    assert piped.code == 0, piped.err
+    assert piped.out.replace("piped.html", "page.html") == named.out and "audit: Jobs read: 120." in piped.err
+    assert "<bdi>standard input</bdi>" in (here / "piped.html").read_text(encoding="utf-8")
+
+
 def test_files_that_are_not_there(here: Path, cli: Callable[..., Ended]) -> None:
     """The dump, and the folder of the page."""
     gone = cli("whatif", "gone.txt", "--source", "slurm", "-o", "page.html")
@@ -168,4 +200,4 @@ def test_jobs_that_run_still_held_gpus(here: Path, cli: Callable[..., Ended]) ->
     )
     ended = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", "8", "-o", "page.html")
     assert ended.code == 0 and "switching from what happened" not in ended.out
-    assert "Up to 88 % of the GPU time went to jobs that are not looked at" in ended.out
+    assert "88 % of the cluster's GPU time went to jobs that are not looked at" in ended.out

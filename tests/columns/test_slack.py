@@ -62,7 +62,7 @@ def test_the_gap_is_closed(seed):
     best, bounds = by_hand(listed, costs, prices.stock), []
     if best == np.inf:
         return
-    pricing = [Given(each) for each in listed]
+    pricing = Given(listed)
     closed = close_gap(pricing, prices, 2 * best + 1, tick=lambda: None, proven=bounds.append)
     assert closed.left is None
     assert closed.counts is not None
@@ -75,19 +75,18 @@ def test_the_gap_is_closed(seed):
 
 
 class Given:
-    """A pricing problem whose columns are all listed."""
+    """Pricing problems whose columns are all listed."""
 
     def __init__(self, listed):
         self.listed = listed
+        self.groups = len(listed)
 
-    def guess(self, prices):
-        """The cheapest."""
-        return Listed(self.listed.counts[:1], self.listed.values[:1])
-
-    def cheap(self, prices, threshold, *, cells=None, tick=None):
-        """Those up to the threshold."""
-        upto = np.searchsorted(self.listed.values, threshold, side="right")
-        return Listed(self.listed.counts[:upto], self.listed.values[:upto])
+    def cheap(self, prices, thresholds, *, cells=None, tick=None):
+        """Those up to the thresholds."""
+        upto = [
+            np.searchsorted(each.values, most, side="right") for each, most in zip(self.listed, thresholds, strict=True)
+        ]
+        return [Listed(each.counts[:n], each.values[:n]) for each, n in zip(self.listed, upto, strict=True)]
 
 
 def test_a_group_without_columns_has_no_choice():
@@ -102,7 +101,7 @@ def test_too_many_labels_are_refused(monkeypatch):
     monkeypatch.setattr(slack, "CELLS", 5)
     with pytest.raises(TooMany):
         cheapest_within(listed, prices, 1e3)
-    closed = close_gap([Given(each) for each in listed], prices, 1e3, tick=lambda: None, proven=lambda bound: None)
+    closed = close_gap(Given(listed), prices, 1e3, tick=lambda: None, proven=lambda bound: None)
     assert closed.counts is None
     assert closed.left > 0
 

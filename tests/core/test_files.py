@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import os
 import sys
 from types import SimpleNamespace
@@ -31,6 +32,8 @@ def refused(tmp_path, content):
         ('{"jobs": [{"speed": {"1": 2, "1": 2}}]}', "jobs[0].speed.1"),
         ('[[{}, {"k": {"z": 1, "z": [1]}}]]', "[0][1].k.z"),
         ('{"a": {"b": 1, "b": 1}, "c": 1, "c": 2}', "c"),
+        ('{"a"\t: 1, "b":\n{"c" : 1, "c"\n: 2}}', "b.c"),
+        (r'{"a": {"b": 1, "\u0062": ":", "c": ":"}, "d\u003a": "\":"}', "a.b"),
     ],
 )
 def test_duplicate_keys_are_refused_with_their_path(tmp_path, content, path):
@@ -42,6 +45,22 @@ def test_duplicate_keys_are_refused_with_their_path(tmp_path, content, path):
 def test_a_repeated_key_whose_first_value_is_lost_is_refused(tmp_path):
     """The inner repetition disappears with the outer one; the file is refused all the same."""
     assert "found the key twice" in refused(tmp_path, '{"a": {"b": 1, "b": 2}, "a": 3}')
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a": ":", "b :": [":", ' " : " \t:\n:', {"a:": 1.5}]},
+        {"source": "https://example.org:80/a", "jobs": [{"id": "a :b"}, {"id": ":"}]},
+        [{}, {}, ":", {"": {"": ""}}, ": :", '":', "\\:", None, True, 7, -0.0],
+    ],
+)
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", "\r\n:\t")])
+def test_colons_inside_text_are_no_repetition(tmp_path, data, separators):
+    """Wherever colons and blanks stand, what was written is read, in the same order and types."""
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps(data, separators=separators))
+    assert repr(read_json(path)) == repr(data)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from dlsched.columns.closing import close_gap, columns_within
 from dlsched.columns.slack import cheapest_within
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.fair_pricing import all_pricing
 from dlsched.matching_placement.configurations.generation import generate_columns
+from dlsched.matching_placement.configurations.pricing import Pricing
 from dlsched.matching_placement.configurations.states import solve_by_states
 from dlsched.matching_placement.heuristics.local_search import best_local
 
@@ -61,7 +61,7 @@ def test_the_gap_is_closed_from_any_incumbent(seed):
     assert prices.bound <= optimum * (1 + 1e-12)
     for upper in (1.5 * optimum, optimum * (1 + 1e-9)):
         bounds = []
-        closed = close_gap(all_pricing(data), prices, upper, tick=lambda: None, proven=bounds.append)
+        closed = close_gap(Pricing(data), prices, upper, tick=lambda: None, proven=bounds.append)
         assert closed.left is None
         assert all(bound <= optimum * (1 + 1e-8) for bound in bounds)
         if closed.counts is not None:
@@ -70,7 +70,7 @@ def test_the_gap_is_closed_from_any_incumbent(seed):
             assert upper == pytest.approx(optimum, rel=1e-8)
     slack = optimum * (1 - 1e-6) - prices.bound
     if slack > 0:
-        assert cheapest_within(columns_within(all_pricing(data), prices, slack), prices, slack) is None
+        assert cheapest_within(columns_within(Pricing(data), prices, slack), prices, slack) is None
 
 
 def test_with_too_many_labels_a_program_goes_on(monkeypatch):
@@ -78,7 +78,7 @@ def test_with_too_many_labels_a_program_goes_on(monkeypatch):
     instance = draw(3, types=4, each=5, jobs=6)
     optimum = dlsched.solve(instance, method="columns")
     monkeypatch.setattr(slack_search, "CELLS", 30)
-    monkeypatch.setattr("dlsched.matching_placement.exact.search_beam", lambda *args, **kwargs: None)
+    monkeypatch.setattr("dlsched.matching_placement.by_columns.cheapest_within", lambda *args, **kwargs: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(optimum.objective, rel=1e-9)
@@ -92,7 +92,7 @@ def test_with_too_many_configurations_the_gap_is_reported(monkeypatch):
     optimum = dlsched.solve(instance, method="columns").objective
     monkeypatch.setattr(slack_search, "CELLS", 30)
     monkeypatch.setattr("dlsched.matching_placement.formulations.milp.LARGEST", 3)
-    monkeypatch.setattr("dlsched.matching_placement.exact.search_beam", lambda *args, **kwargs: None)
+    monkeypatch.setattr("dlsched.matching_placement.by_columns.cheapest_within", lambda *args, **kwargs: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.FEASIBLE
     assert "too many" in result.message

@@ -5,9 +5,9 @@ import pytest
 
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.checker import utility
-from dlsched.matching_placement.configurations.fair_pricing import all_pricing
 from dlsched.matching_placement.configurations.generation import generate_columns
 from dlsched.matching_placement.configurations.listing import configurations
+from dlsched.matching_placement.configurations.pricing import Pricing
 from dlsched.matching_placement.configurations.states import solve_by_states
 from dlsched.matching_placement.heuristics.local_search import best_local
 from dlsched.matching_placement.instance import equal_share_time
@@ -43,17 +43,20 @@ def test_cost_and_utility_add_up_to_the_offset(alpha):
 def test_everything_below_a_threshold_is_listed(alpha, seed):
     """At random prices, and thresholds that some configurations keep; the floor is below all."""
     data, rng = arrays(fair(seed, alpha)), np.random.default_rng(seed)
-    for job, pricing in enumerate(all_pricing(data)):
-        counts = configurations(data, job)
-        costs = data.cost(job, counts)
-        prices = rng.uniform(0, 2 / 3, data.types) * costs.min()
-        values = costs + counts @ prices
-        for threshold in (values.min(), np.quantile(values, 0.05), np.quantile(values, 0.4)):
-            listed = pricing.cheap(prices, float(threshold))
-            expected = np.sort(values[values <= threshold])
+    pricing = Pricing(data)
+    every = [configurations(data, job) for job in range(data.jobs)]
+    costs = [data.cost(job, counts) for job, counts in enumerate(every)]
+    prices = rng.uniform(0, 2 / 3, data.types) * min(each.min() for each in costs)
+    values = [cost + counts @ prices for cost, counts in zip(costs, every, strict=True)]
+    for part in (0, 0.05, 0.4):
+        thresholds = np.array([np.quantile(each, part) for each in values])
+        for listed, each, most in zip(pricing.cheap(prices, thresholds), values, thresholds.tolist(), strict=True):
+            expected = np.sort(each[each <= most])
             assert listed.values[: len(expected)] == pytest.approx(expected, rel=1e-12)
-        assert pricing.floor(prices) <= values.min() * (1 + 1e-12)
-        assert pricing.guess(prices).values[0] >= values.min() * (1 - 1e-12)
+    least = np.array([each.min() for each in values])
+    found = pricing.guess(prices, np.array([each.max() for each in values]))
+    assert (found.floor <= least * (1 + 1e-12)).all()
+    assert (found.known >= least * (1 - 1e-12)).all()
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)

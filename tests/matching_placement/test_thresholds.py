@@ -103,7 +103,7 @@ def test_highs_chooses_where_labels_are_too_many(seed, monkeypatch):
         raise TooMany
 
     monkeypatch.setattr(thresholds, "cheapest_within", too_many)
-    monkeypatch.setattr(matching_placement.exact, "by_beam", lambda data, tick: lambda level: None)
+    monkeypatch.setattr(matching_placement.by_columns, "by_beam", lambda data, tick: lambda level: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.OPTIMAL
     data = arrays(instance)

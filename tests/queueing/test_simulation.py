@@ -8,8 +8,10 @@ import pytest
 
 from dlsched.async_sgd.instance import Job
 from dlsched.core.errors import UsageError
+from dlsched.queueing import lockstep
 from dlsched.queueing.cycle import Stage, cycle_of
-from dlsched.queueing.lockstep import MOST_CELLS, Draws, LockStep
+from dlsched.queueing.draws import Draws
+from dlsched.queueing.lockstep import MOST_CELLS, LockStep
 from dlsched.queueing.network import network_of
 from dlsched.queueing.simulation import simulate
 from dlsched.queueing.throughput import mean_values
@@ -32,13 +34,13 @@ def run(some, workers, seed=0, **options):
 def trace(stages, seconds, events, **options):
     """(time, customer) of the first events with fixed times, one replication."""
     draws = Draws(stages, FIXED, 1, np.random.default_rng(0))
-    lockstep = LockStep(stages, draws, workers=len(seconds), start=seconds, **options)
+    replications = LockStep(stages, draws, workers=len(seconds), start=seconds, **options)
     found = []
     for _ in range(events):
-        before = lockstep.stage.copy()
-        lockstep.run(1)
-        (changed,) = np.flatnonzero((lockstep.stage != before)[0])
-        found.append((float(lockstep.now()[0]), int(changed)))
+        before = replications.stage.copy()
+        replications.run(1)
+        (changed,) = np.flatnonzero((replications.stage != before)[0])
+        found.append((float(replications.now()[0]), int(changed)))
     return found
 
 
@@ -54,9 +56,16 @@ def holds(simulated, expected, within):
     assert abs(simulated.mean_per_s - expected) <= simulated.half_width_per_s
 
 
-# Traces by hand
+# Traces by hand, both ways
 
 
+@pytest.fixture(params=["one by one", "together"])
+def way(request, monkeypatch):
+    """Which of the two ways all events go."""
+    monkeypatch.setattr(lockstep, "_FEW", {"one by one": math.inf, "together": 0}[request.param])
+
+
+@pytest.mark.usefixtures("way")
 def test_processor_sharing_of_unequal_sizes():
     """Two customers with 3 s and 1 s at one shared station leave it when a calculation by hand says.
 
@@ -73,6 +82,7 @@ def test_processor_sharing_of_unequal_sizes():
     same_trace(trace(stages, [0.0, 1.5], len(expected)), expected)
 
 
+@pytest.mark.usefixtures("way")
 def test_first_come_first_served():
     """Of two that come at .25 and .3, one is updated at .35 and one at .45; then they do not meet again."""
     stages = cycle_of(job(parameter_bytes=0, update_s=0.1))
@@ -81,6 +91,7 @@ def test_first_come_first_served():
     same_trace(sorted((round(time, 9), customer) for time, customer in found), expected)
 
 
+@pytest.mark.usefixtures("way")
 def test_two_on_the_way_compute_in_turn():
     """A worker with two mini-batches computes one at a time, in the order of their arrival.
 
@@ -89,14 +100,15 @@ def test_two_on_the_way_compute_in_turn():
     """
     stages = [Stage(0, "delay", 1.0, "compute"), Stage(1, "sharing", 3.0, "transfer")]
     draws = Draws(stages, FIXED, 1, np.random.default_rng(0))
-    lockstep = LockStep(stages, draws, workers=1, in_flight=2, start=[0.5])
+    replications = LockStep(stages, draws, workers=1, in_flight=2, start=[0.5])
     times = []
     for _ in range(7):
-        lockstep.run(1)
-        times.append(float(lockstep.now()[0]))
+        replications.run(1)
+        times.append(float(replications.now()[0]))
     assert times == pytest.approx([0.5, 1.5, 5.5, 6.5, 6.5, 7.5, 11.5])
 
 
+@pytest.mark.usefixtures("way")
 def test_workers_compute_only_their_own():
     """Each worker has a queue of its own, in which a mini-batch that comes back waits for the other.
 
@@ -108,20 +120,21 @@ def test_workers_compute_only_their_own():
     same_trace(trace(stages, [0.5, 10.0], len(expected), in_flight=2), expected)
 
 
+@pytest.mark.usefixtures("way")
 def test_customers_are_conserved():
-    """At every moment each customer is at one station, clocks do not run back, and visits go round in order."""
+    """Nobody stays when the clock of a station shows its tag, clocks do not run back, and visits go round in order."""
     some = job(shards=2, duplex="half")
     stages = cycle_of(some, discipline="sharing")
     draws = Draws(stages, EXPONENTIAL, 2, np.random.default_rng(1))
-    lockstep = LockStep(stages, draws, workers=3, in_flight=2, replications=5)
+    replications = LockStep(stages, draws, workers=3, in_flight=2, replications=5)
     for _ in range(300):
-        stage, now = lockstep.stage.copy(), lockstep.now()
-        lockstep.run(1)
-        assert (np.isfinite(lockstep.tags).sum(axis=1) == 1).all()
-        station = np.array([stage.station for stage in stages])[lockstep.stage]
-        assert (np.isfinite(lockstep.tags).argmax(axis=1) == station).all()
-        assert (lockstep.now() >= now).all()
-        assert (((lockstep.stage - stage) % len(stages)).sum(axis=1) == 1).all()
+        stage, now = replications.stage.copy(), replications.now()
+        replications.run(1)
+        station = np.array([stage.station for stage in stages])[replications.stage]
+        shown = np.take_along_axis(replications.clock, station, axis=1)
+        assert (replications.tag >= shown * (1 - 1e-12)).all()
+        assert (replications.now() >= now).all()
+        assert (((replications.stage - stage) % len(stages)).sum(axis=1) == 1).all()
 
 
 def test_events_are_counted():
@@ -329,3 +342,9 @@ def test_measured_transfers_without_any():
     """Measured seconds of something that the job does not do are not silently ignored."""
     with pytest.raises(UsageError, match="transfer: found measured seconds, but the job has none"):
         run(job(parameter_bytes=0), 2, transfer=[0.1])
+
+
+def test_cycles_in_which_no_time_passes():
+    """With all times fixed two workers that begin together end their first computations at once: there is no rate of one."""
+    with pytest.raises(UsageError, match="cycles: found 1, in which no time passes"):
+        run(job(parameter_bytes=0, update_s=0.0), 2, **FIXED, start="together", warm_up=1, cycles=1, replications=2)

@@ -125,7 +125,7 @@ def test_many_at_a_time_are_one_at_a_time(several, most):
 def test_networks_can_be_left_out_on_the_way(several, steps, data):
     """The others go on as if nothing had happened."""
     kept = np.array(data.draw(st.lists(st.integers(0, len(several) - 1), min_size=1, unique=True)))
-    recursion = Recursion.of(several)
+    recursion = Recursion(several)
     for _ in range(steps):
         recursion.step()
     recursion.keep(kept)

@@ -70,6 +70,27 @@ def test_a_price_proves_what_the_naive_formula_says(instance, price):
 
 
 @SETTINGS
+@given(ring_allocation_instances(), st.one_of(st.just(0.0), st.sampled_from([0.5, 12.5]), st.floats(0, 1e6)))
+def test_the_value_is_the_float_below_what_is_proven(instance, price):
+    """Never above the rational number, and the next float is; where laws need over 200 bits, the one after it at the latest."""
+    exact, value = naive_price(instance, price), lagrange(instance, price=price).value
+    above = math.nextafter(value, math.inf)
+    laws = any(job.speed_law is not None for job in instance.jobs)
+    assert Fraction(value) <= exact < Fraction(math.nextafter(above, math.inf) if laws else above)
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1.0, 1e200])
+def test_values_of_any_size_are_not_above_what_is_proven(scale):
+    """Costs whose products would underflow, or which are too large to be split, are added up as rational numbers."""
+    table = {"1": 3.3 * scale, "2": 1.7 * scale}
+    jobs = [{"id": name, "epochs": 0.7, "weight": 1.3, "epoch_time_s": table} for name in "ab"]
+    instance = Instance(name="x", gpus=3, jobs=jobs)
+    certificate = lagrange(instance)
+    exact = naive_price(instance, certificate.price)
+    assert Fraction(certificate.value) <= exact < Fraction(math.nextafter(certificate.value, math.inf))
+
+
+@SETTINGS
 @given(ring_allocation_instances(max_jobs=3, max_gpus=9, feasible=True))
 def test_the_best_price_proves_a_bound(instance):
     """The stated value is proven, close to it, and no more than the exact optimum; no other candidate price proves more."""

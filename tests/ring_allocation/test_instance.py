@@ -242,3 +242,27 @@ def test_a_count_given_twice_is_refused():
     """1 and "1" are one count."""
     with pytest.raises(ValueError, match="1"):
         Job(id="a", epochs=1.0, epoch_time_s={1: 2.0, "1": 3.0})
+
+
+def test_counts_in_any_order_after_others_were_read():
+    """Counts that earlier tables had, and new ones, in an order of their own, each with its time."""
+    Job(id="a", epochs=1.0, epoch_time_s={"3": 9.0, "700": 2.0})
+    job = Job(id="b", epochs=1.0, epoch_time_s={"700": 1.0, "12": 3.0, "3": 8.0})
+    again = Job(id="c", epochs=1.0, epoch_time_s={"12": 3.0, "700": 1.0, "3": 8.0})
+    assert job.epoch_time_s.counts == again.epoch_time_s.counts == (3, 12, 700)
+    assert job.epoch_time_s.times_s == again.epoch_time_s.times_s == (8.0, 3.0, 1.0)
+    for wrong in ("012", "+3", str(2**53 + 1), "7 "):
+        with pytest.raises(ValueError, match="count"):
+            Job(id="d", epochs=1.0, epoch_time_s={"3": 1.0, wrong: 1.0})
+
+
+def test_times_whose_sum_overflows_are_taken():
+    """Only the slowest time counts, not the sum of a table: 1e308 and 1e308 are two times."""
+    table = {"1": 1e308, "2": 1e308}
+    assert (
+        Instance(name="a", gpus=2, jobs=[{"id": "a", "epochs": 1.0, "epoch_time_s": table}]).jobs[0].epoch_time_s[2]
+        == 1e308
+    )
+    assert Instance(name="a", gpus=2, jobs=[{"id": "a", "epochs": 0.0, "epoch_time_s": table}]).jobs[0].epochs == 0.0
+    with pytest.raises(InstanceError, match=r"jobs\[1\]: found times that overflow"):
+        Instance(name="a", gpus=2, jobs=[{"id": name, "epochs": 1.0, "epoch_time_s": table} for name in "ab"])

@@ -6,7 +6,7 @@ import pytest
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.traces import SOURCES, arrivals_of
-from dlsched.traces.clocks import queue_moment, queue_window
+from dlsched.traces.clocks import queue_window
 from dlsched.traces.queues.queue import Queue
 
 TIRESIAS = "num_gpu,submit_time,iterations,model_name,duration\n1,30,5,vgg16,60\n1,10,5,vgg16,0\n1,20.5,5,vgg16,60\n"
@@ -72,7 +72,7 @@ def test_arrivals_of_queues(tmp_path: Path) -> None:
 def test_times_of_queues(*, dated: bool, time_s: float, text: str, others: list[str]) -> None:
     """Written as the window reads them; it takes zones too."""
     queue = Queue("csv", "jobs.csv", (), (), dated)
-    assert queue_moment(queue, time_s) == text
+    assert queue.moment(time_s) == text
     for each in (text, *others):
         assert queue_window(queue, each, None).start_s == time_s
         assert queue_window(queue, None, each).end_s == time_s

@@ -13,12 +13,9 @@ from dlsched.allocation.greedy import double_greedily, increase_greedily
 from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick, no_tick
-from dlsched.core.errors import UsageError
-from dlsched.elastic_stream.policies.orders import Order, fifo, fitting, order_named
+from dlsched.elastic_stream.policies.orders import MANY, Order, fifo, fitting, fitting_rows, order_named
+from dlsched.elastic_stream.simulation.arrays import LARGEST_PAIRS, too_many_pairs
 from dlsched.elastic_stream.simulation.view import View
-
-LARGEST_PAIRS = 2**18
-"""Pairs of an admitted job and a count that a policy is willing to weigh at one event."""
 
 Algorithm = Callable[[CostTable, int], IntArray | None]
 
@@ -49,21 +46,41 @@ class _Resizing:
     """Stops, resizes and restarts at every event, by one algorithm for the counts that the jobs admitted may hold."""
 
     clairvoyant = False
+    _steps = True  # the algorithm goes step by step: a job with one count only takes its units
 
     def __init__(self, order: Order, counts: Callable[[View, int], Sequence[int]], algorithm: Algorithm) -> None:
         self._order, self._counts, self._algorithm = order, counts, algorithm
 
     def decide(self, view: View) -> dict[int, int]:
         """Allocate all units anew."""
+        if self._order is fifo and len(view) >= MANY:
+            return self._decide_arrays(view)
         jobs = fitting(view, self._order, {job: view.allowed(job)[0] for job in view})
         counts = {job: self._counts(view, job) for job in jobs}
         pairs = sum(map(len, counts.values()))
         if pairs > LARGEST_PAIRS:
-            raise UsageError(
-                f"found {pairs} pairs of job and count at {view.now_s!r} s, allowed: {LARGEST_PAIRS} (limit max_gpus)"
-            )
+            raise too_many_pairs(pairs, view.now_s)
         costs = {job: costs_of(view, job, row) for job, row in counts.items()}
         return dict.fromkeys(view, 0) | allocate(costs, view.units, self._algorithm)
+
+    def _decide_arrays(self, view: View) -> dict[int, int]:
+        """The same in order of arrival, on arrays."""
+        arrays = view.arrays
+        admitted = fitting_rows(arrays.least, view.units)
+        units = np.zeros_like(arrays.held)
+        units[admitted] = arrays.least[admitted]
+        rows = admitted[arrays.choices[admitted] > 1] if self._steps else admitted
+        if not len(rows):
+            return arrays.changes(units)
+        starts, counts, times_s = arrays.pairs(rows, self._counts)
+        of = np.repeat(rows, np.diff(starts))
+        pauses_s = np.where(counts == arrays.held[of], arrays.pause_s[of], arrays.restart_s[of])
+        costs = arrays.weight[of] * (arrays.left[of] * times_s + pauses_s)
+        left = view.units - int(units.sum() - units[rows].sum())
+        chosen = self._algorithm(CostTable(starts, counts, costs), left)
+        assert chosen is not None
+        units[rows] = counts[chosen]
+        return arrays.changes(units)
 
 
 class Doubling(_Resizing):
@@ -104,6 +121,8 @@ class Myopic(_Resizing):
     Exact for the moment, and blind to what will end and arrive. Guarantee: none over time. Knows speeds and the nominal
     work. Cost: that of ``allocation.knapsack`` an event.
     """
+
+    _steps = False
 
     def __init__(self) -> None:
         super().__init__(fifo, View.useful, self._exactly)

@@ -17,8 +17,16 @@ ones. Without weights all are 1.
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
+from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.simulation.view import View
+
+MANY = 32
+"""Jobs present from which on policies look at all of them as arrays, with the same answer: fewer are quicker one by one."""
+
+_BLOCK = 512  # sizes that are added up at once, each at most 2^53
 
 Order = Callable[[View, int, int], float]
 """From what is seen, a job and its size to its key."""
@@ -75,3 +83,19 @@ def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
             if not left:
                 break
     return jobs
+
+
+def fitting_rows(sizes: IntArray, units: int) -> IntArray:
+    """Positions of the sizes that fit together, in the order given; one that does not fit is passed over."""
+    rows, left = np.flatnonzero(sizes <= units), units
+    chosen = [rows[:0]]
+    while left and len(rows):
+        block = rows[:_BLOCK]
+        total = np.cumsum(sizes[block])
+        fit = int(np.searchsorted(total, left, side="right"))
+        chosen.append(block[:fit])
+        left -= int(total[fit - 1]) if fit else 0
+        rows = rows[fit:]
+        if fit < len(block):
+            rows = rows[sizes[rows] <= left]
+    return np.concatenate(chosen)

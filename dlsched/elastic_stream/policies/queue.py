@@ -1,8 +1,12 @@
 """Jobs served in an order, each on a size of its own or all on equal shares: who does not fit any more waits."""
 
+import numpy as np
+
 from dlsched.algorithms.overtaking import Line
-from dlsched.elastic_stream.policies.orders import fitting, las, order_named, srpt
-from dlsched.elastic_stream.policies.sizes import Size, largest_up_to
+from dlsched.elastic_stream.policies.orders import MANY, fifo, fitting, fitting_rows, las, order_named, srpt
+from dlsched.elastic_stream.policies.sizes import Fastest, Fixed, Knee, Size, largest_up_to
+from dlsched.elastic_stream.simulation.in_line import Rule
+from dlsched.elastic_stream.simulation.served import ATTAINED, FALLING, STATIC
 from dlsched.elastic_stream.simulation.view import View
 
 
@@ -29,6 +33,14 @@ class Queue:
         self.timeless = self._order is not las
         self._falls = self._order is srpt  # keys of running jobs fall as time goes by, all alike but for weights
         self._line: Line | None = None
+
+    @property
+    def rule(self) -> Rule | None:
+        """What the simulator needs to serve without asking; None once asked, and where more than these classes is at work."""
+        if self._line is not None or type(self) is not Queue or type(self._size) not in (Fixed, Fastest, Knee):
+            return None
+        order = ATTAINED if self._order is las else FALLING if self._falls else STATIC
+        return Rule(order, self._size, self._order)
 
     def decide(self, view: View) -> dict[int, int]:
         """Admit whoever fits, the first in order first; stop those that do not fit behind it any more."""
@@ -75,5 +87,22 @@ class EqualShare:
         if not len(view):
             return {}
         share = max(1, view.units // len(view))
+        if self._order is fifo and len(view) >= MANY:
+            return self._share_arrays(view, share)
         sizes = {job: largest_up_to(view, job, share) for job in view}
         return dict.fromkeys(view, 0) | {job: sizes[job] for job in fitting(view, self._order, sizes)}
+
+    def _share_arrays(self, view: View, share: int) -> dict[int, int]:
+        """The same in order of arrival, on arrays."""
+        arrays = view.arrays
+        least, most = arrays.least, arrays.most
+        sizes = np.where(most <= share, most, least)
+        between = (least < share) & (share < most)
+        whole = arrays.choices == most - least + 1
+        sizes[between & whole] = share
+        if len(rows := np.flatnonzero(between & ~whole)):
+            starts, counts, _ = arrays.pairs(rows, View.allowed, limit=None)
+            sizes[rows] = counts[starts[:-1] + np.add.reduceat(counts <= share, starts[:-1], dtype=np.int64) - 1]
+        units, rows = np.zeros_like(sizes), fitting_rows(sizes, view.units)
+        units[rows] = sizes[rows]
+        return arrays.changes(units)

@@ -22,19 +22,17 @@ from dlsched.core.ticks import HAIR, end_after, end_in_slots, first_tick, slots_
 from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.simulation.in_line import InLine, Keep, Rule
+from dlsched.elastic_stream.simulation.served import BARREN, FEW, IDLE
 from dlsched.elastic_stream.simulation.view import Policy, Run, View
+from dlsched.elastic_stream.simulation.words import how_far, restarts_for_ever, wrong
 from dlsched.elastic_stream.solution import Stream
 
-Keep = Callable[[int, float, float, int], None]
-"""Takes a period as it ends: position of the job, start and end in seconds, units."""
 Step = Callable[[str], None]
 """Called now and then with how far the simulation has come."""
 
 _ROUNDING = 1e-9  # of ``every_s``, by which the time may miss a multiple of it
 _BETWEEN_STEPS = 256  # events
-_FEW = 64  # entries of jobs that changed, which the heap of ends may hold besides as many as the others
-_IDLE = 1e-6  # of a period: it ended in its pause if no more of it came after that
-_BARREN = 10_000  # periods, and waits of all, without progress in a row, after which a policy is taken never to finish
 
 
 def no_step(progress: str) -> None:
@@ -54,7 +52,7 @@ def simulate(
         Ask the policy at multiples of this many seconds too; not with ``tick_s``, which asks at ticks alone.
     step, tick
         Called now and then with how far the simulation has come, and before every decision (``tick`` also by policies that
-        take long); both may raise to stop it.
+        take long, and in a queue's loop every 256 events only); both may raise to stop it.
 
     Raises
     ------
@@ -86,8 +84,8 @@ def run(
 ) -> int:
     """Run a policy and hand every period to ``keep`` as it ends; return the number of arrivals and ends.
 
-    For streams whose periods need not be kept: memory is linear in the jobs present, besides a list of the arrivals.
-    Otherwise as ``simulate``.
+    For streams whose periods need not be kept: memory is linear in the jobs present, besides a list of the arrivals, or with
+    a queue's loop a few numbers for every job. Otherwise as ``simulate``.
     """
     reason = infeasible(instance)
     if reason is not None:
@@ -96,7 +94,12 @@ def run(
     last_s = max(job.arrival_s for job in instance.jobs)
     if every_s is not None and every_s < 1e-9 * last_s:
         raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
-    simulation = _Simulation(instance, policy, keep, every_s, tick)
+    rule = getattr(policy, "rule", None) if instance.tick_s is None and every_s is None else None
+    simulation = (
+        _Simulation(instance, policy, keep, every_s, tick)
+        if not isinstance(rule, Rule)
+        else InLine(instance, policy, rule, keep, tick)
+    )
     try:
         simulation.play(step)
     except KeyboardInterrupt:
@@ -122,9 +125,7 @@ class _Simulation:
 
     def progress(self) -> str:
         """How far it has come, in words."""
-        done = len(self.instance.jobs) - len(self.arrivals) - len(self.present)
-        days = self.view.passed_s / 86400
-        return f"{days:,.3g} days simulated, {done:,} of {len(self.instance.jobs):,} jobs ended, {len(self.present):,} present"
+        return how_far(self.instance, self.view.passed_s, len(self.arrivals), len(self.present))
 
     def play(self, step: Step) -> None:
         """Go from event to event until all jobs have ended."""
@@ -176,7 +177,7 @@ class _Simulation:
         elif self.present and self.every_s is not None:
             now = min(now, (math.floor(self.now / self.every_s + _ROUNDING) + 1) * self.every_s)
         self.barren += starving
-        if starving and (self.barren > _BARREN or now == math.inf):
+        if starving and (self.barren > BARREN or now == math.inf):
             first = self.instance.jobs[next(iter(self.present))].id
             raise self._wrong(f"{len(self.present)} jobs that wait for ever, {first!r} first", "an end for every job")
         return now
@@ -198,6 +199,8 @@ class _Simulation:
             self.events += 1
             self.barren = 0
             del self.present[run.job]
+            if self.view.kept is not None:
+                self.view.kept.remove(run.job)
             self.view.ended.append(run.job)
         return end
 
@@ -213,13 +216,15 @@ class _Simulation:
             if work:
                 table = job.epoch_time_s
                 times = {} if table is None else dict(zip(table.counts, table.times_s))  # noqa: B905  as many of both
-                self.present[number] = Run(number, work, job.epochs - work, times, job.restart_s)
+                self.present[number] = run = Run(number, work, job.epochs - work, times, job.restart_s)
+                if self.view.kept is not None:
+                    self.view.kept.add(run)
                 self.view.arrived.append(number)
         return arrival
 
     def _apply(self, answer: Mapping[int, int], now: float) -> None:
         """Check an answer and give every job its units."""
-        runs, ends = self.present, self.ends
+        runs, ends, kept = self.present, self.ends, self.view.kept
         for job, units in answer.items():
             run = runs.get(job)
             if run is None:
@@ -237,16 +242,17 @@ class _Simulation:
             self.stamps = run.stamp = self.stamps + 1
             if units:
                 heappush(ends, (self._end(run, now), run.stamp, run))
-        if self.stale > _FEW + len(ends) // 2:
+            if kept is not None:
+                kept.change(run)
+        if self.stale > FEW + len(ends) // 2:
             ends[:] = [entry for entry in ends if entry[2].stamp == entry[1]]
             heapify(ends)
             self.stale = 0
-        if self.barren > _BARREN:
+        if self.barren > BARREN:
             if not any(
-                run.held and (now - run.since) * self.scale_s * (1 - _IDLE) > run.pause_s for run in runs.values()
+                run.held and (now - run.since) * self.scale_s * (1 - IDLE) > run.pause_s for run in runs.values()
             ):
-                found = f"{self.barren} periods in a row that ended in their pause"
-                raise self._wrong(found, "periods in which jobs come on")
+                raise restarts_for_ever(self.policy, self.view.now_s, self.barren)
             self.barren = 0  # another job comes on
         if self.used > self.instance.units:
             most = max(runs.values(), key=lambda run: run.held)
@@ -257,7 +263,7 @@ class _Simulation:
         """End the period of a job before its work is done."""
         self.stale += 1  # its entry in the heap
         elapsed_s = (now - run.since) * self.scale_s
-        self.barren = self.barren + 1 if elapsed_s - run.pause_s <= _IDLE * elapsed_s else 0
+        self.barren = self.barren + 1 if elapsed_s - run.pause_s <= IDLE * elapsed_s else 0
         run.stop(elapsed_s)
         if elapsed_s > 0:
             self.keep(run.job, run.since * self.scale_s, now * self.scale_s, run.held)
@@ -288,7 +294,6 @@ class _Simulation:
 
     def _wrong(self, found: str, allowed: str, *which: object) -> PolicyError:
         """Say what is wrong with an answer, when, and for which job if it is for one."""
-        where, jobs = f"policy {type(self.policy).__name__} at {self.view.now_s!r} s", self.instance.jobs
-        for job in which:
-            where += f", job {(jobs[job].id if isinstance(job, int) and 0 <= job < len(jobs) else job)!r}"
-        return PolicyError(f"{where}: found {found}, allowed: {allowed}")
+        jobs = self.instance.jobs
+        names = [jobs[job].id if isinstance(job, int) and 0 <= job < len(jobs) else job for job in which]
+        return wrong(self.policy, self.view.now_s, found, allowed, *names)

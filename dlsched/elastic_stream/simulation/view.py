@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from dlsched.core.arrays import FloatArray
 from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
 from dlsched.core.ticks import first_tick, left_after
 from dlsched.elastic_stream.instance import EarlyStop, Instance
+from dlsched.elastic_stream.simulation.arrays import Arrays
 
 
 class Policy(Protocol):
@@ -96,6 +98,16 @@ class View:
         self.arrived: list[int] = []
         self.ended: list[int] = []
         self.wake_s: float | None = None
+        self.kept: Arrays | None = None  # since it was first asked for; the simulator writes there
+
+    @property
+    def arrays(self) -> Arrays:
+        """The jobs present as NumPy arrays, in order of arrival: for policies that look at all of them at once."""
+        if self.kept is None:
+            self.kept = Arrays(self)
+            for run in self._present.values():
+                self.kept.add(run)
+        return self.kept
 
     def set_clock(self, clock: float) -> None:
         """Set the time: seconds, or with ticks their number; the simulator's."""
@@ -104,6 +116,10 @@ class View:
 
     def _elapsed_s(self, run: Run) -> float:
         return (self._clock - run.since) * self._scale_s
+
+    def since_s(self, clock: FloatArray) -> FloatArray:
+        """Seconds since times by the simulator's clock."""
+        return (self._clock - clock) * self._scale_s
 
     def __iter__(self) -> Iterator[int]:
         """Positions of the jobs that are present, in order of arrival."""

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 
-from dlsched.columns.generation import generate
+from dlsched.columns.generation import CLOSE, Pool, generate
 from dlsched.columns.slack import Prices
 from dlsched.core.budget import Budget, Tick, no_tick
-from dlsched.matching_placement.arrays import Arrays, Counts
-from dlsched.matching_placement.configurations.fair_pricing import all_pricing
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats
+from dlsched.matching_placement.configurations.pricing import Pricing
 
 
 def generate_columns(
     data: Arrays,
     start: Counts,
     *,
+    pool: Pool | None = None,
+    held: Prices | None = None,
+    close: float = CLOSE,
     tick: Tick = no_tick,
     step: Tick = no_tick,
     budget: Budget | None = None,
@@ -20,8 +23,27 @@ def generate_columns(
 ) -> Prices:
     """Return prices of the types whose bound is the linear program's value; ``start`` is a placement of a feasible instance.
 
-    The others as for ``columns.generation.generate``.
+    ``pool``: where configurations are held, None: only here; the others as for ``columns.generation.generate``.
     """
     return generate(
-        all_pricing(data), data.stock, start, data.total(start), tick=tick, step=step, budget=budget, proven=proven
+        pool or first_pool(data, start),
+        guess=None if held is not None else first_prices(data, data.total(start)),
+        held=held,
+        close=close,
+        tick=tick,
+        step=step,
+        budget=budget,
+        proven=proven,
     )
+
+
+def first_pool(data: Arrays, start: Counts) -> Pool:
+    """The configurations of a placement, for ``generate_columns`` to add to."""
+    return Pool(Pricing(data), data.stock, start, data.total(start))
+
+
+def first_prices(data: Arrays, upper: float) -> Floats:
+    """Prices that share half of what a placement costs among the workers, by their rates in parts of each job's best."""
+    fast = data.rates.max(axis=1, keepdims=True)
+    worth: Floats = (data.rates / fast).mean(axis=0)
+    return worth * (upper / 2 / float(worth @ data.stock))

@@ -1,194 +1,227 @@
-"""The configurations of a job that are cheap at prices per type: J_i(c) + p c at most a threshold, all of them.
+"""The least J_i(c) + p c of every job at prices p of the types: bounds of all jobs at once, and configurations near them.
 
-A label is a number n of workers and what the types looked at so far give of it: R' of the rate, P' of the price. Types
-are looked at by rising bandwidth, so the first that gives a worker is the ring's slowest. What a label can still become
-is bounded below by tangents: for every R0 > 0, w / R >= 2 w / R0 - w R / R0^2 (w / R is convex), so with
-lambda = w / R0^2
+A configuration has a slowest type, of bandwidth r, and a number n of workers. With both given its ring is known, and of what it
+costs only the rate R is left, in which the cost h(R) is convex and falls (``arrays``; h(R) = w / R + the ring's seconds for the
+mean). So for every R0, with lambda = -h'(R0),
 
-    w / R + P >= 2 w / R0 - lambda R' + P' + min over the m units still to come of sum (p_g - lambda rho_g),
+    h(R) + P >= h(R0) + lambda (R0 - R) + P >= h(R0) + lambda R0 + min over n units of sum (p_g - lambda rho_g),
 
-and that minimum takes the m cheapest units of the types to come. The R0 are a geometric grid; for every n the one with
-the best bound at the root serves all labels of that n, and its neighbours beside it. Communication is added with the
-ring's slowest type, or before one is chosen with the fastest to come. Labels above the threshold are dropped, so what
-is left at the end is all there is. The cheapest units themselves are configurations: ``guess`` evaluates those.
+and that minimum takes the n cheapest units of the types of bandwidth r or more. The bound is concave in lambda, of slope R0
+less the rate of these units, so R0 is found by halving; and the units themselves are configurations. A *case* is a job with
+an r and an n. It is dropped when its bound is above what is known of the job, which few survive, so that R0 is refined only
+where it pays. ``deviations`` lists all that may lie between the bound and what is known.
 """
 
-from functools import cached_property, partial
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from dlsched.algorithms.count_vectors import run_lengths
+from dlsched.columns.pricing import Priced
 from dlsched.columns.slack import CELLS, Listed
-from dlsched.core.budget import Tick, TooMany, no_tick
-from dlsched.matching_placement.arrays import Arrays, Counts, Floats
+from dlsched.core.budget import Tick, no_tick
+from dlsched.matching_placement.arrays import Arrays, Counts, Fair, Floats
+from dlsched.matching_placement.configurations.deviations import deviations
 
-TANGENTS = 64
-"""Size of the grid of R0; the nearest is off by at most a few per cent, its bound by the square of that."""
-GUESSES = 8
-_NEIGHBOURS = (-2, 2)
-_BATCH = 200_000
-_ROUNDING = 1e-10  # relative, by which a threshold is widened: sums of many rates are rounded many times
+HALVINGS = 24
+"""Of the logarithm of R0, at most."""
+_NUMBERS = 4_000_000  # cases times types at once
+_ROUNDING = 2.0**-44  # of the terms of a bound
+_WIDENED = 1e-10  # relative, by which a threshold is: sums of many rates are rounded many times
+_NARROW = 1e-9  # relative distance of two R0 between which there is nothing more to find
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """Jobs with the slowest bandwidth and the number of their workers; all of shape (N,)."""
+
+    job: Counts
+    level: Counts
+    size: Counts
+    ring: Floats
+
+    def take(self, which: "Counts | Flags") -> "Cases":
+        """Some of them."""
+        return Cases(self.job[which], self.level[which], self.size[which], self.ring[which])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probed:
+    """Cases at an R0 each: the bound, the cheapest units, shape (N, G), their rate and what they cost with the ring."""
+
+    bound: Floats
+    counts: Counts
+    rate: Floats
+    value: Floats
 
 
 class Pricing:
-    """The pricing problem of one job; built once, asked at many prices."""
+    """The pricing problems of all jobs; built once, asked at many prices."""
 
-    def __init__(self, arrays: Arrays, job: int) -> None:
-        able = arrays.able(job)
-        self.costs = partial(arrays.cost, job)
-        self.kinds = able[np.argsort(arrays.bandwidth[able], kind="stable")]
-        self.all_kinds = arrays.types
-        self.rates = arrays.rates[job][self.kinds]
-        self.most, self.least = int(arrays.most[job]), int(arrays.least[job])
-        self.stock = np.minimum(arrays.stock[self.kinds], self.most)
-        self.work = float(arrays.work[job])
-        self.exchange = arrays.traffic[job] / arrays.bandwidth[self.kinds]
-        falling = np.argsort(-self.rates)
-        fastest = np.repeat(self.rates[falling], self.stock[falling])[: self.most].sum()
-        self.points = np.geomspace(self.rates.min() * self.least, fastest, TANGENTS)
-        self.slopes = self.work / self.points**2
-        self.after = np.append(np.cumsum(self.stock[::-1])[::-1], 0)
+    def __init__(self, data: Arrays) -> None:
+        self.data = data
+        self.bandwidths = np.unique(data.bandwidth)
+        self.fast = data.bandwidth >= self.bandwidths[:, None]  # types by bandwidth of a ring's slowest
+        able = data.rates > 0
+        there = np.stack([(able & (data.bandwidth == each)).any(axis=1) for each in self.bandwidths], axis=1)
+        quiet = data.traffic == 0
+        there[quiet] &= np.cumsum(there[quiet], axis=1) == 1  # nothing is sent: one ring is as good as another
+        usable = np.stack([(able & each) @ data.stock for each in self.fast], axis=1)
+        self._job, self._level = np.nonzero(there & (usable >= np.maximum(1, data.least)[:, None]))
+        self._most = np.minimum(data.most[self._job], usable[self._job, self._level])
+        self._power = max(1.0, data.costs.power + 1) if isinstance(data.costs, Fair) else 1.0
 
-    @cached_property
-    def sizes(self) -> Counts:
-        """Numbers of workers that the job may have."""
-        return np.arange(self.least, min(self.most, int(self.stock.sum())) + 1)
+    @property
+    def groups(self) -> int:
+        """Number of jobs."""
+        return self.data.jobs
 
-    def _units(self, prices: Floats, first: int) -> tuple[Counts, Floats]:
-        """Type of the m-th cheapest unit of types ``first`` .. at every tangent, and its p - lambda rho; shape (K, units)."""
-        linear = prices[self.kinds][first:] - np.outer(self.slopes, self.rates[first:])
-        order = np.argsort(linear, axis=1, kind="stable")
-        stock = self.stock[first:][order]
-        kinds = np.repeat(order.ravel(), stock.ravel()).reshape(len(self.slopes), -1)[:, : self.most]
-        return kinds + first, np.take_along_axis(linear, kinds, axis=1)
+    def costs(self, group: Counts, counts: Counts) -> Floats:
+        """J(c) of configurations of jobs, shapes (N,) and (N, G)."""
+        return self.data.costs_of(group, counts)
 
-    def guess(self, prices: Floats) -> Listed:
-        """Evaluate the cheapest units at every bandwidth, tangent and size; the best ``GUESSES``, cheapest first."""
-        levels = np.flatnonzero(np.diff(self.exchange, prepend=np.inf))
-        counts, values = [], []
-        for first in levels[self.after[levels] >= self.least].tolist():
-            kinds, _ = self._units(prices, first)
-            rate = np.cumsum(self.rates[kinds], axis=1)
-            paid = np.cumsum(prices[self.kinds][kinds], axis=1)
-            exchange = np.maximum.accumulate(self.exchange[kinds], axis=1)
-            size = np.arange(1, kinds.shape[1] + 1)
-            each = self._priced(rate, paid, exchange * ((size - 1) / size))[:, self.least - 1 :]
-            tangent = np.argmin(each, axis=0)
-            best = each[tangent, np.arange(each.shape[1])]
-            for index in np.argsort(best, kind="stable")[:GUESSES].tolist():
-                taken = kinds[tangent[index], : index + self.least]
-                counts.append(np.bincount(self.kinds[taken], minlength=self.all_kinds))
-                values.append(float(best[index]))
-        order = np.argsort(values, kind="stable")[:GUESSES]
-        return Listed(np.array(counts, dtype=np.int64)[order], np.array(values)[order])
-
-    def cheap(self, prices: Floats, threshold: float, *, cells: int | None = None, tick: Tick = no_tick) -> Listed:
-        """List every configuration with J(c) + p c <= threshold, cheapest first; ``tick`` is called at every type.
-
-        Raises
-        ------
-        TooMany
-            Labels of more than ``cells`` numbers at once (None: ``CELLS``).
-        """
-        threshold += _ROUNDING * abs(threshold)
-        most = (CELLS if cells is None else cells) // (len(self.kinds) + 10)
-        exchange = np.minimum.accumulate(self.exchange[::-1])[::-1]  # of the fastest type to come
-        totals = [self._totals(prices, first) for first in range(len(self.kinds))] + [np.zeros((TANGENTS, 1))]
-        sizes = self.sizes
-        lines, shared = self._root()
-        root = lines + totals[0][:, sizes]
-        tangent = np.argmax(root, axis=0)
-        kept = np.flatnonzero(root[tangent, np.arange(len(sizes))] + shared <= threshold)
-        parts = []
-        batch = max(1, _BATCH // max(1, int(self.stock.max(initial=1))))
-        for begin in range(0, len(kept), batch):
-            chosen = kept[begin : begin + batch]
-            parts.append(self._grow(prices, threshold, sizes[chosen], tangent[chosen], totals, exchange, most, tick))
-        counts = np.concatenate([part.counts for part in parts] or [np.zeros((0, self.all_kinds), dtype=np.int64)])
-        values = np.concatenate([part.values for part in parts] or [np.zeros(0)])
-        order = np.argsort(values, kind="stable")
-        return Listed(counts[order], values[order])
-
-    def floor(self, prices: Floats) -> float:
-        """Return a lower bound on the least J(c) + p c, from the labels at the root alone."""
-        sizes = self.sizes
-        lines, shared = self._root()
-        root = lines + self._totals(prices, 0)[:, sizes]
-        return float((root.max(axis=0) + shared).min()) * (1 - _ROUNDING)
-
-    def _priced(self, rate: Floats, paid: Floats, ring: Floats) -> Floats:
-        """What workers of a rate and a price cost, whose ring takes some seconds."""
-        return self.work / rate + paid + ring
-
-    def _root(self) -> tuple[Floats, Floats]:
-        """Intercepts of the tangents by tangent and size, and by size what a ring adds at least."""
-        return 2 * self.work / self.points[:, None], self.exchange.min() * ((self.sizes - 1) / self.sizes)
-
-    def _lines(self, tangent: Counts, size: Counts, slowest: Counts) -> Floats:
-        """Intercepts of tangents for labels; the position of the ring's slowest type is known, or that of the fastest to come."""
-        return 2 * self.work / self.points[tangent]
-
-    def _known(self, paid: Floats, ring: Floats) -> Floats:
-        """What is added to a label's tangent."""
-        return paid + ring
-
-    def _ended(self, rate: Floats, ring: Floats) -> Floats:
-        """What a label that is complete costs beyond what is known."""
-        return self.work / rate
-
-    def _totals(self, prices: Floats, first: int) -> Floats:
-        _, linear = self._units(prices, first)
-        return np.concatenate((np.zeros((TANGENTS, 1)), np.cumsum(linear, axis=1)), axis=1)
-
-    def _grow(
-        self,
-        prices: Floats,
-        threshold: float,
-        size: Counts,
-        tangent: Counts,
-        totals: list[Floats],
-        exchange: Floats,
-        most: int,
-        tick: Tick,
-    ) -> Listed:
-        """Extend labels type by type; ``size`` and ``tangent`` have one entry for each label at the root, ``most`` at once."""
-        rows = np.zeros((len(size), len(self.kinds)), dtype=np.int64)
-        left, rate, paid = size.copy(), np.zeros(len(size)), np.zeros(len(size))
-        slowest = np.full(len(size), -1)
-        for kind in range(len(self.kinds)):
+    def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
+        """Bound the least value of every job from below and above; see ``columns.pricing.Pricing``."""
+        held, known, floor = known, known.copy(), np.full(self.groups, np.inf)
+        found: list[tuple[Counts, Floats, Counts]] = []
+        for cases in self._batches(prices, known):
             tick()
-            low = np.maximum(0, left - self.after[kind + 1])
-            ways = np.maximum(0, np.minimum(left, self.stock[kind]) - low + 1)
-            if int(ways.sum()) > most:
-                raise TooMany
-            kept = np.repeat(np.arange(len(left)), ways)
-            added = run_lengths(ways) + low[kept]
-            left_now = left[kept] - added
-            rate_now = rate[kept] + added * self.rates[kind]
-            paid_now = paid[kept] + added * prices[self.kinds[kind]]
-            slowest_now = np.where((slowest[kept] < 0) & (added > 0), kind, slowest[kept])
-            to_come = exchange[kind + 1] if kind + 1 < len(self.kinds) else 0.0
-            ring = np.where(slowest_now >= 0, self.exchange[slowest_now], to_come) * ((size[kept] - 1) / size[kept])
-            known = self._known(paid_now, ring)
-            if kind + 1 < len(self.kinds):
-                bound = np.full(len(kept), -np.inf)
-                for shift in (0, *_NEIGHBOURS):
-                    index = np.clip(tangent[kept] + shift, 0, TANGENTS - 1)
-                    line = self._lines(index, size[kept], slowest_now) - self.slopes[index] * rate_now
-                    np.maximum(bound, line + totals[kind + 1][index, left_now], out=bound)
-            else:
-                bound = self._ended(rate_now, ring)
-            good = np.flatnonzero(bound + known <= threshold)
-            kept, left, rate, paid, slowest = (
-                kept[good],
-                left_now[good],
-                rate_now[good],
-                paid_now[good],
-                slowest_now[good],
-            )
-            values = (bound + known)[good]
-            rows, size, tangent = rows[kept], size[kept], tangent[kept]
-            rows[:, kind] = added[good]
-        counts = np.zeros((len(rows), self.all_kinds), dtype=np.int64)
-        counts[:, self.kinds] = rows
-        return Listed(counts, values)
+            for job, value, counts in self._refine(cases, prices, held, known, floor):
+                found.append((job, value, counts))
+        every = [np.concatenate([each[part] for each in found]) for part in range(3)] if found else []
+        return Priced(np.minimum(floor, known), known, *(every or _nothing(self.data.types)))
+
+    def cheap(
+        self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick
+    ) -> list[Listed | None]:
+        """List every job's configurations with J(c) + p c at most its threshold; see ``columns.pricing.Pricing``."""
+        upto = thresholds + _WIDENED * np.abs(thresholds)
+        found, many = [], np.zeros(self.groups, dtype=bool)
+        for cases in self._batches(prices, upto):
+            tick()
+            kept, at, bound = self._settled(cases, prices, upto)
+            found += deviations(self, kept, at, bound, prices, upto, many, CELLS if cells is None else cells, tick)
+        job, value, counts = (
+            (np.concatenate([each[part] for each in found]) for part in range(3))
+            if found
+            else _nothing(self.data.types)
+        )
+        order = np.lexsort((value, job))
+        cuts = np.searchsorted(job[order], np.arange(self.groups + 1))
+        return [
+            None if many[each] else Listed(counts[order[begin:end]], value[order[begin:end]])
+            for each, (begin, end) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+        ]
+
+    def _batches(self, prices: Floats, known: Floats) -> "list[Cases]":
+        """Cases whose cheapest units alone do not cost more than what is known, some at once."""
+        data = self.data
+        allowed = self.fast[self._level] & (data.rates[self._job] > 0)
+        price = np.where(allowed, prices, np.inf)
+        order = np.argsort(price, axis=1, kind="stable")
+        price, stock = np.take_along_axis(price, order, axis=1), np.where(allowed, data.stock, 0)
+        stock = np.take_along_axis(stock, order, axis=1)
+        units = np.cumsum(stock, axis=1)
+        paid = np.cumsum(np.where(stock > 0, price, 0.0) * stock, axis=1)
+        budget = known[self._job] * (1 + _WIDENED)
+        whole = (paid <= budget[:, None]).sum(axis=1)
+        rows, last = np.arange(len(order)), np.minimum(whole, data.types - 1)
+        before, spent = (np.where(whole > 0, each[rows, whole - 1], 0) for each in (units, paid))
+        part = np.where(np.isfinite(price[rows, last]) & (price[rows, last] > 0), price[rows, last], np.inf)
+        most = np.minimum(self._most, before + np.floor((budget - spent) / part).astype(np.int64))
+        least = np.maximum(1, data.least[self._job])
+        ways = np.maximum(0, most - least + 1)
+        job = np.repeat(self._job, ways)
+        size = np.arange(len(job)) - np.repeat(np.cumsum(ways) - ways, ways) + np.repeat(least, ways)
+        level = np.repeat(self._level, ways)
+        ring = data.traffic[job] / self.bandwidths[level] * ((size - 1) / size)
+        cases, step = Cases(job, level, size, ring), max(1, _NUMBERS // data.types)
+        return [cases.take(np.arange(begin, min(begin + step, len(job)))) for begin in range(0, len(job), step)]
+
+    def units(self, cases: Cases, at: Floats, prices: Floats) -> tuple[Floats, Floats, Floats, Counts, Counts]:
+        """Lambda at R0, p - lambda rho of all types (inf: not allowed), the rates, the types' order and how many are taken."""
+        data = self.data
+        slope = self._slope(cases, at)
+        rates = data.rates[cases.job]
+        allowed = self.fast[cases.level] & (rates > 0)
+        linear = np.where(allowed, prices - slope[:, None] * rates, np.inf)
+        order = np.argsort(linear, axis=1, kind="stable")
+        stock = data.stock[order]
+        taken = np.clip(cases.size[:, None] - (np.cumsum(stock, axis=1) - stock), 0, stock)
+        return slope, linear, rates, order, taken
+
+    def value(self, cases: Cases, rate: Floats) -> Floats:
+        """h(R)."""
+        data = self.data
+        times = data.work[cases.job] / rate + cases.ring
+        return times if data.costs is None else data.costs.of(cases.job, times)
+
+    def _slope(self, cases: Cases, rate: Floats) -> Floats:
+        """-h'(R)."""
+        data = self.data
+        slope: Floats = data.work[cases.job] / rate / rate
+        if isinstance(data.costs, Fair):
+            slope = slope * data.costs.slopes(cases.job, data.work[cases.job] / rate + cases.ring)
+        return slope
+
+    def _probe(self, cases: Cases, at: Floats, prices: Floats) -> Probed:
+        slope, _, rates, order, taken = self.units(cases, at, prices)
+        counts = np.zeros_like(taken)
+        np.put_along_axis(counts, order, taken, axis=1)
+        rate, paid = np.einsum("ig,ig->i", counts, rates), counts @ prices
+        top = self.value(cases, at) + slope * at + paid
+        bound = top - slope * rate - self._power * _ROUNDING * (top + slope * rate)
+        return Probed(bound, counts, rate, self.value(cases, rate) + paid)
+
+    def _ends(self, cases: Cases) -> tuple[Floats, Floats]:
+        """Rates that the cheapest units of a case lie between."""
+        rates = self.data.rates[cases.job]
+        allowed = self.fast[cases.level] & (rates > 0)
+        low = np.where(allowed, rates, np.inf).min(axis=1)
+        return cases.size * low, cases.size * np.where(allowed, rates, 0.0).max(axis=1)
+
+    def _refine(
+        self, cases: Cases, prices: Floats, held: Floats, known: Floats, floor: Floats
+    ) -> "list[tuple[Counts, Floats, Counts]]":
+        """Raise the bounds of cases until they are above what is ``known``, or R0 is settled; both arrays are lowered."""
+        low, high = self._ends(cases)
+        best = np.full(len(low), -np.inf)
+        found: list[tuple[Counts, Floats, Counts]] = []
+        for _ in range(HALVINGS):
+            if not len(cases.job):
+                return found
+            at = np.sqrt(low) * np.sqrt(high)
+            probed = self._probe(cases, at, prices)
+            good = np.flatnonzero(probed.value <= held[cases.job])
+            found.append((cases.job[good], probed.value[good], probed.counts[good]))
+            np.minimum.at(known, cases.job[good], probed.value[good])
+            best = np.maximum(best, probed.bound)
+            low, high = np.where(probed.rate > at, at, low), np.where(probed.rate > at, high, at)
+            open_ = (best < known[cases.job] * (1 - _WIDENED)) & (high > low * (1 + _NARROW))
+            done = ~open_ & (best < known[cases.job])
+            np.minimum.at(floor, cases.job[done], best[done])
+            cases, low, high, best = cases.take(open_), low[open_], high[open_], best[open_]
+        np.minimum.at(floor, cases.job, best)
+        return found
+
+    def _settled(self, cases: Cases, prices: Floats, upto: Floats) -> tuple[Cases, Floats, Floats]:
+        """Cases whose bound is not above the thresholds, at their best R0, and that bound."""
+        low, high = self._ends(cases)
+        best, at_best = np.full(len(low), -np.inf), low.copy()
+        for _ in range(HALVINGS):
+            at = np.sqrt(low) * np.sqrt(high)
+            probed = self._probe(cases, at, prices)
+            better = probed.bound > best
+            best, at_best = np.where(better, probed.bound, best), np.where(better, at, at_best)
+            low, high = np.where(probed.rate > at, at, low), np.where(probed.rate > at, high, at)
+            kept = best <= upto[cases.job]
+            cases, low, high, best, at_best = cases.take(kept), low[kept], high[kept], best[kept], at_best[kept]
+            if not len(low) or (high <= low * (1 + _NARROW)).all():
+                break
+        return cases, at_best, best
+
+
+def _nothing(types: int) -> tuple[Counts, Floats, Counts]:
+    return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, types), dtype=np.int64)

@@ -3,11 +3,11 @@
 from contextlib import suppress
 
 from dlsched.columns.closing import WIDTH, search_beam
+from dlsched.columns.slack import cheapest_within
 from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
-from dlsched.matching_placement.configurations.fair_pricing import all_pricing
-from dlsched.matching_placement.configurations.generation import generate_columns
+from dlsched.matching_placement.configurations.generation import first_pool, generate_columns
 from dlsched.matching_placement.configurations.thresholds import bound_by_prices, by_beam, lower
 from dlsched.matching_placement.feasibility import infeasible
 from dlsched.matching_placement.heuristics.local_search import best_local, improve
@@ -44,8 +44,13 @@ def beam(
     start = best_local(data, tick)
     if data.bottleneck:
         return placement(instance, _lowered(data, start, width, tick, budget))
-    prices = generate_columns(data, start, tick=tick, budget=budget)
-    found = search_beam(all_pricing(data), prices, data.total(start), width=width, tick=tick)
+    pool = first_pool(data, start)
+    prices = generate_columns(data, start, pool=pool, tick=tick, budget=budget)
+    slack = data.total(start) - prices.bound
+    held = cheapest_within(pool.listed(prices, slack), prices, slack, width=width, tick=tick) if slack > 0 else None
+    if held is not None:
+        start = min(start, improve(data, held, tick), key=data.total)
+    found = search_beam(pool.pricing, prices, data.total(start), width=width, tick=tick)
     if found is not None:
         start = min(start, improve(data, found, tick), key=data.total)
     return placement(instance, start)

@@ -11,25 +11,30 @@ from dlsched.ring_embedding.exact.programs import run_circuit, run_milp
 from dlsched.ring_embedding.formulations.handing import limits_of
 from dlsched.ring_embedding.heuristics.ascent import ascend
 from dlsched.ring_embedding.heuristics.plan import Plan, Split
-from dlsched.ring_embedding.heuristics.warm import keeping, quick
+from dlsched.ring_embedding.heuristics.steady import rings_wanted, steady
+from dlsched.ring_embedding.heuristics.warm import by_density, keeping, quick
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
-from dlsched.ring_embedding.slot.exact_slot import best_slot
+from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
 
 NODES = 2000
 """Nodes of one solver's program in ``exact`` without limits."""
-SLOT_NODES = 100
-"""Nodes of a program over the rings of one slot, thousands of columns."""
 CONFLICTS = 300_000
 """Conflicts of CP-SAT in ``exact`` without limits."""
+SPAN_CONFLICTS = 10_000
+"""The same on the spans of one slot: 32 jobs on 32 servers need some hundreds."""
 SMALL = 600
 """Jobs times servers times slots up to which ``exact`` hands what is left open to CP-SAT."""
 SMALL_SLOT = 150
 """Jobs times servers of one slot up to which it does so."""
+LARGE = 50_000
+"""Rings that jobs can use from which on steady rings and the plan come before the greedy."""
+FEW = 5000
+"""Rings of a plan up to which every better one is checked and held, rather than the last."""
 SHORT = 60
 """Slots up to which ``exact`` without limits improves slot by slot."""
 
@@ -37,16 +42,25 @@ SHORT = 60
 def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """A greedy, the relaxation, the plan that follows it, and what these leave open by exact programs and better bounds.
 
-    One slot: the program over mappings, closed exactly. Several: S-shaped totals by SCIP; slot by slot ascent; the bound of
-    column generation; and in small instances CP-SAT on circuits. It says when it ends without a proof.
+    In large instances the greedy comes after the plan, which takes less time and is as good.
+    One slot: the program over mappings, closed exactly, in a forest by CP-SAT on the links that rings span. Several:
+    S-shaped totals by SCIP; slot by slot ascent; the bound of column generation; and in small instances CP-SAT on circuits.
+    It says when it ends without a proof.
     """
+    search.offer(quick(instance), source="quick")
+    search.tick()
+    network = Network(instance, search.budget)
     certificate = aggregated(instance, search.budget)
     search.prove(certificate.value, source="certificate", certificate=certificate)
+    large = _steady(network, search)
+    if not large:
+        by_density(instance, search)
     if search.proven:
         return TerminationStatus.OPTIMAL
-    network = Network(instance, search.budget)
     relaxed = prove_horizon(instance, search)
     plan = _follow(network, relaxed.by_epoch, relaxed.totals, search)
+    if large and not search.proven:
+        by_density(instance, search)
     if not search.proven:
         plan = max(plan, _concentrate(network, search), key=Plan.gain)
     if search.proven:
@@ -70,9 +84,19 @@ def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus
     """The plan that follows the relaxation, which bounds it; what ``quick`` finds is held until then."""
     search.offer(quick(instance), source="quick")
     network = Network(instance, search.budget)
+    _steady(network, search)
     relaxed = prove_horizon(instance, search)
     _follow(network, relaxed.by_epoch, relaxed.totals, search)
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
+
+
+def _steady(network: Network, search: Search[Embedding]) -> bool:
+    """Whether the instance is large; then the same rings in many slots are offered before anything that takes long."""
+    large = rings_wanted(network) > LARGE
+    if large:
+        keep = keeping(search, "steady")
+        keep(steady(network, keep))
+    return large
 
 
 def _follow(network: Network, by_epoch: Split, totals: Floats, search: Search[Embedding]) -> Plan:
@@ -94,8 +118,21 @@ def _concentrate(network: Network, search: Search[Embedding]) -> Plan:
 
 def _ascend(plan: Plan, search: Search[Embedding]) -> None:
     """Improve a plan slot by slot, where slots are few or there is a limit."""
+    keep, better = keeping(search, "ascent"), 0
+    few = sum(len(slot.rings) for slot in plan.slots.values()) <= FEW
+
+    def heard() -> None:
+        nonlocal better
+        better += 1
+        if few:
+            keep(plan.embedding())
+
     if not search.proven and (plan.network.instance.slots <= SHORT or search.budget.limited):
-        ascend(plan, better=lambda: keeping(search, "ascent")(plan.embedding()))
+        try:
+            ascend(plan, better=heard)
+        finally:
+            if better and not few:
+                keep(plan.embedding())
 
 
 def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Embedding]) -> Plan:
@@ -125,7 +162,8 @@ def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
         search.offer(embedding(network, {instance.slots: slot}), source="slot")
 
     nodes = None if search.budget.limited else SLOT_NODES
-    found = best_slot(network, slot_gains(network), search.generator, nodes=nodes, better=better)
+    gains = slot_gains(network)
+    found = best_slot(network, gains, search.generator, nodes=nodes, conflicts=SPAN_CONFLICTS, better=better)
     search.solver_version = found.solver
     prove_slot(network, found.relaxation, search, found)
     if search.proven:

@@ -64,6 +64,11 @@ def warm(instance: Instance, search: Search[Embedding]) -> None:
     """Offer what ``quick`` finds, and where there is time what the greedy by density does, or has done when it is stopped."""
     search.offer(quick(instance), source="quick")
     search.tick()
+    by_density(instance, search)
+
+
+def by_density(instance: Instance, search: Search[Embedding]) -> None:
+    """Offer what the greedy by density finds, or has found when it is stopped."""
     keep = keeping(search, "density")
     keep(density(instance, budget=search.budget, keep=keep))
 

@@ -5,6 +5,8 @@ connect.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +23,9 @@ from dlsched.ring_embedding.rings.ceilings import Ceilings
 from dlsched.ring_embedding.rings.rows import epochs
 from dlsched.solvers.lp import linear_program
 from dlsched.solvers.rows import Rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LARGEST = 2**19
 """Worker-slots by job, epoch and class that the relaxation counts: 200 MB."""
@@ -205,7 +210,9 @@ class Program:
 
     def solve(self, time_s: float | None) -> bool:
         """Solve with the tangents there are; add those of the optimum; say whether they were close enough."""
-        jobs, first, rows = len(self.tables), len(self.columns), self.rows.copy()
+        from scipy.sparse import vstack
+
+        jobs, first, rows = len(self.tables), len(self.columns), Rows()
         for (i, _), (offset, slope) in self.tangents.items():
             z, theta, rise = first + i, first + jobs + i, slope * self.tables[i].units
             if rise > _VANISHING * self.unit:
@@ -216,8 +223,8 @@ class Program:
         bounds += [(-np.inf, table.most / self.unit) for table in self.tables]
         answer = linear_program(
             np.concatenate((np.array(self.costs) / self.unit, np.zeros(jobs), -np.ones(jobs))),
-            a_ub=rows.matrix(first + 2 * jobs),
-            b_ub=rows.right,
+            a_ub=vstack([self._plain, rows.matrix(first + 2 * jobs)], format="csr"),
+            b_ub=[*self.rows.right, *rows.right],
             bounds=bounds,
             time_s=time_s,
         )
@@ -233,6 +240,11 @@ class Program:
                 self._touch(i, near)
         claimed = -answer.objective * self.unit
         return len(self.tangents) == before or claimed - reached <= _CLOSE * claimed
+
+    @cached_property
+    def _plain(self) -> "csr_array":
+        """The rows without tangents, which are the same in every round."""
+        return self.rows.matrix(len(self.columns) + 2 * len(self.tables))
 
     def prices(self) -> dict[str, float]:
         """Prices of the last optimum as a certificate names them."""

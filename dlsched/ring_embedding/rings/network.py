@@ -4,6 +4,8 @@
 ``capacity``      shape (S, R): C_s^r of the resources that some job demands
 ``bandwidth``     shape (D,): B of directed links; link e is 2e from its first end to its second, 2e + 1 back
 ``demand``        shape (I, R): l_i^r
+``kinds``         of every job the number of its kind: jobs of one kind have equal demands
+``limit``         of every job N_i, within what is counted
 ``fits``          shape (I, S): the most workers of a job that an empty server holds, at most N_i
 ``most``          shape (I,): the most workers of a job in one slot: N_i, or what one connected part holds
 ``total``         shape (I,): Z_i, the most worker-slots: ``most`` (T - a_i + 1), or what the budget allows
@@ -63,6 +65,10 @@ class Network:
         jobs, servers, resources = instance.jobs, instance.servers, instance.resources
         self.capacity: Floats = np.array([[relaxed(server.holds(name)) for name in resources] for server in servers])
         self.demand: Floats = np.array([[job.demand.get(name, 0.0) for name in resources] for job in jobs])
+        kinds: dict[tuple[float, ...], int] = {}
+        self.kinds = [kinds.setdefault(tuple(demand), len(kinds)) for demand in self.demand.tolist()]
+        self._demands = [np.array(demand) for demand in kinds]
+        self.limit = [min(job.max_workers, _LARGEST) for job in jobs]
         self.load: list[float] = [job.bandwidth_bytes_per_s for job in jobs]
         self.on_price: Floats = np.array([float(price) for price in instance.on_prices])
         self.worker_price: Floats = np.array([float(price) for price in instance.worker_prices])
@@ -123,11 +129,15 @@ class Network:
 
     def free(self, job: int, capacity: Floats) -> Integers:
         """Workers of a job that each server holds with this capacity left, shape (S,), at most N_i."""
-        demand = self.demand[job]
+        fitting: Integers = np.minimum(self.room(self.kinds[job], capacity), self.limit[job])
+        return fitting
+
+    def room(self, kind: int, capacity: Floats) -> Integers:
+        """The same of all jobs of a kind, ``kinds``: those of equal demands, whatever their N_i."""
+        demand = self._demands[kind]
         used = demand > 0
         most = np.min(capacity[:, used] / demand[used], axis=1)
-        limit = min(self.instance.jobs[job].max_workers, _LARGEST)
-        whole: Integers = np.floor(np.clip(most, 0, limit)).astype(np.int64)
+        whole: Integers = np.floor(np.clip(most, 0, _LARGEST)).astype(np.int64)
         return whole
 
     def path(self, here: int, there: int) -> tuple[int, ...] | None:

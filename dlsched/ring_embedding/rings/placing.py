@@ -34,13 +34,14 @@ class Slot:
         self.price = network.on_price
         self._charged = bool(network.on_price.any())
         self._held = holding(network)
+        self._rooms: dict[int, tuple[Floats, Integers]] = {}
         self.used: Integers = np.zeros(len(network.capacity), dtype=np.int64)
 
     def copy(self) -> "Slot":
         """Another slot with the same rings."""
         other = copy.copy(self)
         other.free, other.spare, other.used = self.free.copy(), self.spare.copy(), self.used.copy()
-        other.rings = dict(self.rings)
+        other.rings, other._rooms = dict(self.rings), {}
         return other
 
     def count(self, job: int) -> int:
@@ -121,9 +122,22 @@ class Slot:
     def find(self, job: int, count: int) -> Placed | None:
         """A place for a ring of ``count`` workers, or None where this rule finds none."""
         self.network.tick()
-        room = self.network.free(job, self.free)
+        room = self._room(job)
         found = self._placed(job, count, np.where(self._dear, 0, room)) if self._charged else None
         return found or self._placed(job, count, room)
+
+    def _room(self, job: int) -> Integers:
+        """Workers of a job that each server has room for, at most N_i, shape (S,): anew where ``free`` has changed."""
+        network = self.network
+        kind, limit = network.kinds[job], network.limit[job]
+        if kind not in self._rooms:
+            self._rooms[kind] = self.free.copy(), network.room(kind, self.free)
+        free, room = self._rooms[kind]
+        changed = np.flatnonzero((free != self.free).any(axis=1))
+        if len(changed):
+            free[changed] = self.free[changed]
+            room[changed] = network.room(kind, free[changed])
+        return np.minimum(room, limit)
 
     @property
     def _dear(self) -> Floats:
@@ -147,20 +161,21 @@ class Slot:
     def _in_forest(self, job: int, count: int, room: Integers) -> Placed | None:
         """The lowest subtree that holds the ring over links with bandwidth to spare; of several the fullest."""
         network, load = self.network, self.network.load[job]
-        usable = np.minimum(self.spare[0::2], self.spare[1::2]) >= load
-        below = np.zeros(len(network.tree.above), dtype=np.int64)
-        below[network.position] = room
+        usable = (np.minimum(self.spare[0::2], self.spare[1::2]) >= load).tolist()
+        at = np.zeros(len(network.tree.above), dtype=np.int64)
+        at[network.position] = room
+        below, above, upward = at.tolist(), network.tree.above, network.tree.upward
         best: tuple[int, int] | None = None
         for node in range(len(below) - 1, -1, -1):
-            held = int(below[node])
+            held = below[node]
             if held >= count:
                 if best is None or held < best[0]:
                     best = held, node
-            elif held and network.tree.above[node] >= 0 and usable[network.tree.upward[node] // 2]:
-                below[network.tree.above[node]] += held
+            elif held and above[node] >= 0 and usable[upward[node] // 2]:
+                below[above[node]] += held
         if best is None:
             return None
-        reached = network.tree.beneath(best[1], usable.tolist())
+        reached = network.tree.beneath(best[1], usable)
         hosted = [network.hosted[node] for node in reached if node in network.hosted]
         rate = self._rate.tolist()
         with_room = [server for server in hosted if room[server]]
@@ -262,9 +277,8 @@ def embedding(network: Network, slots: Mapping[int, Slot]) -> Embedding:
         workers, order, _ = placed
         return {servers[server]: count for server, count in workers.items()}, [servers[server] for server in order]
 
-    return Embedding(
-        {
-            number: {jobs[job].id: named(placed) for job, placed in sorted(slot.rings.items())}
-            for number, slot in sorted(slots.items())
-        }
-    )
+    known: dict[int, dict[str, tuple[dict[str, int], list[str]]]] = {}  # one slot may stand under several numbers
+    for slot in slots.values():
+        if id(slot) not in known:
+            known[id(slot)] = {jobs[job].id: named(placed) for job, placed in sorted(slot.rings.items())}
+    return Embedding({number: known[id(slot)] for number, slot in sorted(slots.items())})

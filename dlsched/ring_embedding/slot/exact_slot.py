@@ -1,22 +1,29 @@
-"""The best rings of one slot, proven: the program over mappings, polishing, and closing; by listed paths the arc model.
+"""The best rings of one slot, proven: the program over mappings, spans, polishing, and closing; by listed paths the arc model.
 
 Gains may be any that do not fall, less the price of the workers' energy: ``heuristics.slot_greedy`` asks with those of a slot
 on its way.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, UtilityTable
+from dlsched.core.budget import Budget
+from dlsched.core.limits import Limits
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.polishing import polish
 from dlsched.ring_embedding.slot.slot_program import Better, Filled, better_of, close_slot, ending, fill_slot
+from dlsched.ring_embedding.slot.slot_spans import close_by_spans
 from dlsched.ring_embedding.solution import Ring
 from dlsched.solvers.milp import solve_milp
+
+SLOT_NODES = 100
+"""Nodes of a program over the rings of one slot, thousands of columns."""
 
 
 def best_slot(
@@ -25,9 +32,13 @@ def best_slot(
     rng: np.random.Generator,
     *,
     nodes: int | None = None,
+    conflicts: int | None = None,
     better: Better = lambda slot: None,
 ) -> Filled:
     """Find the slot of largest total gain; ``proven`` says whether that is proven.
+
+    In a forest, with ``conflicts``, CP-SAT on spans comes first (``slot_spans``). Where time is limited it has half of what is
+    left, and what the other steps leave.
 
     Parameters
     ----------
@@ -37,20 +48,36 @@ def best_slot(
         Draws which rings are taken out and placed anew (``polishing``).
     nodes
         Of the programs that prove a slot best, where the network's limits set none.
+    conflicts
+        Of CP-SAT on spans, where there are no limits; None: it is not asked. With it ``network`` is that of its instance.
     better
         Hears of better slots.
     """
     found = fill_slot(network, gains, MappingProgram(network))
     better(found.slot)
+    if conflicts is not None and network.forest and not found.proven:
+        found = close_by_spans(network, gains, found, _first(network.budget, conflicts), better)
     if found.proven:
         return found
     found = found.improved(gains, polish(network, gains, found.slot, found.bound, rng))
     better(found.slot)
     if found.proven:
         return found
-    if network.forest:
-        return close_slot(network, gains, found, nodes=nodes, better=better)
-    return _by_arcs(network, gains, found, nodes, better)
+    if not network.forest:
+        return _by_arcs(network, gains, found, nodes, better)
+    found = close_slot(network, gains, found, nodes=SLOT_NODES if conflicts is not None else nodes, better=better)
+    if conflicts is not None and network.budget.limited and not found.proven:
+        network.tick()
+        found = close_by_spans(network, gains, found, network.budget.left, better)
+    return found
+
+
+def _first(budget: Budget, conflicts: int) -> Limits:
+    """Limits of the first try: these conflicts without limits; of time half of what is left."""
+    left = budget.left
+    if not budget.limited:
+        return replace(left, nodes=conflicts)
+    return left if left.time_s is None else replace(left, time_s=left.time_s / 2)
 
 
 def _by_arcs(network: Network, gains: Gains, found: Filled, nodes: int | None, better: Better) -> Filled:

@@ -9,6 +9,7 @@ from dlsched.algorithms.utility_table import Floats
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 
+_FEW = 16  # workers up to which a loop is faster than arrays
 _LEAST = 1e-100  # every capacity > 0 is at least this
 
 
@@ -40,16 +41,13 @@ def fill(slot: Slot, gains: Gains, share: Floats) -> None:
     """
     waiting: list[tuple[float, int, int]] = []
 
-    def wait(job: int) -> None:
-        count = slot.count(job)
-        more = gains[job][count + 1 :] - gains[job][count] if count < len(gains[job]) else gains[job][:0]
-        if len(more) and more.max() > 0:
-            average = more / np.arange(1, len(more) + 1)
-            step = int(np.argmax(average))
-            heapq.heappush(waiting, (-float(average[step]) / share[job], job, count + step + 1))
+    def wait(job: int, count: int) -> None:
+        average, step = steepest(gains[job], count)
+        if step:
+            heapq.heappush(waiting, (-average / share[job], job, count + step))
 
     for job in gains:
-        wait(job)
+        wait(job, slot.count(job))
     while waiting:
         slot.network.tick()
         _, job, count = heapq.heappop(waiting)
@@ -57,4 +55,18 @@ def fill(slot: Slot, gains: Gains, share: Floats) -> None:
         while count > now and not slot.grow(job, count, float(gains[job][count] - gains[job][now])):
             count -= 1
         if count > now:
-            wait(job)
+            wait(job, count)
+
+
+def steepest(gain: Floats, count: int) -> tuple[float, int]:
+    """The largest average of next workers from ``count`` on, and how many they are, the fewest of equals; (0, 0): none gains."""
+    if len(gain) - count > _FEW:
+        average = (gain[count + 1 :] - gain[count]) / np.arange(1, len(gain) - count)
+        best = int(np.argmax(average))
+        return (float(average[best]), best + 1) if average[best] > 0 else (0.0, 0)
+    held, *more = gain[count:].tolist() if count < len(gain) else [0.0]
+    most, step = 0.0, 0
+    for workers, value in enumerate(more, start=1):
+        if (value - held) / workers > most:
+            most, step = (value - held) / workers, workers
+    return most, step

@@ -13,7 +13,7 @@ import numpy as np
 
 from dlsched.algorithms.annealing import anneal_orders
 from dlsched.srpt_mapping.checker import objective
-from dlsched.srpt_mapping.dispatching.dispatch import run_queue, schedule_of
+from dlsched.srpt_mapping.dispatching.dispatch import run_queue, schedule_of, with_own
 from dlsched.srpt_mapping.dispatching.waiting import PATIENT, Aside
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.heavy_edge import compact, placed_s
@@ -60,6 +60,7 @@ def anneal(
     servers = Servers(own)
     releases = [job.release_s for job in own.jobs]
     aside = partial(Aside, own, servers, place=compact, waiting=PATIENT, least_s=placed_s(own, compact, tick=tick))
+    begun = with_own(own)
     best_s, best = objective(instance, start), start
 
     def flow_s(order: list[int], now_s: float) -> float:
@@ -68,7 +69,7 @@ def anneal(
         keys = [0.0] * count
         for rank, job in enumerate(order):
             keys[job] = float(rank)
-        ran = run_queue(aside(keys=keys), releases, tick=tick)
+        ran = run_queue(aside(keys=keys), releases, begun=begun, tick=tick)
         times = zip(releases, ran, strict=True)
         sum_s = math.fsum(x for release_s, (start_s, length_s, _) in times for x in (start_s, length_s, -release_s))
         if sum_s < now_s:

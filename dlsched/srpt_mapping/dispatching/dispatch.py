@@ -16,7 +16,7 @@ from dlsched.srpt_mapping.dispatching.waiting import Aside, Waiting
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.heavy_edge import Rule
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
-from dlsched.srpt_mapping.solution import Schedule, Share, Start
+from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
 
 
 class Begun(NamedTuple):
@@ -64,7 +64,8 @@ def dispatch(
         The waiting rule, and what it takes for alpha^min of every job: what ``place`` reaches on the empty servers, so that
         no job waits when all of them are free.
     begun
-        What stands when the clock starts: these jobs go on, and no other starts before; a job has waited since it joined.
+        What stands when the clock starts: these jobs go on, and no other starts before; a job has waited since it joined. Those
+        of the instance that have begun need not be named.
     tick
         Called for every job that is looked at; it may raise to stop.
 
@@ -75,9 +76,20 @@ def dispatch(
     UsageError
         Jobs that have begun hold more GPUs of a server than it has.
     """
+    begun = with_own(instance, begun)
     waited_s = () if begun is None else [max(0.0, begun.at_s - join_s) for join_s in joins_s]
     aside = Aside(instance, Servers(instance), keys, place, waiting, least_s, waited_s)
     return schedule_of(instance, run_queue(aside, joins_s, backfill=backfill, begun=begun, tick=tick))
+
+
+def with_own(instance: Instance, begun: Begun | None = None) -> Begun | None:
+    """The jobs that have begun: those of the instance, when its clock starts, and those named, by then."""
+    own = begun_starts(instance)
+    if not own:
+        return begun
+    if begun is None:
+        return Begun(min(job.release_s for job in instance.jobs), own)
+    return Begun(begun.at_s, own | dict(begun.starts))
 
 
 class Ran(NamedTuple):
@@ -85,12 +97,12 @@ class Ran(NamedTuple):
 
     start_s: float
     length_s: float
-    placement: list[Share]
+    placement: tuple[Share, ...]
 
 
 def schedule_of(instance: Instance, ran: Sequence[Ran]) -> Schedule:
     """The schedule of what ran, by index of the job."""
-    return Schedule({job.id: (each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
+    return Schedule({job.id: Start(each.start_s, each.placement) for job, each in zip(instance.jobs, ran, strict=True)})
 
 
 def run_queue(
@@ -114,7 +126,7 @@ def run_queue(
 
     def start(job: int, placed: Placed, now_s: float) -> None:
         length_s = jobs[job].iterations * servers.iteration_s(jobs[job].graph, placed)
-        ran[job] = Ran(now_s, length_s, servers.named(placed))
+        ran[job] = Ran(now_s, length_s, servers.placement(placed))
         heapq.heappush(running, (now_s + length_s, job, servers.take(placed)))
 
     while arriving or running or aside:
@@ -148,7 +160,7 @@ def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[t
         job = aside.instance.jobs[index]
         placed = servers.placed(job.graph, placement)
         length_s = job.iterations * servers.iteration_s(job.graph, placed) if placed else 0.0
-        ran[index] = Ran(start_s, length_s, list(placement))
+        ran[index] = Ran(start_s, length_s, placement)
         if start_s + length_s > begun.at_s:
             running.append((start_s + length_s, index, servers.take(placed)))
     if min(servers.free) < 0:

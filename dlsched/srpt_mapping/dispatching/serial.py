@@ -15,6 +15,7 @@ from dlsched.srpt_mapping.dispatching.dispatch import Ran
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.heavy_edge import compact
 from dlsched.srpt_mapping.placing.servers import Placed, Servers
+from dlsched.srpt_mapping.solution import begun_starts
 
 
 class Serial:
@@ -34,16 +35,30 @@ class Serial:
         self._sizes = list(self._servers.free)
         self._times: list[float] = []
         self._free: IntArray = np.zeros((2 * len(instance.jobs) + 1, len(self._sizes)), dtype=np.int64)
+        self._begun: dict[int, tuple[float, float, Placed]] = {}
+        for name, (start_s, placement) in begun_starts(instance).items():
+            job = instance.jobs[instance.index[name]]
+            placed = self._servers.placed(job.graph, placement)
+            length_s = job.iterations * self._servers.iteration_s(job.graph, placed)
+            self._begun[instance.index[name]] = start_s, length_s, placed
 
     def run(self, order: Sequence[int], tick: Tick = no_tick) -> list[Ran]:
-        """Place the jobs in an order, all of them; by index of the job. Cost: O(I^2 M) at worst, and placements."""
+        """Place the jobs in an order, all of them, but first those that have begun; by index of the job.
+
+        Cost: O(I^2 M) at worst, and placements.
+        """
         self._times, self._free[0] = [0.0], self._sizes
         ran: dict[int, Ran] = {}
+        for index, (start_s, length_s, placed) in self._begun.items():
+            self._take(start_s, start_s + length_s, placed)
+            ran[index] = Ran(start_s, length_s, self._servers.placement(placed))
         for index in order:
             tick()
+            if index in self._begun:
+                continue
             start_s, length_s, placed = self._soonest(self.instance.jobs[index], self.least_s[index])
             self._take(start_s, start_s + length_s, placed)
-            ran[index] = Ran(start_s, length_s, self._servers.named(placed))
+            ran[index] = Ran(start_s, length_s, self._servers.placement(placed))
         return [ran[index] for index in range(len(order))]
 
     def _soonest(self, job: Job, least_s: float) -> tuple[float, float, Placed]:

@@ -67,7 +67,7 @@ class Aside:
     least_s: Sequence[float] = ()
     waited_s: Sequence[float] = ()
     _until: dict[int, float] = field(default_factory=dict)
-    _order: list[tuple[float, int]] = field(default_factory=list)
+    _order: dict[JobGraph, list[tuple[float, int]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
 
@@ -96,7 +96,7 @@ class Aside:
         self._waited.add(index)
         self._until[index] = now_s + patience_s
         heapq.heappush(self._ends, (self._until[index], index))
-        insort(self._order, (self.keys[index], index))
+        insort(self._order.setdefault(job.graph, []), (self.keys[index], index))
         return True
 
     def expired(self, now_s: float) -> list[int]:
@@ -112,18 +112,23 @@ class Aside:
 
         Of jobs with equal graphs, once one finds no good placement, the others of the moment are not tried.
         """
-        failed: set[JobGraph] = set()
-        for _, index in list(self._order):
-            graph = self.instance.jobs[index].graph
-            if self.waiting is None or graph.gpus > self.servers.total or graph in failed:
+        first = [(held[0], graph) for graph, held in self._order.items() if graph.gpus <= self.servers.total]
+        heads = {index: graph for (_, index), graph in first}
+        order = [head for head, _ in first]
+        heapq.heapify(order)
+        while order and self.waiting is not None:
+            _, index = heapq.heappop(order)
+            graph = heads[index]
+            if graph.gpus > self.servers.total:
                 continue
             tick()
             placed = self.place(graph, self.servers)
             if self._is_good(index, placed, self.waiting):
                 self._leave(index)
                 yield index, placed
-            else:
-                failed.add(graph)
+                if graph in self._order:
+                    heapq.heappush(order, self._order[graph][0])
+                    heads[self._order[graph][0][1]] = graph
 
     def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
         iteration_s = self.servers.iteration_s(self.instance.jobs[index].graph, placed)
@@ -131,4 +136,8 @@ class Aside:
 
     def _leave(self, index: int) -> None:
         del self._until[index]
-        del self._order[bisect_left(self._order, (self.keys[index], index))]
+        graph = self.instance.jobs[index].graph
+        held = self._order[graph]
+        del held[bisect_left(held, (self.keys[index], index))]
+        if not held:
+            del self._order[graph]

@@ -45,7 +45,7 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
         if search.proven:
             return TerminationStatus.OPTIMAL
         search.say(f"{error}; so the schedules were not searched")
-        if len(instance.jobs) == 1:
+        if len(instance.jobs) == 1 and instance.jobs[0].begun is None:
             return _by_placement(instance, search)
         prove_prices(instance, search)
         (plan_held if len(instance.jobs) <= LARGEST else anneal_held)(instance, search)

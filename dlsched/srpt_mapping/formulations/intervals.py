@@ -4,7 +4,8 @@
 name                    mathematics
 ======================  =============================================================================================
 ``mode_i_l``            1 if job i uses layout l; exactly one a job (``gang``)
-``start_i``, ``end_i``  whole multiples of ``unit_s``; start_i >= r_i (``release``), end_i = start_i + length of the layout
+``start_i``, ``end_i``  whole multiples of ``unit_s``; start_i >= r_i (``release``), end_i = start_i + length of the layout; a
+                        job that has begun starts at r_i = 0, in its only layout (``begun``)
 ``gpus``                of every server: the layouts that run take at most g^m; and all servers together
 objective               sum_i end_i
 ======================  =============================================================================================
@@ -15,13 +16,19 @@ lengths and earlier releases no start is later (induction over the order), and a
 layouts are timed again with the true lengths (``placing.timing``). But CP-SAT lets an interval of length 0 lie inside
 others. So it gets length 1. If Z jobs have such layouts, starting every job later by one for each of them before it, in
 order of the starts, makes room: what runs at one time did so before. This takes at most Z units a job, I Z off the bound.
+Jobs that have begun are first in both arguments, and are not shifted: they all fit together at time 0, so they start there, and
+run only beside others that start then or later, as before; a length of 1 in place of 0 has ended when these start, since each
+starts later by one at least.
 The difference is at most some ``unit_s`` a job. Where that is too much the model is built again, in a unit of the better
 schedule found, or in a finer one.
 
-*Left out*: layouts and ends with which the sum would be more than that of the schedule held.
+*Left out*: layouts and ends with which the sum would be more than that of the schedule held. *Without loss* (twins): servers
+with as many GPUs, on which no job has begun, may change places; so the job with the most layouts takes of them no fewer GPUs of
+one than of the next. The hint is the schedule held with these servers in that order.
 """
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 
 from dlsched.certificates import exact_sum, rounded_down
@@ -29,7 +36,17 @@ from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.intervals import IntervalModel, values_of
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.blocks.block import Block
-from dlsched.srpt_mapping.placing.layouts import Picked, lengths_s, picked_of
+from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.placing.layouts import (
+    Layout,
+    Layouts,
+    Picked,
+    freest,
+    lengths_s,
+    picked_of,
+    twins,
+    without_twins,
+)
 
 FEWEST_DIGITS, MOST_DIGITS = 30, 32
 """Bits of the sum of all ends; with 34 CP-SAT 9.15 hung, aborted or erred on some tiny models."""
@@ -58,14 +75,21 @@ def build_intervals(block: Block, unit_s: float) -> Intervals:
         [(length, layout) for length, layout in zip(each, held, strict=True) if length <= min(each) + spare]
         for each, held in zip(lengths, block.found, strict=True)
     ]
-    kept = [[layout for _, layout in held] for held in pairs]
+    allowed = [[layout for _, layout in held] for held in pairs]
+    kept, length_of = (
+        without_twins(instance, allowed),
+        [{layout.usage: length for length, layout in held} for held in pairs],
+    )
     seconds = lengths_s(instance, kept)
     least = math.floor(exact_sum([Fraction(block.bound_s), *exact]) / unit)
     model = IntervalModel(
         capacities=tuple(server.gpus for server in instance.servers),
         releases=releases,
-        modes=tuple(tuple((length, layout.usage) for length, layout in held) for held in pairs),
-        latest=tuple(end + spare for end in soonest),
+        modes=tuple(
+            tuple((lengths_of[layout.usage], layout.usage) for layout in held)
+            for lengths_of, held in zip(length_of, kept, strict=True)
+        ),
+        latest=tuple(end if job.begun else end + spare for job, end in zip(instance.jobs, soonest, strict=True)),
         least=max(sum(soonest), least - count * (count + 1)),
     )
 
@@ -75,12 +99,21 @@ def build_intervals(block: Block, unit_s: float) -> Intervals:
         order = sorted(range(count), key=lambda job: (values[f"start_{job}"], seconds[job][modes[job]], job))
         return [(job, kept[job][modes[job]]) for job in order]
 
-    layout_of = dict(picked_of(instance, kept, block.schedule))
+    usages = _in_order(instance, allowed, dict(picked_of(instance, allowed, block.schedule)))
     hint = values_of(
-        [held.index(layout_of[job]) for job, held in enumerate(kept)],
+        [[layout.usage for layout in held].index(usage) for held, usage in zip(kept, usages, strict=True)],
         [_whole(block.schedule.jobs[job.id].start_s, unit) for job in instance.jobs],
     )
     return Formulation(model, decode, unit_s, -off * unit_s, hint)
+
+
+def _in_order(instance: Instance, allowed: Layouts, held: Mapping[int, Layout]) -> list[tuple[int, ...]]:
+    """GPUs by server of all jobs, with equal servers in order of what they give to the freest job."""
+    given, order = held[freest(allowed)].usage, list(range(len(instance.servers)))
+    for group in twins(instance):
+        for place, server in zip(group, sorted(group, key=lambda m: -given[m]), strict=True):
+            order[place] = server
+    return [tuple(held[job].usage[server] for server in order) for job in range(len(held))]
 
 
 def proven_s(block: Block, intervals: Intervals, bound: float) -> float:

@@ -26,6 +26,7 @@ objective                         minimise sum_i w_i + sum_il L_il z_il; the sum
 p_i = min_l L_il is the least length of job i. D_i is how long after its release job i has ended in some optimal schedule:
 
 * No later than the other jobs leave of the sum F of the flow times of any schedule: D_i <= F - sum of p_k over the others.
+* A job that has begun: D_i = p_i, so that w_i = 0, and no y_ji comes before it.
 * No later than max r + sum of max_l L_kl: after the last release an optimal schedule has no moment without a running job
   before a job that starts, as that job could start in it.
 
@@ -35,14 +36,14 @@ schedules, however late the clock.
 
 *Valid* (``busy``): the share g_i / G of one machine, see ``dlsched.algorithms.one_machine``.
 
-*Without loss* (twins). Servers with as many GPUs may change places, so one job, that with the most layouts, takes from
-them no fewer GPUs of one than of the next; its other layouts are left out.
+*Without loss* (twins). Servers with as many GPUs, on which no job has begun, may change places, so one job, that with the
+most layouts, takes from them no fewer GPUs of one than of the next; its other layouts are left out.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 from dlsched.algorithms.one_machine import busy_rows
@@ -53,7 +54,7 @@ from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.outcome import Incumbent
 from dlsched.srpt_mapping.checker import constant, flow_times
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing.layouts import Layout, layouts, lengths_s
+from dlsched.srpt_mapping.placing.layouts import Layout, layouts, lengths_s, without_twins
 from dlsched.srpt_mapping.placing.timing import timed
 from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
@@ -171,7 +172,7 @@ def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp
 
 def _worth_it(instance: Instance, tick: Tick = no_tick) -> tuple[list[list[Layout]], "_Times"]:
     """The layouts that the model keeps of every job, and its times: none that takes longer than D_i, and no twins."""
-    choices = _without_twins(instance, layouts(instance, tick=tick))
+    choices = without_twins(instance, layouts(instance, tick=tick))
     times = _times(instance, choices)
     lengths, kept = [], []
     for held, taken, most in zip(choices, times.lengths, times.within, strict=True):
@@ -179,17 +180,6 @@ def _worth_it(instance: Instance, tick: Tick = no_tick) -> tuple[list[list[Layou
         kept.append([held[n] for n in short])
         lengths.append([taken[n] for n in short])
     return kept, _Times(times.unit_s, lengths, times.least, times.release, times.within)
-
-
-def _without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
-    """All layouts, but of one job only those that use equal servers in order of what they give."""
-    most = max(range(len(choices)), key=lambda i: len(choices[i]))
-    by_size: dict[int, list[int]] = {}
-    for m, server in enumerate(instance.servers):
-        by_size.setdefault(server.gpus, []).append(m)
-    twins = [pair for held in by_size.values() for pair in pairwise(held)]
-    kept = [layout for layout in choices[most] if all(layout.usage[a] >= layout.usage[b] for a, b in twins)]
-    return [kept if i == most else held for i, held in enumerate(choices)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +204,8 @@ def _times(instance: Instance, choices: list[list[Layout]]) -> _Times:
         flow_s = math.fsum(flows)
         spare_s = max(0.0, math.fsum([*flows, *(-each for each in least)]))
         within = [min(each, shortest + spare_s) + MARGIN * flow_s for each, shortest in zip(within, least, strict=True)]
+        begun = [job.begun is not None for job in instance.jobs]
+        within = [p if runs else each for p, runs, each in zip(least, begun, within, strict=True)]
         unit_s = 1.0 if 1 <= flow_s <= 2**14 else math.ldexp(1.0, math.frexp(flow_s)[1] - 10)
     return _Times(
         unit_s,

@@ -1,11 +1,13 @@
 """The layouts of a job: every way in which the servers can give it its GPUs, each with the best seconds of an iteration.
 
 A layout fixes how many GPUs each server gives; the replicas are then spread in the best way (``cluster.spreading``). As only
-these numbers and the length matter to other jobs, some optimal schedule uses layouts only.
+these numbers and the length matter to other jobs, some optimal schedule uses layouts only. A job that has begun has one: that
+in which it runs.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dlsched.algorithms.start_tree import ModeJob
 from dlsched.cluster.spreading import Rows, best_rows, splits_of, splits_up_to
@@ -13,7 +15,7 @@ from dlsched.core.budget import Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.instance import Instance, Job
 from dlsched.srpt_mapping.placing.servers import named
-from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.srpt_mapping.solution import Schedule, Share, begun_starts
 
 LARGEST = 20_000
 MOST_SERVERS = 300
@@ -47,17 +49,45 @@ def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
     sizes = tuple(server.gpus for server in instance.servers)
     if len(sizes) > MOST_SERVERS:
         raise UsageError(f"layouts: found {len(sizes):,} servers, allowed: {MOST_SERVERS}")
-    most, total = max(job.gpus for job in instance.jobs), len(instance.jobs)
+    most, total = max((job.gpus for job in instance.jobs if job.begun is None), default=1), len(instance.jobs)
     if len(sizes) > 1:
         if most * len(sizes) > _MOST_SUMS:
             found = f"a job of {most:,} GPUs on {len(sizes)} servers"
             raise UsageError(f"layouts: found {found}, allowed: {_MOST_SUMS // len(sizes):,} GPUs")
         counts = splits_up_to(most, sizes, tick=tick)
-        total = sum(counts[job.gpus] for job in instance.jobs)
+        total = sum(counts[job.gpus] if job.begun is None else 1 for job in instance.jobs)
     if total > LARGEST:
         shown = f"{total:,}" if total < 10**12 else f"some 10^{len(str(total)) - 1}"
         raise UsageError(f"layouts: found {shown} of all jobs, allowed: {LARGEST:,}")
-    return [[_layout(instance, job, usage, tick) for usage in splits_of(job.gpus, sizes)] for job in instance.jobs]
+    begun = begun_starts(instance)
+    return [
+        [_running(instance, job, begun[job.id].placement)]
+        if job.id in begun
+        else [_layout(instance, job, usage, tick) for usage in splits_of(job.gpus, sizes)]
+        for job in instance.jobs
+    ]
+
+
+def twins(instance: Instance) -> list[list[int]]:
+    """Servers that may change places in any schedule: as many GPUs, and no job has begun there."""
+    told_apart = {share.server for start in begun_starts(instance).values() for share in start.placement}
+    by_size: dict[int, list[int]] = {}
+    for m, server in enumerate(instance.servers):
+        if server.id not in told_apart:
+            by_size.setdefault(server.gpus, []).append(m)
+    return list(by_size.values())
+
+
+def freest(choices: Layouts) -> int:
+    """The first job with the most layouts."""
+    return max(range(len(choices)), key=lambda i: len(choices[i]))
+
+
+def without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
+    """All layouts, but of the freest job only those that use equal servers in order of what they give."""
+    pairs, job = [pair for held in twins(instance) for pair in pairwise(held)], freest(choices)
+    kept = [layout for layout in choices[job] if all(layout.usage[a] >= layout.usage[b] for a, b in pairs)]
+    return [kept if i == job else held for i, held in enumerate(choices)]
 
 
 def lengths_s(instance: Instance, found: Layouts) -> list[list[float]]:
@@ -74,6 +104,7 @@ def mode_jobs(instance: Instance, found: Layouts) -> list[ModeJob]:
             job.release_s,
             [(job.iterations * each.iteration_s, each.usage) for each in held],
             (job.graph, job.iterations),
+            job.begun is not None,
         )
         for job, held in zip(instance.jobs, found, strict=True)
     ]
@@ -95,6 +126,17 @@ def picked_of(instance: Instance, found: Layouts, schedule: Schedule) -> list[tu
         layout = next(layout for layout in held if layout.usage == tuple(usage))
         picked.append((start_s, job.iterations * layout.iteration_s, index, layout))
     return [(index, layout) for *_, index, layout in sorted(picked, key=lambda each: each[:3])]
+
+
+def _running(instance: Instance, job: Job, placement: Sequence[Share]) -> Layout:
+    """The layout of a job where it runs, with its own rows."""
+    rows = [[0] * len(job.stages) for _ in instance.servers]
+    for share in placement:
+        rows[instance.server_index[share.server]][share.stage] = share.replicas
+    used = [m for m, row in enumerate(rows) if any(row)]
+    bands = [instance.shares[m] for m in used]
+    iteration_s = job.graph.iteration_s([rows[m] for m in used], bands, instance.intra_bandwidth_bytes_per_s)
+    return Layout(tuple(map(sum, rows)), iteration_s, tuple(map(tuple, rows)))
 
 
 def _layout(instance: Instance, job: Job, usage: tuple[int, ...], tick: Tick) -> Layout:

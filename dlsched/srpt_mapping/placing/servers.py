@@ -46,11 +46,12 @@ class Servers:
         self.inside = instance.intra_bandwidth_bytes_per_s
         self.total = sum(self.free)
         self._known: dict[tuple[object, ...], float] = {}
+        self._shares: dict[tuple[int, tuple[int, ...]], tuple[Share, ...]] = {}
 
     def iteration_s(self, graph: JobGraph, placed: Placed) -> float:
         """Alpha of a placement; remembered, as clusters have few kinds of servers."""
-        counts = tuple(row for _, row in placed)
-        shares = tuple(self.shares[index] for index, _ in placed)
+        counts = tuple([row for _, row in placed])
+        shares = tuple([self.shares[index] for index, _ in placed])
         key = graph, counts, shares
         known_s = self._known.get(key)
         if known_s is None:
@@ -62,6 +63,16 @@ class Servers:
     def named(self, placed: Placed) -> list[Share]:
         """A placement as solutions hold it."""
         return named(self.names, placed)
+
+    def placement(self, placed: Placed) -> tuple[Share, ...]:
+        """The same; what one server gets is made once."""
+        if len(placed) > 1:
+            return tuple(self.named(placed))
+        (each,) = placed
+        known = self._shares.get(each)
+        if known is None:
+            known = self._shares[each] = tuple(self.named(placed))
+        return known
 
     def placed(self, graph: JobGraph, placement: Iterable[Share]) -> Placed:
         """A placement of solutions as rules return it."""

@@ -10,9 +10,11 @@ from dlsched.srpt_mapping.solution import Schedule
 def timed(instance: Instance, picked: Picked, *, tick: Tick = no_tick) -> Schedule:
     """Start every job at the earliest time at which its GPUs are free to its end, beside the jobs picked before it.
 
-    ``tick`` is called for every job, and may raise to stop. Cost: O(I^2 M).
+    Those that have begun are first, whatever the order: they fit together, and start at their release. ``tick`` is called for
+    every job, and may raise to stop. Cost: O(I^2 M).
     """
     jobs, sizes = instance.jobs, [server.gpus for server in instance.servers]
+    picked = sorted(picked, key=lambda pick: jobs[pick[0]].begun is None)
     takes = [(jobs[i].release_s, jobs[i].iterations * layout.iteration_s, layout.usage) for i, layout in picked]
     starts_s = earliest_starts(sizes, takes, tick=tick)
     starts = {i: (start_s, shares(instance, layout)) for start_s, (i, layout) in zip(starts_s, picked, strict=True)}

@@ -96,11 +96,18 @@ def held(pid: int, *, shared: bool) -> int:
     found = 0
     with contextlib.suppress(psutil.NoSuchProcess):
         for process in psutil.Process(pid).children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                if shared or not psutil.LINUX:
-                    found += process.memory_info().rss
-                else:
-                    found += process.memory_full_info().pss
+            found += resident(process.pid, shared=shared)
+    return found
+
+
+def resident(pid: int, *, shared: bool) -> int:
+    """Bytes of memory of a process alone, with all or its part of what it shares with others; 0 where there is none."""
+    import psutil
+
+    found = 0
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        process = psutil.Process(pid)
+        found = process.memory_info().rss if shared or not psutil.LINUX else process.memory_full_info().pss
     return found
 
 

@@ -16,13 +16,16 @@ from dlsched.core.status import TerminationStatus
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.commands import printed
-from dlsched.study.cells.descendants import kill_descendants, newest_process
+from dlsched.study.cells.descendants import kill_descendants, newest_process, resident
 from dlsched.study.cells.functions import Caller
 from dlsched.study.cells.outcome import CellEnded
 from dlsched.study.cells.usage import Meter, Usage
 
 STOPPED = {str(each): each for each in TerminationStatus if each.name in ("TIME_LIMIT", "NODE_LIMIT", "MEMORY_LIMIT")}
 """Ends of a method of one's own that has no answer, and is not to blame."""
+
+IDLE = 0.25
+"""Part of a cell's memory that processes of other functions may hold together while it runs."""
 
 
 class Foreign:
@@ -40,6 +43,19 @@ class Foreign:
         self._folders: dict[tuple[str, str], str] = {}
         self.usage = Usage()
         """Of the last run, so far as it is known; who begins a cell resets it."""
+
+    def make_room(self, cell: Cell) -> None:
+        """End processes of other functions, those asked least recently first, until what they hold leaves the cell its memory."""
+        idle = {name: caller.pid for name, caller in self._callers.items() if name != _name(cell)}
+        most = IDLE * cell.limits.memory_gib * (1 << 30)
+        if sum(resident(pid, shared=True) for pid in idle.values()) <= most:
+            return  # the quick look shows at least what they hold
+        held = {name: resident(pid, shared=False) for name, pid in idle.items()}
+        for name in idle:
+            if sum(held.values()) <= most:
+                return
+            del held[name]
+            self._drop(name)
 
     def prepare(self, cell: Cell) -> bool:
         """Start the process of a function, which takes its imports' time; False where it is there, or is not needed."""
@@ -71,7 +87,7 @@ class Foreign:
     def _call(
         self, family: AnyFamily, cell: Cell, instance: InstanceFile, search: Search[Solution]
     ) -> TerminationStatus:
-        caller = self._callers[_name(cell)]
+        caller = self._callers[_name(cell)] = self._callers.pop(_name(cell))  # asked most recently
         try:
             self.usage = Usage()
             answer = caller.call(instance, cell.limits.inner, cell.seed)

@@ -69,6 +69,7 @@ class Runner:
         ``begun`` is told when its time begins: what its instance is if it is new, and when its method is ready.
         """
         try:
+            self._foreign.make_room(cell)
             instance = self._made(cell, begun)
             return self._solved(cell, instance, begun)
         except CellEnded as ended:

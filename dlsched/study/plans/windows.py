@@ -80,13 +80,13 @@ class _Clock:
 
 def _clock(trace: Windows, folder: Path) -> _Clock | None:
     from dlsched.traces import SOURCES, arrivals_of, read_queue
-    from dlsched.traces.clocks import queue_moment, queue_window
+    from dlsched.traces.clocks import queue_window
 
     source, path, options = SOURCES[trace.importer], str(folder / trace.file), _options(trace, folder)
     if source.queued(options.get("family")):
         queue = read_queue(trace.importer, path, **options)
         arrivals_s = [job.submit_s for job in queue.jobs if job.duration_s is not None]
-        return _Clock(arrivals_s, partial(queue_window, queue), partial(queue_moment, queue), queue)
+        return _Clock(arrivals_s, partial(queue_window, queue), queue.moment, queue)
     clock = source.clock
     return None if clock is None else _Clock(arrivals_of(trace.importer, path), clock.window, clock.moment)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dlsched.core.messages import several
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.whatif.compared import HAPPENED, MOST_OUTSIDE, Cluster, in_common
 
@@ -57,11 +58,11 @@ def saving(cluster: Cluster) -> str:
     """Say what switching from what is compared with to the best policy would save."""
     base, best = cluster.baseline, cluster.best
     if base is None or best is None:
-        return f"On {cluster.gpus:,} GPUs no policy has an answer."
-    jobs = f"{len(cluster.jobs.ids):,} jobs"
+        return f"On {several(cluster.gpus, 'GPU')} no policy has an answer."
+    jobs = several(len(cluster.jobs.ids), "job")
     before, after = cluster.fates[base], cluster.fates[best]
     flow_s = float(before.flow_s.mean())
-    head = f"On {cluster.gpus:,} GPUs"
+    head = f"On {several(cluster.gpus, 'GPU')}"
     if base == best:
         return f"{head}, no other policy would have beaten `{base}`, under which the {jobs} took {lasting(flow_s)} on average."
     change = cluster.change(best, base)
@@ -104,9 +105,11 @@ def distance(cluster: Cluster) -> str:
         return "No bound was proven within the limits, so how much better a schedule could be is not known."
     flow_s = float(cluster.fates[best].flow_s.mean())
     if flow_s <= least_s * (1 + 1e-6):
-        return f"That cannot be improved: no schedule takes less than {lasting(least_s)} a job, which is proven."
+        return (
+            f"That cannot be improved: no schedule takes less than {lasting(least_s, flow_s)} a job, which is proven."
+        )
     return (
-        f"No schedule takes less than {lasting(least_s)} a job, which is proven, so `{best}` is at most "
+        f"No schedule takes less than {lasting(least_s, flow_s)} a job, which is proven, so `{best}` is at most "
         f"{percent(flow_s / least_s - 1)} above the best possible."
     )
 
@@ -118,7 +121,7 @@ def why_baseline(cluster: Cluster) -> str:
         return ""
     if HAPPENED in cluster.fates:
         return (
-            f"Up to {percent(cluster.outside)} of the GPU time went to jobs that are not looked at, for which those that are "
+            f"{percent(cluster.outside)} of the cluster's GPU time went to jobs that are not looked at, for which those that are "
             f"had to wait; above {percent(MOST_OUTSIDE)} the comparison is with `{base}`, not with what happened."
         )
     return (
@@ -151,11 +154,12 @@ def smallest(clusters: Sequence[Cluster]) -> str:
         best = min(waits, key=lambda name: waits[name], default=None)
         if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):
             enough[cluster.gpus] = best
-    said = f"Waiting under `{base}` on {today.gpus:,} GPUs is {lasting(waiting_s)} on average"
+    said = f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {lasting(waiting_s)} on average"
     if not enough:
         return f"{said}; no policy keeps it as short on any of these clusters."
     gpus = min(enough)
-    return f"{said}; the smallest of these clusters on which a policy keeps it as short has {gpus:,} GPUs, with `{enough[gpus]}`."
+    best = f"{several(gpus, 'GPU')}, with `{enough[gpus]}`"
+    return f"{said}; the smallest of these clusters on which a policy keeps it as short has {best}."
 
 
 def winners(cluster: Cluster) -> str:

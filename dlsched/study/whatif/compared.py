@@ -27,9 +27,9 @@ from dlsched.study.whatif.ran import Jobs, Ran, ran_of
 
 HAPPENED = "what happened"
 MOST_OUTSIDE = 0.05
-"""Part of the GPU time held by jobs outside the instance, from which what happened is not compared with: it waited for them."""
-FEWEST_WINDOWS = 6
-"""Windows from which intervals are drawn over them; else over stretches of equally many jobs."""
+"""Part of the cluster's GPU time that other jobs held, from which what happened is not compared with: it waited for them."""
+FEWEST_UNITS = 6
+"""From which intervals are drawn: over windows where these are as many, else over stretches of equally many jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Cluster:
     jobs
         Of all windows; ``keys`` tell one job from the same in another window.
     unit, units
-        Index of the window or stretch of each job, of which intervals are drawn, and what these are in words.
+        Index of the window or stretch of each job, of which intervals are drawn, and what these are in words; empty: too few.
     fates
         By policy, that which happened first; those with an answer on every window.
     unanswered
@@ -62,7 +62,7 @@ class Cluster:
     least_flow_s
         Mean flow time that no schedule undercuts; None: not proven of every window.
     outside
-        The largest part of the GPU time of a window that jobs held which are not of it.
+        Part of the cluster's GPU time in all windows that jobs held which are not of them.
     """
 
     gpus: int
@@ -123,7 +123,7 @@ def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows:
         tuple(chain.from_iterable(piece.jobs.users for piece in made)),
         *(np.concatenate([getattr(piece.jobs, name) for piece in made]) for name in ("submit_s", "run_s", "gpus")),
     )
-    if len(made) >= FEWEST_WINDOWS:
+    if len(made) >= FEWEST_UNITS:
         unit, units = np.repeat(np.arange(len(made)), [len(piece.jobs.ids) for piece in made]), "windows"
     else:
         unit, units = stretches(len(jobs.ids)), "stretches of equally many jobs"
@@ -133,11 +133,11 @@ def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows:
         jobs,
         tuple((piece.name, name) for piece in made for name in piece.jobs.ids),
         unit,
-        f"{len(np.unique(unit))} {units}",
+        f"{count} {units}" if (count := len(np.unique(unit))) >= FEWEST_UNITS else "",
         {name: _fate(name, each, made, jobs) for name, each in ran.items() if len(each) == len(made)},
         unanswered,
         sum(known) / len(jobs.ids) if len(known) == len(made) else None,
-        max(piece.outside for piece in made),
+        together([piece.outside for piece in made]).share or 0.0,
     )
 
 

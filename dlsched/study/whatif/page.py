@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dlsched.core.files import write_text
+from dlsched.core.messages import several
 from dlsched.study.reports.html.embedding import embedded
 from dlsched.study.reports.html.figure import Figure, Look, looks, not_drawn
 from dlsched.study.reports.html.page import parts_of
@@ -129,7 +130,7 @@ def _section(cluster: Cluster, of_all: dict[str, Look], unit: tables.Unit, index
     if cluster.fates:
         figures = [plots.spread(cluster, of_all, policies), plots.by_size(cluster, of_all, unit, sizes)]
     return _Section(
-        f"{cluster.gpus:,} GPUs",
+        several(cluster.gpus, "GPU"),
         f"gpus-{index}",
         of_all,
         policies,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlsched.core.files import Json
+from dlsched.core.messages import several
 from dlsched.study.reports.html.figure import Figure, Look, axis
 from dlsched.study.reports.html.tables import Table
 from dlsched.study.whatif.compared import Cluster, in_common
@@ -96,7 +97,7 @@ def by_cluster(clusters: Sequence[Cluster], looks: dict[str, Look], unit: Unit, 
         )
         if points:
             top = max(top, *(wait for _, wait in points))
-            hover = [f"{look.text}<br>{gpus:,} GPUs: {wait:.3g} {unit.name}" for gpus, wait in points]
+            hover = [f"{look.text}<br>{several(gpus, 'GPU')}: {wait:.3g} {unit.name}" for gpus, wait in points]
             traces.append(
                 _line(look, [float(gpus) for gpus, _ in points], [wait for _, wait in points], hover, marks=True)
             )

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from dlsched.core.errors import UsageError
-from dlsched.core.messages import Refused
+from dlsched.core.messages import Refused, several
 from dlsched.families import FAMILIES
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod, Recipe
+from dlsched.study.whatif.audits import in_short
+from dlsched.study.whatif.figures import Part
 from dlsched.study.whatif.ran import Jobs, Ran, jobs_of, ran_of
 from dlsched.traces.arrivals import Window
 from dlsched.traces.queues.happened import UNKNOWN
@@ -28,7 +30,7 @@ BOUND: Final = "bound"
 """The method whose bound is shown."""
 
 WARNS: Final = (UNKNOWN, "Warning", "Jobs that need more than")
-"""How sentences of an audit begin that are told of every window and cluster."""
+"""How sentences of an audit begin that are told of every cluster."""
 
 MOST_WARNINGS = 12
 
@@ -95,7 +97,7 @@ class Piece:
     placed
         Whether the trace says on which nodes jobs ran.
     outside
-        Part of the GPU time that jobs held which are not of the instance; see ``Made``.
+        GPU-seconds that jobs held which are not of the instance, of those of the cluster; see ``Made``.
     audit
         Of the import.
     """
@@ -107,7 +109,7 @@ class Piece:
     jobs: Jobs
     happened: Ran | None
     placed: bool
-    outside: float
+    outside: Part
     audit: tuple[str, ...]
 
 
@@ -117,10 +119,9 @@ def pieces(question: Question) -> list[Piece]:
     Raises
     ------
     UsageError
-        A family for which there is no such question, or no number of GPUs.
+        As ``methods_of``, or no number of GPUs.
     """
-    if question.family not in POLICIES:
-        raise UsageError(f"family: found {question.family!r}, allowed: {', '.join(POLICIES)}")
+    methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
         raise UsageError("gpus: found none, allowed: one or more numbers of GPUs")
     windows = _windows(question)
@@ -148,11 +149,11 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         total,
         tuple(server.gpus for server in getattr(instance, "servers", ())),
         name,
-        Recipe(question.family, f"{where} on {total} GPUs", "", None, {"instance": instance.as_data()}),
+        Recipe(question.family, f"{where} on {several(total, 'GPU')}", "", None, {"instance": instance.as_data()}),
         jobs_of(instance, made.jobs),
         None if happened is None else ran_of(instance, happened),
         any(job.nodes for job in made.jobs),
-        made.outside,
+        Part(*made.outside),
         tuple(made.audit),
     )
 
@@ -184,16 +185,17 @@ def _moment(queue: Queue, time_s: float | None) -> str:
 
 
 def audit_of(made: Sequence[Piece]) -> list[str]:
-    """The audit of the first piece, and what warns of the others, as far as it is new."""
-    first, *others = made
+    """The audit of all windows on the first cluster, and what warns of the others, as far as it is new."""
+    today, *others = dict.fromkeys(piece.gpus for piece in made)
+    first = in_short([piece.audit for piece in made if piece.gpus == today])
     said = [
-        f"{' '.join(filter(None, (piece.name, f'on {piece.gpus:,} GPUs')))}: {sentence}"
-        for piece in others
-        for sentence in piece.audit
-        if sentence.startswith(WARNS) and sentence not in first.audit
+        f"On {several(gpus, 'GPU')}: {sentence}"
+        for gpus in others
+        for sentence in in_short([piece.audit for piece in made if piece.gpus == gpus])
+        if sentence.startswith(WARNS) and sentence not in first
     ]
     more = [f"And {len(said) - MOST_WARNINGS:,} more such sentences."] if len(said) > MOST_WARNINGS else []
-    return [*first.audit, *said[:MOST_WARNINGS], *more]
+    return [*first, *said[:MOST_WARNINGS], *more]
 
 
 def plan_of(question: Question, made: Sequence[Piece], words: str) -> Plan:
@@ -204,27 +206,38 @@ def plan_of(question: Question, made: Sequence[Piece], words: str) -> Plan:
     UsageError
         A policy that does not exist or cannot be imported, or one of them twice.
     """
-    policies = question.policies or POLICIES[question.family]
-    bound = PlannedMethod(BOUND, "name", BOUND)
-    methods = [*(_method(name, question) for name in policies), bound]
-    for index, name in enumerate(policies):
-        if name in policies[:index]:
-            raise UsageError(f"policies: found {name!r} twice, allowed: each once")
+    policies = methods_of(question.policies or POLICIES[question.family], question.family, question.folder)
     return Plan(
         name=f"what if: {Path(question.queue.path).name}",
         sources=(Given(tuple(piece.recipe for piece in made)),),
-        methods=tuple(methods),
+        methods=(*policies, PlannedMethod(BOUND, "name", BOUND)),
         limits=question.limits,
         folder=question.folder.absolute(),
         text=words,
     )
 
 
-def _method(name: str, question: Question) -> PlannedMethod:
+def methods_of(policies: Sequence[str], family: str, folder: Path = Path()) -> tuple[PlannedMethod, ...]:
+    """Find policies by their names, or as ``file.py:function`` from a folder on.
+
+    Raises
+    ------
+    UsageError
+        A family for which there is no such question; a policy that does not exist or cannot be imported, or one of them twice.
+    """
+    if family not in POLICIES:
+        raise UsageError(f"family: found {family!r}, allowed: {', '.join(POLICIES)}")
+    for index, name in enumerate(policies):
+        if name in policies[:index]:
+            raise UsageError(f"policies: found {name!r} twice, allowed: each once")
+    return tuple(_method(name, family, folder) for name in policies)
+
+
+def _method(name: str, family: str, folder: Path) -> PlannedMethod:
     entry = {"python" if ":" in name else "name": name}
     try:
-        (method,) = read_method(entry, [question.family], question.folder)
-        if method.kind == "name" and FAMILIES[question.family].method(name).kind == "bound":
+        (method,) = read_method(entry, [family], folder)
+        if method.kind == "name" and FAMILIES[family].method(name).kind == "bound":
             raise Refused(repr(name), "a policy, which starts jobs")
     except Refused as refusal:
         raise UsageError(f"policies: {refusal}") from None

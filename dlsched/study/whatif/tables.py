@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.core.messages import printable
+from dlsched.core.messages import printable, several
 from dlsched.statistics.fairness import fairness
 from dlsched.study.reports.html.figure import Look
 from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, name_cell, number_cell
@@ -115,7 +115,8 @@ def policies(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
         Column("flow / bound", "Mean flow time over the least that is proven possible."),
         Column("Jain's index", "Of the users' mean slowdowns: 1 is equal."),
     ]
-    caption = f"{len(cluster.jobs.ids):,} jobs on {cluster.gpus:,} GPUs; intervals over {cluster.units}"
+    over = f"intervals over {cluster.units}" if cluster.units else "too few jobs for intervals"
+    caption = f"{several(len(cluster.jobs.ids), 'job')} on {several(cluster.gpus, 'GPU')}; {over}"
     return Table(caption, columns, rows)
 
 
@@ -163,7 +164,9 @@ def by_size(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
             [name_cell(name, looks[name].label), *(unit.cell(float(of[each])) for of in means for each in there)]
         )
     heads = [
-        Column(f"{what}, {names[each]}", f"{counts[each]:,} jobs.") for what in ("waiting", "flow") for each in there
+        Column(f"{what}, {names[each]}", f"{several(counts[each], 'job')}.")
+        for what in ("waiting", "flow")
+        for each in there
     ]
     numbers = ", ".join(f"{names[each]}: {counts[each]:,}" for each in there)
     return Table(f"Means, {unit.name}. Jobs of {numbers}", [Column("policy", numbers=False), *heads], rows)

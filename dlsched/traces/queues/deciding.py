@@ -6,17 +6,15 @@ from typing import Final, NamedTuple
 
 from dlsched import elastic_stream
 from dlsched.core.errors import UsageError
-from dlsched.core.instance import InstanceFile
-from dlsched.core.result import Solution
 from dlsched.elastic_stream.solution import Stream
-from dlsched.families import family_of, solve
-from dlsched.own_methods import method_named
 from dlsched.ring_allocation.solution import Allocation
+from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER
 from dlsched.traces.queues.allocation_of import SCALING, Counts, allocation_at, counts_of
-from dlsched.traces.queues.deciding_gangs import next_gangs
+from dlsched.traces.queues.deciding_gangs import next_gangs, planned_gangs
 from dlsched.traces.queues.queue import Queue
 from dlsched.traces.queues.snapshot import Present, Snapshot, gpus_of_cluster, snapshot
+from dlsched.traces.queues.solving import solved
 from dlsched.traces.queues.standing import Standing, standing
 
 DEFAULTS: Final[Mapping[str, str]] = {
@@ -89,7 +87,7 @@ def decide(
         ``ring_allocation``: counts of GPUs of the moment. ``elastic_stream``: those that a policy, or a method that plans,
         gives the jobs that are there.
     method
-        A policy of srpt_mapping, a method of the other families, or FILE.py:NAME there; None: as ``DEFAULTS``.
+        A method of the family, or FILE.py:NAME; None: as ``DEFAULTS``. Policies of srpt_mapping know since when jobs wait.
     gpus, gpus_of_node
         GPUs of the cluster (None: as ``gpus_of_cluster``), and of a node of which nothing is said.
     at_s, estimates
@@ -127,7 +125,9 @@ def decide(
             raise UsageError(
                 "movable: found it with srpt_mapping, whose jobs run to their end, allowed: another family"
             )
-        starts, words = next_gangs(queue, found, now, method)
+        starts, words = (
+            next_gangs(queue, found, now, method) if method in POLICIES else planned_gangs(found, now, method)
+        )
         actions = [
             Action(each.job.id, "keep", each.job.gpus, now.stays(each.job.id), found.at_s)
             if each.running
@@ -170,7 +170,7 @@ Shared = tuple[dict[str, int], dict[str, float], list[str]]
 
 def _by_allocation(found: Snapshot, gpus: int, method: str, movable: bool, restart_s: float, counts: Counts) -> Shared:
     instance, _, said = allocation_at(found, gpus, counts, pinned=not movable, restart_s=restart_s)
-    solution = _solved(instance, method)
+    solution = solved(instance, method)
     assert isinstance(solution, Allocation)
     return dict(solution.gpus), {}, [*said, _pinned(movable, restart_s)]
 
@@ -191,7 +191,7 @@ def _by_stream(found: Snapshot, gpus: int, method: str, movable: bool, restart_s
         }
         for each in able
     ]
-    solution = _solved(elastic_stream.Instance(name="now", units=units, jobs=jobs), method)
+    solution = solved(elastic_stream.Instance(name="now", units=units, jobs=jobs), method)
     assert isinstance(solution, Stream)
     first = {name: periods[0] for name, periods in solution.periods.items() if periods}
     given = {name: period.units for name, period in first.items() if period.start_s <= 0}
@@ -210,15 +210,3 @@ def _pinned(movable: bool, restart_s: float) -> str:
     return (
         f"A change of its GPUs costs a job that runs {restart_s:g} s." if movable else "Jobs that run keep their GPUs."
     )
-
-
-def _solved(instance: InstanceFile, method: str) -> Solution:
-    chosen = method_named(family_of(instance), method)
-    if chosen.kind == "bound":
-        raise UsageError(f"method: found {method!r}, which bounds and does not decide, allowed: another method")
-    result = solve(instance, method=chosen)
-    if result.solution is None:
-        raise UsageError(
-            f"method: found {method!r}, which has no answer here ({result.status}), allowed: another method"
-        )
-    return result.solution

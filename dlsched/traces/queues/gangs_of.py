@@ -1,14 +1,17 @@
 """A queue as an instance of srpt_mapping: every job a gang on exactly the GPUs that it held."""
 
 import functools
+import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.instance import Instance, Server, Stage
+from dlsched.srpt_mapping.solution import Share
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window
 from dlsched.traces.gang_traces import PHILLY_GPUS, PHILLY_MODELS
 from dlsched.traces.gangs import (
@@ -20,7 +23,8 @@ from dlsched.traces.gangs import (
 )
 from dlsched.traces.queues.happened import starts_of
 from dlsched.traces.queues.queue import Queue, QueuedJob
-from dlsched.traces.queues.selecting import WHOLE, Made, choose, finished, lasted_s
+from dlsched.traces.queues.rooms import Free, servers_of, shares_of
+from dlsched.traces.queues.selecting import WHOLE, Chosen, Made, choose, finished, lasted_s
 
 COMMUNICATION = ("none", "published")
 
@@ -37,13 +41,14 @@ class Limits(NamedTuple):
 
 
 class _Gang(NamedTuple):
-    """Stages, iterations and the model of a job, seconds of an iteration; whether it lasts longer than recorded."""
+    """Stages, iterations and model of a job, seconds of an iteration; whether it lasts longer than recorded; where it runs."""
 
     stages: tuple[Stage, ...]
     iterations: float
     iteration_s: float
     model: str | None = None
     lengthened: bool = False
+    begun: tuple[Share, ...] = ()
 
 
 def gangs_of(
@@ -61,7 +66,9 @@ def gangs_of(
     Parameters
     ----------
     queue, gpus, gpus_of_node, window, carried
-        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given.
+        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given. Jobs that run at the start have
+        begun, on the nodes of the record where these are servers with room, else first fit; those that began last wait where
+        there are not as many GPUs.
     estimates
         Policies are told what users said that their jobs take, not what they took.
     communication
@@ -86,13 +93,15 @@ def gangs_of(
         raise InputError(
             f"{queue.path}: found jobs that need {chosen.gpus:,} GPUs at once, allowed: up to {MOST_GPUS:,}, or gpus given"
         )
-    servers, said = _servers(queue, chosen.gpus, gpus_of_node)
+    servers, said = servers_of(queue, chosen, gpus_of_node)
     limits = limits_of(queue, chosen.jobs) if estimates else None
     drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
+    drawn, running = _running(chosen, drawn, servers)
     audit = [
         *chosen.audit,
         *(_unspoken() if communication == "none" else _spoken(drawn)),
         said,
+        *running,
         *(limits.audit if limits else ["Policies are told how long every job really ran."]),
     ]
     jobs = [
@@ -105,6 +114,7 @@ def gangs_of(
             "user": job.user or None,
             "model": gang.model,
             "stages": gang.stages,
+            "begun": [share._asdict() for share in gang.begun] or None,
         }
         for job, gang in zip(chosen.jobs, drawn, strict=True)
     ]
@@ -187,14 +197,48 @@ def _spoken(gangs: Sequence[_Gang]) -> list[str]:
     return [sentence for sentence in audit if sentence]
 
 
-def _servers(queue: Queue, gpus: int, gpus_of_node: int) -> tuple[list[Server], str]:
-    """The nodes of the trace where they have that many GPUs, else servers of equal size, the last of the rest."""
-    listed = [node for node in queue.nodes if node.gpus]
-    if gpus == sum(node.gpus for node in listed):
-        return [Server(id=node.id, gpus=node.gpus) for node in listed], "Servers are the nodes of the trace."
-    whole, rest = divmod(gpus, gpus_of_node)
-    sizes = [gpus_of_node] * whole + ([rest] if rest else [])
-    last = f", the last of {rest}" if rest else ""
-    return [
-        Server(id=f"s{index}", gpus=size) for index, size in enumerate(sizes)
-    ], f"Servers of {gpus_of_node} GPUs{last}."
+def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) -> tuple[list[_Gang], list[str]]:
+    """Put the jobs that run at the start where they ran, those that began first first, as far as there are GPUs."""
+    free, gpus = Free(servers), {server.id: server.gpus for server in servers}
+    gangs, index = list(drawn), {job.id: place for place, job in enumerate(chosen.jobs)}
+    order = sorted(chosen.began, key=chosen.began.__getitem__)
+    known = stay = 0
+    for name in order:
+        job = chosen.jobs[index[name]]
+        if job.gpus > free.total:
+            break
+        recorded = free.recorded(job.nodes, job.gpus)
+        rooms = recorded or free.first_fit(job.gpus)
+        free.take(rooms, math.inf)
+        gangs[index[name]] = _where_it_runs(
+            gangs[index[name]], shares_of(gangs[index[name]].stages, rooms, free.names), gpus, lasted_s(job)
+        )
+        known += recorded is not None
+        stay += 1
+    audit = []
+    if stay:
+        audit.append(
+            f"Jobs that run at the start, which have begun and go on where they are, for as long as was left: {stay:,}."
+        )
+    if stay > known:
+        audit.append(
+            f"Of these, on nodes that are not known or not servers of the instance, taken to run first fit: {stay - known:,}."
+        )
+    if len(order) > stay:
+        audit.append(
+            f"Jobs that run at the start beyond the {chosen.gpus:,} GPUs of the cluster, those that began last, which wait at "
+            f"the head of the queue: {len(order) - stay:,}."
+        )
+    return gangs, audit
+
+
+def _where_it_runs(gang: _Gang, placement: tuple[Share, ...], gpus: Mapping[str, int], seconds: float) -> _Gang:
+    """The same with iterations that last as long in its place."""
+    graph = JobGraph(*(tuple(getattr(stage, name) for stage in gang.stages) for name in Stage.model_fields))
+    rows: dict[str, list[int]] = {}
+    for share in placement:
+        rows.setdefault(share.server, [0] * len(gang.stages))[share.stage] = share.replicas
+    bands = [NIC_BANDWIDTH_BYTES_PER_S / gpus[name] for name in rows]
+    each_s = graph.iteration_s(list(rows.values()), bands, INTRA_BANDWIDTH_BYTES_PER_S)
+    iterations = max(1.0, seconds / each_s)
+    return gang._replace(iterations=iterations, iteration_s=each_s, lengthened=seconds < each_s, begun=placement)

@@ -4,23 +4,23 @@ Times are those of the record, in whole microseconds from the start of the insta
 Jobs that are not of the instance hold nothing. What is returned has passed the family's checker.
 """
 
-import heapq
 from collections.abc import Sequence
 
-import numpy as np
-
 from dlsched.core.messages import printable
+from dlsched.core.tolerance import FEASIBLE
 from dlsched.core.violation import Violation
 from dlsched.elastic_stream import checker as streams
 from dlsched.elastic_stream.instance import Instance as StreamInstance
 from dlsched.elastic_stream.solution import Stream
 from dlsched.srpt_mapping import checker as gangs
 from dlsched.srpt_mapping.instance import Instance as GangInstance
-from dlsched.srpt_mapping.instance import Job as Gang
 from dlsched.srpt_mapping.solution import Schedule, Share
+from dlsched.traces.queues.rooms import Free, gpus_by_server, shares_of
 from dlsched.traces.queues.selecting import Chosen, lasted_s
 
 UNKNOWN = "What happened is not known:"
+NEAR = 1e-5
+"""Relative: lengths that differ by less pass for those of the record, as iterations have six digits."""
 
 
 def periods_of(instance: StreamInstance, chosen: Chosen) -> tuple[Stream | None, list[str]]:
@@ -39,14 +39,18 @@ def periods_of(instance: StreamInstance, chosen: Chosen) -> tuple[Stream | None,
 
 
 def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, list[str]]:
-    """Every job from its start on, on the nodes of the record where they are servers with room, else first fit."""
+    """Every job from its start on, on the nodes of the record where they are servers with room, else first fit.
+
+    Jobs that have begun stay where the instance has them. Where a job would not last as recorded in its place, there is none.
+    """
     starts_s, missing = _starts_s(chosen)
     if missing:
         return None, missing
-    free = _Free(instance)
+    free = Free(instance.servers)
     schedule: dict[str, tuple[float, tuple[Share, ...]]] = {}
+    off: list[float] = []  # relative, from the record
     known = 0
-    order = sorted(range(len(chosen.jobs)), key=starts_s.__getitem__)
+    order = sorted(range(len(chosen.jobs)), key=lambda index: (starts_s[index], instance.jobs[index].begun is None))
     for index in order:
         record, job, start_s = chosen.jobs[index], instance.jobs[index], starts_s[index]
         free.until(start_s)
@@ -55,14 +59,25 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
                 f"{UNKNOWN} {start_s:,.0f} s after the start, {instance.total_gpus - free.total + job.gpus:,} GPUs were in "
                 f"use, the cluster has {instance.total_gpus:,}."
             ]
-        rooms = free.recorded(record.nodes, job.gpus)
-        known += rooms is not None
-        rooms = free.first_fit(job.gpus) if rooms is None else rooms
-        placement = _shares(job, rooms, free.names)
-        free.take(rooms, start_s + job.iterations * gangs.iteration_time(instance, job, placement))
+        recorded = free.recorded(record.nodes, job.gpus)
+        if job.begun is None:
+            rooms = recorded or free.first_fit(job.gpus)
+            placement = shares_of(job.stages, rooms, free.names)
+        else:
+            placement = tuple(Share(held.stage, held.server, held.replicas) for held in job.begun)
+            rooms = list(gpus_by_server(placement, free.index).items())
+        known += recorded is not None and dict(recorded) == dict(rooms)
+        free.take(rooms, start_s + lasted_s(record))
+        off.append(abs(job.iterations * gangs.iteration_time(instance, job, placement) / lasted_s(record) - 1))
         schedule[job.id] = start_s, placement
     solution = Schedule({job.id: schedule[job.id] for job in instance.jobs})
     broken = gangs.check(instance, solution)
+    otherwise = sum(each > (FEASIBLE if broken else NEAR) for each in off)
+    if otherwise:
+        return None, [
+            f"{UNKNOWN} with the stages given to them, {otherwise:,} of {len(order):,} jobs would not last as recorded where "
+            "they ran, so no schedule of the instance is what happened."
+        ]
     if broken:
         return None, _broken(broken)
     elsewhere = len(order) - known
@@ -80,65 +95,3 @@ def _starts_s(chosen: Chosen) -> tuple[list[float], list[str]]:
 
 def _broken(broken: Sequence[Violation]) -> list[str]:
     return [f"{UNKNOWN} what was recorded does not fit the instance: {printable(str(broken[0]))}"]
-
-
-def _shares(job: Gang, rooms: Sequence[tuple[int, int]], names: Sequence[str]) -> tuple[Share, ...]:
-    """Fill the rooms, GPUs by server, with one stage after the other."""
-    shares = []
-    left = list(reversed(rooms))
-    for number, stage in enumerate(job.stages):
-        wanted = stage.replicas
-        while wanted:
-            server, room = left.pop()
-            used = min(room, wanted)
-            shares.append(Share(number, names[server], used))
-            wanted -= used
-            if room > used:
-                left.append((server, room - used))
-    return tuple(shares)
-
-
-class _Free:
-    """Free GPUs of servers as time goes on."""
-
-    def __init__(self, instance: GangInstance) -> None:
-        self.names = [server.id for server in instance.servers]
-        self.index = instance.server_index
-        self.free = np.array([server.gpus for server in instance.servers])
-        self.total = instance.total_gpus
-        self.ends: list[tuple[float, list[tuple[int, int]]]] = []
-
-    def until(self, now_s: float) -> None:
-        """Give back the GPUs of jobs that have ended."""
-        while self.ends and self.ends[0][0] <= now_s:
-            for server, count in heapq.heappop(self.ends)[1]:
-                self.free[server] += count
-                self.total += count
-
-    def take(self, rooms: list[tuple[int, int]], end_s: float) -> None:
-        """Take GPUs by server up to that time."""
-        for server, count in rooms:
-            self.free[server] -= count
-            self.total -= count
-        heapq.heappush(self.ends, (round(end_s, 6), rooms))
-
-    def recorded(self, nodes: Sequence[str], gpus: int) -> list[tuple[int, int]] | None:
-        """GPUs by server, evenly over the nodes of the record; None: they are no servers, or have no such room."""
-        servers = [self.index[node] for node in nodes if node in self.index]
-        if not servers or len(set(servers)) < len(nodes) or len(servers) > gpus:
-            return None
-        each, more = divmod(gpus, len(servers))
-        rooms = [(server, each + (place < more)) for place, server in enumerate(servers)]
-        return rooms if all(count <= self.free[server] for server, count in rooms) else None
-
-    def first_fit(self, gpus: int) -> list[tuple[int, int]]:
-        """GPUs by server: the first that holds the job, else all that is free from the first server on."""
-        fitting = self.free >= gpus
-        server = int(fitting.argmax())
-        if fitting[server]:
-            return [(server, gpus)]
-        servers = np.flatnonzero(self.free)
-        together = np.cumsum(self.free[servers])
-        last = int(np.searchsorted(together, gpus))
-        rooms = [(int(server), int(self.free[server])) for server in servers[:last]]
-        return [*rooms, (int(servers[last]), gpus - sum(room for _, room in rooms))]

@@ -7,7 +7,7 @@ from typing import Final
 
 from dlsched.core.files import Json
 from dlsched.traces.queues.cells import Damaged, whole_gpus
-from dlsched.traces.queues.kept import Kept
+from dlsched.traces.queues.listed import Listing, read_listed
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.objects import (
     GPU,
@@ -16,7 +16,6 @@ from dlsched.traces.queues.objects import (
     count_at,
     fits,
     id_of,
-    items,
     list_at,
     note_others,
     pod_request,
@@ -53,20 +52,17 @@ def read_kueue(
     InputError
         No list of workloads, or no job is left.
     """
-    audit = Audit("object")
-    kept = Kept("kueue", path, audit, states, ended_only, attempts=True)
-    moments = Moments()
-    for place, item in items(path, "Workload", "kueue.x-k8s.io", audit):
-        try:
-            job, ended = _job(item, place, gpu_resource, moments, audit)
-            kept.add(job, ended=ended)
-        except Damaged as damage:
-            audit.note(damage.reason, place, damage.found)
     said = "The users are the namespaces, as workloads have none; GPUs are held from admission to the end."
-    return kept.queue([said, *moments.sentences()], dated=True)
+    return read_listed(
+        *("kueue", path, "Workload", "kueue.x-k8s.io", _job, said),
+        states=states,
+        ended_only=ended_only,
+        gpu_resource=gpu_resource,
+    )
 
 
-def _job(item: Json, place: int, resource: str, moments: Moments, audit: Audit) -> tuple[QueuedJob, bool]:
+def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
+    resource, moments, audit = listing
     sets = list_at(item, "spec", "podSets")
     assigned = {
         text_at(each, "name") or "main": each for each in list_at(item, "status", "admission", "podSetAssignments")

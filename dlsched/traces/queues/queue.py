@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dlsched.core.messages import shown
+from dlsched.traces.arrivals import date_text, seconds_text
 
 
 class QueuedJob(NamedTuple):
@@ -104,6 +105,14 @@ class Queue:
     nodes: tuple[QueueNode, ...] = ()
     latest_s: float | None = None
     others: tuple[QueuedJob, ...] = ()
+
+    def moment(self, time_s: float) -> str:
+        """Write a time as options read it: a date of UTC without a zone, or seconds of the trace's clock.
+
+        >>> Queue("csv", "a.csv", (), ()).moment(90.0), Queue("csv", "a.csv", (), (), dated=False).moment(90.0)
+        ('1970-01-01T00:01:30', '90')
+        """
+        return date_text(time_s) if self.dated else seconds_text(time_s)
 
 
 @dataclass

@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from dlsched.core.errors import InputError, UsageError
@@ -33,25 +34,29 @@ class Made(NamedTuple):
     jobs
         Those of the instance, in its order and with its ids, as they were recorded; of a job carried over the rest.
     outside
-        Part of the GPU-seconds, from the start of the instance to the last start of its jobs, that jobs held which are
-        not of it: what happened waited for them too.
+        GPU-seconds, from the start of the instance to the last start of its jobs, that jobs held which are not of it, and
+        those that the cluster has: what happened waited for them too.
     """
 
     instance: InstanceFile
     audit: list[str]
     happened: Solution | None
     jobs: tuple[QueuedJob, ...]
-    outside: float = 0.0
+    outside: tuple[float, float] = (0.0, 0.0)
 
 
 class Chosen(NamedTuple):
-    """Jobs in order of arrival, time 0 of their instance on the clock of the queue, GPUs, and what was said and left outside."""
+    """Jobs in order of arrival, time 0 of their instance on the clock of the queue, GPUs, and what was said and left outside.
+
+    ``began``: since when jobs run that run at the start, by id.
+    """
 
     jobs: tuple[QueuedJob, ...]
     start_s: float
     gpus: int
     audit: list[str]
-    outside: float
+    outside: tuple[float, float]
+    began: Mapping[str, float] = MappingProxyType({})
 
     def relative(self, time_s: float) -> float:
         """Seconds on the clock of the instance, in whole microseconds."""
@@ -94,6 +99,7 @@ def choose(
         Of arrivals.
     carried
         Jobs that came earlier and had not ended take part: those that ran, by what was left of them, before those that waited.
+        Whether they go on where they ran is the family's question.
     answer
         What a cluster too small for a job has not, a word.
     least
@@ -115,7 +121,7 @@ def choose(
     kept = sorted((job for job in ended if window.holds(job.submit_s)), key=lambda job: job.submit_s)
     audit = list(queue.audit)
     _count(audit, "Jobs that have not ended, left out", len(queue.jobs) - len(ended))
-    earlier = [] if not carried or window.start_s is None else _carried(ended, window.start_s)
+    earlier, began = _carried(ended, window.start_s) if carried and window.start_s is not None else ([], {})
     _count(audit, "Jobs that arrive outside the window, left out", len(ended) - len(kept) - len(earlier))
     _count(
         audit, "Jobs that came earlier and had not ended, taken to come at the start with what was left", len(earlier)
@@ -136,14 +142,17 @@ def choose(
     start_s, end_s = window.span(requests)
     gpu_s = [each.gpus * each.size for each in requests]
     total, sentences = cluster_gpus(requests, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
-    outside = _outside((*ended, *queue.others), kept, start_s)
+    outside = _outside((*ended, *queue.others), kept, start_s, total)
     audit += [*sentences, *_assumed(kept)]
-    if outside > 0:
+    if outside[0] > 0:
+        share = 100 * outside[0] / outside[1]
         audit.append(
-            f"Jobs that are not of the instance held {100 * outside:,.1f} % of the GPU time until its last job started; what "
+            f"Jobs that are not of the instance held {share:,.1f} % of its GPU time until its last job started; what "
             "happened waited for them too, and no other schedule does."
         )
-    return Chosen(tuple(kept), start_s, total, audit, outside)
+    return Chosen(
+        tuple(kept), start_s, total, audit, outside, {job.id: began[job.id] for job in kept if job.id in began}
+    )
 
 
 def _count(audit: list[str], words: str, count: int) -> None:
@@ -151,9 +160,9 @@ def _count(audit: list[str], words: str, count: int) -> None:
         audit.append(f"{words}: {count:,}.")
 
 
-def _carried(ended: Sequence[QueuedJob], start_s: float) -> list[QueuedJob]:
-    """Jobs that came before the start and had not ended, as they arrive at it: those that ran first."""
-    running, waiting = [], []
+def _carried(ended: Sequence[QueuedJob], start_s: float) -> tuple[list[QueuedJob], dict[str, float]]:
+    """Jobs that came before the start and had not ended, as they arrive at it; and since when those run that ran, the first."""
+    running, waiting, began = [], [], {}
     for job in sorted(ended, key=lambda job: job.submit_s):
         if job.start_s is None or job.submit_s >= start_s:
             continue
@@ -163,7 +172,8 @@ def _carried(ended: Sequence[QueuedJob], start_s: float) -> list[QueuedJob]:
         elif (left_s := round(lasted_s(job) - ran_s, 6)) >= LEAST_S:
             limit_s = None if job.limit_s is None else max(1.0, job.limit_s - ran_s)
             running.append(job._replace(submit_s=start_s, start_s=start_s, duration_s=left_s, limit_s=limit_s))
-    return running + waiting
+            began[job.id] = job.start_s
+    return running + waiting, began
 
 
 def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of_node: int) -> tuple[int | None, str]:
@@ -196,18 +206,18 @@ def _peak(ended: Sequence[QueuedJob]) -> int:
     return most
 
 
-def _outside(ended: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: float) -> float:
-    """Part of the GPU-seconds from the start on, to the last start of the jobs kept, that others held."""
+def _outside(ended: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: float, gpus: int) -> tuple[float, float]:
+    """GPU-seconds from the start on, to the last start of the jobs kept, that others held, and that the cluster has."""
     starts_s = [job.start_s for job in kept if job.start_s is not None]
     if len(starts_s) < len(kept):
-        return 0.0
+        return 0.0, 0.0
     last_s, ids = max(starts_s), {job.id for job in kept}
-    held = {True: 0.0, False: 0.0}
+    held = 0.0
     for job in ended:
-        if job.start_s is not None:
+        if job.start_s is not None and job.id not in ids:
             seconds = min(last_s, job.start_s + lasted_s(job)) - max(start_s, job.start_s)
-            held[job.id in ids] += job.gpus * max(0.0, seconds)
-    return held[False] / (held[True] + held[False]) if held[False] else 0.0
+            held += job.gpus * max(0.0, seconds)
+    return held, gpus * max(0.0, last_s - start_s)
 
 
 def _assumed(kept: Sequence[QueuedJob]) -> list[str]:

@@ -116,8 +116,8 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
             raise InputError(f"{queue.path}: found no job that says when it ran, allowed: a file that says it")
         first_s, last_s = (pick(job.submit_s for job in queue.jobs) for pick in (min, max))
         raise InputError(
-            f"{queue.path}: found no job that runs or waits at {at_s!r} s, allowed: a moment such as the one at which its "
-            f"jobs came, {first_s!r} s to {last_s!r} s"
+            f"{queue.path}: found no job that runs or waits at {queue.moment(at_s)}, allowed: a moment such as the one at which "
+            f"its jobs came, {queue.moment(first_s)} to {queue.moment(last_s)}"
         )
     found.sort(key=lambda each: (not each.running, -each.ran_s if each.running else each.job.submit_s))
     jobs = tuple(found)

@@ -1,6 +1,7 @@
 """Text tables of any delimiter, row by row; rows that do not fit the header are noted and left out."""
 
 import csv
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,19 +38,14 @@ class Table:
         places = [self.columns.index(name) if name in self.columns else len(self.columns) for name in wanted]
         width, header = len(self.columns), list(self.columns) if self.headed else None
         with self.path.open(encoding=encoding_of(self.path), errors="replace") as file:
-            reader = _parted(_lines(file, audit), self.delimiter)
-            before, named = 0, False
+            named = False
             try:
-                for row in reader:
-                    line, before = before + 1, reader.line_num
+                for line, row in _rows(_lines(file, audit), self.delimiter, width, audit):
                     if len(row) == width + 1 and not row[-1]:
                         row.pop()  # sacct -p ends rows with a delimiter too
                     if len(row) != width:
                         if row and any(map(str.strip, row)):
-                            several = "over several lines, a quote that does not close?" if before > line else ""
-                            audit.note(
-                                f"rows with other than {width} cells, left out{several and f' ({several})'}", line
-                            )
+                            audit.note(f"rows with other than {width} cells, left out", line)
                         continue
                     if header is not None and row[0].strip() == header[0] and list(map(str.strip, row)) == header:
                         if named:
@@ -59,7 +55,7 @@ class Table:
                     row.append("")
                     yield line, tuple([row[place] for place in places])
             except csv.Error as error:
-                raise InputError(f"{self.path}, after line {before}: found no table of text ({error})") from None
+                raise InputError(f"{self.path}, {error}") from None
 
 
 def open_table(path: Path, known: Collection[str], *, delimiter: str | None = None) -> Table:
@@ -135,6 +131,52 @@ def encoding_of(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(2)
     return "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+
+def _rows(lines: Iterator[str], sign: str, width: int, audit: Audit) -> Iterator[tuple[int, list[str]]]:
+    """Rows and their first lines.
+
+    A cell in quotes may hold ends of lines. Where one holds a whole row of that width, or is longer than cells may be, its
+    quote does not close: that row is noted, and the lines after it are rows of their own.
+
+    Raises
+    ------
+    csv.Error
+        No quote is to blame.
+    """
+    back: deque[str] = deque()
+    held: list[str] = []
+
+    def following() -> Iterator[str]:
+        while (text := back.popleft() if back else next(lines, None)) is not None:
+            held.append(text)
+            yield text
+
+    line = 1
+    while True:
+        try:
+            for row in _parted(following(), sign):
+                if any(_whole(text, sign, width) for text in held[1:]):
+                    break
+                yield line, row
+                line += len(held)
+                held.clear()
+            else:
+                return
+        except csv.Error as error:
+            if len(held) < 2:
+                raise csv.Error(f"line {line}: found no table of text ({error})") from None
+        audit.note("rows with a quote that does not close, left out", line)
+        line += 1
+        back.extendleft(reversed(held[1:]))
+        held.clear()
+
+
+def _whole(text: str, sign: str, width: int) -> bool:
+    """Whether a line is a row of its own, be it one that opens a quote, and not the rest of a cell in quotes."""
+    before, quote, _ = text.partition('"')
+    opens = not quote or not before or before.endswith(sign)
+    return opens and width in (len(_cells(text, sign)), text.count(sign) + 1)
 
 
 def _parted(lines: Iterable[str], sign: str) -> "_csv.Reader":

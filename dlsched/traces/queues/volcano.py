@@ -8,14 +8,13 @@ from typing import Final, NamedTuple
 
 from dlsched.core.files import Json
 from dlsched.traces.queues.cells import Damaged, whole_gpus
-from dlsched.traces.queues.kept import Kept
+from dlsched.traces.queues.listed import Listing, read_listed
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.objects import (
     GPU,
     at,
     count_at,
     id_of,
-    items,
     list_at,
     note_others,
     pod_request,
@@ -60,20 +59,17 @@ def read_volcano(
     InputError
         No list of jobs, or no job is left.
     """
-    audit = Audit("object")
-    kept = Kept("volcano", path, audit, states, ended_only, attempts=True)
-    moments = Moments()
-    for place, item in items(path, "Job", "batch.volcano.sh", audit):
-        try:
-            job, ended = _job(item, place, gpu_resource, moments, audit)
-            kept.add(job, ended=ended)
-        except Damaged as damage:
-            audit.note(damage.reason, place, damage.found)
     said = "The users are the namespaces, as jobs have none."
-    return kept.queue([said, *moments.sentences()], dated=True)
+    return read_listed(
+        *("volcano", path, "Job", "batch.volcano.sh", _job, said),
+        states=states,
+        ended_only=ended_only,
+        gpu_resource=gpu_resource,
+    )
 
 
-def _job(item: Json, place: int, resource: str, moments: Moments, audit: Audit) -> tuple[QueuedJob, bool]:
+def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
+    resource, moments, audit = listing
     templates = [at(each, "template") for each in list_at(item, "spec", "tasks")]
     note_others(iter(templates), resource, audit, place)
     tasks = [_task(each, resource) for each in list_at(item, "spec", "tasks")]

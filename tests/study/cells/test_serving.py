@@ -11,12 +11,13 @@ from dlsched import ring_allocation
 from dlsched.core.family import Method
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import FAMILY
+from dlsched.study.cells import running
 from dlsched.study.cells.outcome import BEGUN, CellEnded, Outcome
 from dlsched.study.cells.serving import Runner
 from dlsched.study.cells.usage import Usage
 from dlsched.study.plans.plan import Recipe
 from dlsched.study.plans.sources import instance_of
-from study.cells_at_hand import cell, function, named, recipe
+from study.cells_at_hand import ROOMY, cell, function, named, recipe
 
 
 def outcomes(*cells, folder: str = "/nonexistent") -> tuple[list[Outcome], list[Outcome]]:
@@ -43,6 +44,26 @@ def test_a_cell_says_what_solve_says():
     assert facts is not None
     assert (facts.name, facts.sha256, facts.jobs, facts.gpus) == (instance.name, instance.sha256, 3, 8)
     assert all(outcome.time_s > 0 and outcome.memory_mib > 10 and outcome.cpu_s >= 0 for outcome in ended)
+
+
+def test_processes_of_functions_leave_a_cell_its_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Each is said to hold 1 of 8 GiB, of which those that wait may have 2: the one asked least recently ends."""
+    (tmp_path / "own.py").write_text(
+        "".join(
+            f"def {name}(instance):\n    return {{'gpus': {{job.id: 1 for job in instance.jobs}}}}\n" for name in "abcd"
+        )
+    )
+    monkeypatch.setattr(running, "resident", lambda pid, shared: 1 << 30)
+    runner = Runner(str(tmp_path / "folder"))
+    kept = []
+    for name in "abacdd":
+        ended = runner.run(
+            cell(function(tmp_path / "own.py", name), limits=replace(ROOMY, memory_gib=8.0)), lambda begun: None
+        )
+        assert ended.status == "feasible", ended
+        kept.append("".join(label for _, label in runner._foreign._callers))
+    runner.stop()
+    assert kept == ["a", "ab", "ba", "bac", "acd", "acd"]
 
 
 def teach(monkeypatch: pytest.MonkeyPatch, run: Callable[..., TerminationStatus]) -> None:

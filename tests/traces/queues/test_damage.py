@@ -228,7 +228,12 @@ CELLS = {
     "no id": Case(TABLE + ",5,10,70,60,2\n", 2, "Jobs read: 2"),
     "dates among numbers": Case(TABLE + "b,2024-05-01,10,70,60,2\n", 1, "t is a date among numbers, left out: 1"),
     "a quote that does not close": Case(
-        TABLE + '"b,0,10,70,60,2\nc,0,10,70,60,2\n', 1, "over several lines, a quote that does not close"
+        TABLE + '"b,0,10,70,60,2\nc,0,10,70,60,2\n', 2, "Rows with a quote that does not close"
+    ),
+    "a quote in every row": Case(
+        TABLE + "".join(f'{name},0,10,"70,60,2\n' for name in "bcde"),
+        1,
+        "does not close, left out: 3 (first in line 3)",
     ),
     "times before 0": Case(TABLE + "b,-50,10,70,60,2\n", 2, "Jobs that came before the one above them: 1"),
     "columns of another file": Case("x,y\n1,2\n", None, "line 1: found "),

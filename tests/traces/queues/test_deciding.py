@@ -172,7 +172,8 @@ def test_every_family_decides_by_default(family: str) -> None:
     ("options", "said"),
     [
         ({"family": "async_sgd"}, "family: found 'async_sgd', allowed: srpt_mapping, ring_allocation, elastic_stream"),
-        ({"method": "exact"}, "policy: found 'exact', allowed: a-srpt"),
+        ({"method": "nonsense"}, "method: found 'nonsense', allowed: exact"),
+        ({"method": "length"}, "method: found 'length', which bounds"),
         ({"movable": True}, "movable: found True with srpt_mapping"),
         ({"restart_s": 5.0}, "restart: found 5.0 with srpt_mapping"),
         ({"scaling": "own"}, "scaling: found own with srpt_mapping"),

@@ -133,6 +133,111 @@ def test_jobs_carried_over() -> None:
         made(source, carried=True)
 
 
+NODES = (QueueNode("n0", 4), QueueNode("n1", 4))
+RUNNING = queue(
+    job("a", 0.0, 0.0, 30.0, 2, nodes=("n1",)),
+    job("b", 1.0, 5.0, 40.0, 3, nodes=("gone",)),
+    job("d", 2.0, 4.0, 20.0, 1, nodes=("n0",)),
+    job("c", 3.0, 45.0, 10.0, 4, nodes=("n0",)),
+    job("e", 12.0, 55.0, 10.0, 8, nodes=("n0", "n1")),
+    nodes=NODES,
+)
+
+
+def test_jobs_that_run_at_the_start_have_begun() -> None:
+    """By hand, at 10 s: a runs on n1, then d on n0; b, of which nothing is known, first fit on what is left of n0."""
+    instance, found = made(RUNNING, window=Window(10.0, None), carried=True)
+    where = {
+        each.id: each.begun and [(part.stage, part.server, part.replicas) for part in each.begun]
+        for each in instance.jobs
+    }
+    assert where == {"a": [(0, "n1", 2)], "b": [(0, "n0", 3)], "d": [(0, "n0", 1)], "c": None, "e": None}
+    assert [each.iterations for each in instance.jobs] == [20.0, 35.0, 14.0, 10.0, 10.0]
+    said = "Jobs that run at the start, which have begun and go on where they are, for as long as was left: 3."
+    assert said in found.audit
+    assert any(
+        each.startswith("Of these, on nodes that are not known") and each.endswith(": 1.") for each in found.audit
+    )
+    assert isinstance(found.happened, Schedule)
+    assert {name: start.start_s for name, start in found.happened.jobs.items()} == {
+        "a": 0.0,
+        "b": 0.0,
+        "d": 0.0,
+        "c": 35.0,
+        "e": 45.0,
+    }
+    assert found.happened.jobs["b"].placement == ((0, "n0", 3),)
+    assert found.audit[-1].endswith("for 1 of 5 jobs, placed first fit.")
+    schedule = fifo(instance)
+    assert schedule is not None and check(instance, schedule) == []
+    assert [schedule.jobs[name].start_s for name in "abdce"] == [0.0, 0.0, 0.0, 20.0, 35.0]
+    assert all(each.begun is None for each in made(RUNNING)[0].jobs)
+    assert all(each.begun is None for each in made(RUNNING, window=Window(10.0, None))[0].jobs)
+
+
+def test_on_a_smaller_cluster_those_that_began_last_wait() -> None:
+    """By hand: a, then d, hold 3 of 4 GPUs; b, the last to begin, is the first of the queue."""
+    instance, found = made(RUNNING, window=Window(10.0, None), carried=True, gpus=4)
+    assert [(each.id, each.begun is not None) for each in instance.jobs] == [
+        ("a", True),
+        ("b", False),
+        ("d", True),
+        ("c", False),
+    ]
+    assert (
+        found.audit.count(
+            "Jobs that run at the start beyond the 4 GPUs of the cluster, those that began last, which wait at the head of the "
+            "queue: 1."
+        )
+        == 1
+    )
+    schedule = fifo(instance)
+    assert schedule is not None and [schedule.jobs[name].start_s for name in "abdc"] == [0.0, 20.0, 0.0, 55.0]
+    assert found.happened is None
+    assert found.audit[-1].startswith("What happened is not known: 0 s after the start, 6 GPUs were in use")
+
+
+def test_servers_bear_the_names_of_nodes_that_jobs_were_on() -> None:
+    """Where the source lists none: first those of jobs that run at the start, then in order of arrival; others get new names."""
+    source = queue(
+        job("a", 0.0, 5.0, 10.0, 2, nodes=("s1",)),
+        job("b", 1.0, 6.0, 90.0, 2, nodes=("x", "y")),
+        job("c", 20.0, 20.0, 10.0, 2, nodes=("z",)),
+    )
+    instance, found = made(source, gpus=9, gpus_of_node=2)
+    assert [(each.id, each.gpus) for each in instance.servers] == [("s1", 2), ("x", 2), ("y", 2), ("z", 2), ("s0", 1)]
+    assert "Servers of 2 GPUs, the last of 1; 4 of them bear names of the 4 nodes that jobs were on." in found.audit
+    assert isinstance(found.happened, Schedule)
+    assert found.happened.jobs["b"].placement == ((0, "x", 1), (0, "y", 1))
+    assert not any("first fit" in each for each in found.audit)
+    instance, found = made(source, window=Window(10.0, None), carried=True, gpus=6, gpus_of_node=2)
+    assert [each.id for each in instance.servers] == ["s1", "x", "y"]
+    assert "Servers of 2 GPUs; 3 of them bear names of the 4 nodes that jobs were on." in found.audit
+
+
+def test_published_stages_last_as_recorded_where_they_run() -> None:
+    """A gang that runs spread over nodes at the start has as long left as the record says; one that starts later has not."""
+    source = queue(
+        job("a", 0.0, 0.0, 1000.0, 4, nodes=("n0", "n1")),
+        job("b", 1.0, 1.0, 900.0, 4, nodes=("n0", "n1")),
+        job("c", 1500.0, 1500.0, 100.0, 4, nodes=("n0", "n1")),
+        nodes=NODES,
+    )
+    options = {"communication": "published", "carried": True}
+    instance, found = made(source, window=Window(500.0, 600.0), **options)
+    assert isinstance(found.happened, Schedule)
+    ends = completion_times(instance, found.happened)
+    assert ends == pytest.approx({"a": 500.0, "b": 401.0}, rel=1e-12)
+    assert fifo(instance) == found.happened
+    later, told = made(source, window=Window(500.0, None), **options)
+    assert told.happened is None
+    assert told.audit[-1] == (
+        "What happened is not known: with the stages given to them, 1 of 3 jobs would not last as recorded where they ran, so "
+        "no schedule of the instance is what happened."
+    )
+    assert [each.begun is None for each in later.jobs] == [False, False, True]
+
+
 def test_limits_of_jobs_carried_over_shrink() -> None:
     """By hand: 200 s were said, 80 have gone; one that has run longer than said is about to end."""
     source = queue(job("a", 0.0, 20.0, 150.0, 1, limit_s=200.0), job("b", 0.0, 20.0, 150.0, 1, limit_s=50.0))

@@ -87,8 +87,11 @@ def test_the_moment_is_the_latest_of_the_file() -> None:
 
 def test_nobody_is_there() -> None:
     """The error says when jobs came."""
-    with pytest.raises(InputError, match=r"found no job that runs or waits at 400.0 s, .* 0 s to 101 s"):
+    with pytest.raises(InputError, match=r"found no job that runs or waits at 400, .* 0 to 101$"):
         snapshot(queue(EIGHT.jobs[0], EIGHT.jobs[-1]), 400.0)
+    dated = Queue("slurm", "dump", (EIGHT.jobs[0], EIGHT.jobs[-1]), ())
+    with pytest.raises(InputError, match=r"at 1970-01-01T00:06:40, .* 1970-01-01T00:00:00 to 1970-01-01T00:01:41$"):
+        snapshot(dated, moment_of(dated, "1970-01-01T00:06:40"))
     with pytest.raises(InputError, match="found no job that says when it ran"):
         snapshot(queue(EIGHT.jobs[1]))
 

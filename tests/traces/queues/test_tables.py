@@ -53,12 +53,19 @@ def test_rows_that_do_not_fit(tmp_path: Path) -> None:
 
 
 def test_quotes(tmp_path: Path) -> None:
-    """A quoted cell may hold delimiters and lines; a quote that does not close takes rows with it, which is said."""
+    """A quoted cell may hold delimiters and lines; one that does not close takes its own row with it, which is said."""
     audit = Audit()
     assert rows(file(tmp_path, b'a,b\n"1,\n1",2\n3,4\n'), audit) == [(2, ("2", "1,\n1", "")), (4, ("4", "3", ""))]
     assert audit.sentences() == []
-    assert rows(file(tmp_path, b'a,b\n1,2\n"3,4\n5,6\n'), audit) == [(2, ("2", "1", ""))]
-    assert "over several lines, a quote that does not close?): 1 (first in line 3)" in audit.sentences()[0]
+    assert rows(file(tmp_path, b'a,b\n1,2\n"3,4\n5,6\n7,8\n'), audit) == [
+        *((2, ("2", "1", "")), (4, ("6", "5", "")), (5, ("8", "7", "")))
+    ]
+    assert audit.sentences() == ["Rows with a quote that does not close, left out: 1 (first in line 3)."]
+    assert rows(file(tmp_path, b'a,b\n"1\n, with ""2""\nand ""3"", 4",5\n6,7\n'), audit) == [
+        *((2, ("5", '1\n, with "2"\nand "3", 4', "")), (5, ("7", "6", "")))
+    ]
+    long = b'a,b\n"1,2\n' + b"3,4\n" * 50_000
+    assert len(rows(file(tmp_path, long))) == 50_000
     assert rows(file(tmp_path, b'a|b\n1|"2\n3|4\n')) == [(2, ('"2', "1", "")), (3, ("4", "3", ""))]
 
 
@@ -70,7 +77,7 @@ def test_what_is_no_table(tmp_path: Path) -> None:
         (b"x|y\n", r'line 1: found "x\|y", allowed: a header with columns of a, b'),
         (b"\x1f\x8b\x08\x00abc", "line 1: found"),
         (b"a|b|a\n", 'line 1: found column "a" twice'),
-        (b"a,b\n" + b"1" * 200_000, "after line 1: found no table of text"),
+        (b"a,b\n" + b"1" * 200_000, "line 2: found no table of text"),
         (b"1" * 200_000, "line 1: found"),
     ):
         with pytest.raises(InputError, match=said):

@@ -1,0 +1,69 @@
+"""Sums of floats without error: exact products as pairs of floats (Dekker 1971), and a sum rounded down once.
+
+A product of two floats is the float nearest to it and what is missing, which is a float too as long as nothing overflows or
+underflows; so numbers that are a few products are known exactly, as *expansions*, sums of a few floats. ``math.fsum`` rounds the
+exact sum of all of them once.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dlsched.certificates.exact import rounded_down
+from dlsched.core.arrays import BoolArray, FloatArray
+
+_SPLIT = 2.0**27 + 1.0  # parts a float into two of 26 bits each
+_LEAST, _LARGEST = 2.0**-300, 2.0**300
+_PARTS = 4  # floats that a rational number is cut into, more than 200 bits
+
+
+def moderate(numbers: FloatArray) -> BoolArray:
+    """Mark what is 0 or from 2**-300 to 2**300 in size: a product of three of these has an exact expansion."""
+    size = np.abs(numbers)
+    return np.asarray((size == 0.0) | ((size >= _LEAST) & (size <= _LARGEST)))
+
+
+def exact_product(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the product, rounded, and what it lacks: their sum is exact for what is ``moderate``.
+
+    >>> high, low = exact_product(np.array([0.1]), np.array([3.0]))
+    >>> Fraction(high[0]) + Fraction(low[0]) == 3 * Fraction(0.1)
+    True
+    """
+    product = first * second
+    high, low = _halves(first)
+    other_high, other_low = _halves(second)
+    missing = low * other_low - (((product - high * other_high) - low * other_high) - high * other_low)
+    return product, missing
+
+
+def _halves(numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    shifted = _SPLIT * numbers
+    high = shifted - (shifted - numbers)
+    return high, numbers - high
+
+
+def sum_below(terms: Sequence[float], rest: Fraction) -> float:
+    """Return the largest float that is not above the exact sum of ``terms`` and ``rest``.
+
+    Where ``rest`` takes more than 200 bits, it is rounded down to as many first, which can make it the float below that.
+
+    Raises
+    ------
+    OverflowError
+        The sum, or ``rest``, is beyond all floats.
+
+    >>> sum_below([0.1, 0.2], Fraction(0)) < Fraction(0.1) + Fraction(0.2)
+    True
+    """
+    parts = [*terms]
+    for _ in range(_PARTS):
+        part = rounded_down(rest)
+        parts.append(part)
+        rest -= Fraction(part)
+        if not rest:
+            break
+    nearest = math.fsum(parts)
+    return math.nextafter(nearest, -math.inf) if math.fsum([*parts, -nearest]) < 0 else nearest

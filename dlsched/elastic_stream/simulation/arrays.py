@@ -1,0 +1,212 @@
+"""The jobs present as NumPy arrays, for policies that look at all of them at once: ``View.arrays``.
+
+Rows are kept event by event: one is written when a job comes, changes its units, or goes. What goes on with time (``left``,
+``attained``, ``pause_s``) is computed for all rows when it is asked for, in the same bits as the view has it for each job.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.errors import UsageError
+from dlsched.core.ticks import LEAST
+
+if TYPE_CHECKING:
+    from dlsched.elastic_stream.simulation.view import Run, View
+
+LARGEST_PAIRS = 2**18
+"""Pairs of a job and a count that are looked at at once."""
+
+Counts = Callable[["View", int], Sequence[int]]
+
+_FEW = 4096  # pairs of jobs that have gone, which may be kept besides as many as the others
+_WHOLE = ("job", "held", "least", "most", "choices", "base", "many")
+_REAL = ("rest", "hidden", "since", "pause", "time", "attained", "restart", "arrival", "weight")
+_ROW = np.dtype([(name, np.int64) for name in _WHOLE] + [(name, np.float64) for name in _REAL])
+
+
+class Arrays:
+    """Jobs that are present, in order of arrival; arrays of shape (n,) unless said otherwise, valid until the next event.
+
+    They may be views of what the simulator keeps: not to be written.
+    """
+
+    def __init__(self, view: "View") -> None:
+        self._view = view
+        self._table = np.zeros(64, dtype=_ROW)
+        self._order: list[tuple[float, int]] = []  # arrival and position of each row
+        self._counts_of: Counts | None = None  # whose pairs are kept: counts and times, each job's from ``base`` on
+        self._counts, self._times, self._end, self._dead = np.zeros(64, dtype=np.int64), np.zeros(64), 0, 0
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @property
+    def jobs(self) -> IntArray:
+        """Positions of the jobs in the instance."""
+        return self._now["job"]
+
+    @property
+    def held(self) -> IntArray:
+        """Units that each job holds."""
+        return self._now["held"]
+
+    @property
+    def least(self) -> IntArray:
+        """Smallest allowed count of each job."""
+        return self._now["least"]
+
+    @property
+    def most(self) -> IntArray:
+        """Largest allowed count of each job."""
+        return self._now["most"]
+
+    @property
+    def choices(self) -> IntArray:
+        """Number of allowed counts of each job."""
+        return self._now["choices"]
+
+    @property
+    def arrival_s(self) -> FloatArray:
+        """When each job arrived."""
+        return self._now["arrival"]
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weight of each job's flow time."""
+        return self._now["weight"]
+
+    @property
+    def restart_s(self) -> FloatArray:
+        """Seconds of the pause that each job's next change of units costs."""
+        return self._now["restart"]
+
+    @property
+    def left(self) -> FloatArray:
+        """Epochs that each job has left to its nominal end."""
+        rows, elapsed_s = self._now, self._elapsed_s
+        rest, pause_s = rows["rest"], rows["pause"]
+        ran = np.maximum(rest - (elapsed_s - pause_s) / rows["time"], rest * LEAST)
+        left: FloatArray = np.where((rows["held"] > 0) & (elapsed_s > pause_s), ran, rest) + rows["hidden"]
+        return left
+
+    @property
+    def attained(self) -> FloatArray:
+        """Unit-seconds that each job has held so far."""
+        rows = self._now
+        return np.where(rows["held"] > 0, rows["attained"] + rows["held"] * self._elapsed_s, rows["attained"])
+
+    @property
+    def pause_s(self) -> FloatArray:
+        """Seconds without progress that are left of each job's pause, if it keeps its units."""
+        rows = self._now
+        return np.where(rows["held"] > 0, np.maximum(0.0, rows["pause"] - self._elapsed_s), 0.0)
+
+    def pairs(
+        self, rows: IntArray | None = None, counts: Counts | None = None, *, limit: int | None = LARGEST_PAIRS
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Counts and speeds of some jobs, job after job.
+
+        Parameters
+        ----------
+        rows
+            Of the jobs, ascending; None: all.
+        counts
+            From the view and a job to its counts, always the same; None: ``View.useful``.
+        limit
+            Pairs that may be looked at; None: any number.
+
+        Returns
+        -------
+        ``starts``, shape (r + 1,): pairs of the i-th job are ``starts[i]`` to ``starts[i + 1] - 1``; counts and seconds per
+        epoch of the pairs, shape (P,).
+
+        Raises
+        ------
+        UsageError
+            More pairs than that.
+        """
+        counts = counts or type(self._view).useful
+        if counts != self._counts_of or self._dead > max(_FEW, self._end // 2):
+            self._counts_of, self._end, self._dead = counts, 0, 0
+            self._now["base"] = -1
+        chosen = self._now if rows is None else self._now[rows]
+        fresh = np.flatnonzero(chosen["base"] < 0)
+        if len(fresh):
+            self._keep_pairs(np.arange(len(self))[fresh] if rows is None else rows[fresh], counts, limit)
+            chosen = self._now if rows is None else self._now[rows]
+        starts = np.zeros(len(chosen) + 1, dtype=np.int64)
+        np.cumsum(chosen["many"], out=starts[1:])
+        self._refuse_many(int(starts[-1]), limit)
+        where = np.arange(starts[-1]) + np.repeat(chosen["base"] - starts[:-1], chosen["many"])
+        return starts, self._counts[where], self._times[where]
+
+    def changes(self, units: IntArray) -> dict[int, int]:
+        """The answer that gives the job of each row these units: those that hold others."""
+        rows = np.flatnonzero(units != self.held)
+        return dict(zip(self.jobs[rows].tolist(), units[rows].tolist(), strict=True))
+
+    @property
+    def _now(self) -> "np.ndarray[tuple[int], np.dtype[np.void]]":
+        return self._table[: len(self._order)]
+
+    @property
+    def _elapsed_s(self) -> FloatArray:
+        return self._view.since_s(self._now["since"])
+
+    def _keep_pairs(self, rows: IntArray, counts: Counts, limit: int | None) -> None:
+        """Look up counts and times of jobs, unless there are too many."""
+        view = self._view
+        found = [(job, counts(view, job)) for job in self._now["job"][rows].tolist()]
+        pairs = sum(len(each) for _, each in found)
+        self._refuse_many(pairs, limit)
+        if self._end + pairs > len(self._counts):
+            more = np.zeros(self._end + pairs, dtype=np.int64)
+            self._counts = np.concatenate((self._counts[: self._end], more))
+            self._times = np.concatenate((self._times[: self._end], more.astype(np.float64)))
+        for row, (job, each) in zip(rows.tolist(), found, strict=True):
+            begin, self._end = self._end, self._end + len(each)
+            self._counts[begin : self._end] = each
+            self._times[begin : self._end] = [view.epoch_time_s(job, count) for count in each]
+            self._table["base"][row], self._table["many"][row] = begin, len(each)
+
+    def add(self, run: "Run") -> None:
+        """A job has come; the simulator's, as what follows."""
+        view, job, row = self._view, run.job, len(self._order)
+        allowed = view.allowed(job)
+        if row == len(self._table):
+            self._table = np.concatenate((self._table, np.zeros_like(self._table)))
+        self._order.append((view.arrival_s(job), job))
+        given = job, 0, allowed[0], allowed[-1], len(allowed), -1, 0
+        self._table[row] = *given, run.left, run.hidden, 0.0, 0.0, 1.0, 0.0, 0.0, view.arrival_s(job), view.weight(job)
+        if run.started:
+            self.change(run)
+
+    def change(self, run: "Run") -> None:
+        """A job has changed its units."""
+        row = self._table[self._row(run.job)]
+        row["held"], row["rest"], row["since"], row["pause"] = run.held, run.left, run.since, run.pause_s
+        row["time"], row["attained"], row["restart"] = run.time_s, run.attained, run.restart_s
+
+    def remove(self, job: int) -> None:
+        """A job has gone."""
+        row, rows = self._row(job), self._now
+        if rows["base"][row] >= 0:
+            self._dead += int(rows["many"][row])
+        rows[row:-1] = rows[row + 1 :]
+        del self._order[row]
+
+    def _row(self, job: int) -> int:
+        return bisect_left(self._order, (self._view.arrival_s(job), job))
+
+    def _refuse_many(self, pairs: int, limit: int | None) -> None:
+        if limit is not None and pairs > limit:
+            raise too_many_pairs(pairs, self._view.now_s)
+
+
+def too_many_pairs(pairs: int, now_s: float) -> UsageError:
+    """Say that more pairs of job and count were to be weighed than a policy is willing to."""
+    return UsageError(f"found {pairs} pairs of job and count at {now_s!r} s, allowed: {LARGEST_PAIRS} (limit max_gpus)")

@@ -1,0 +1,107 @@
+"""Streams of a policy that serves jobs in an order, each on a size of its own: ``line_loop`` on the columns of an instance.
+
+For streams without ticks, at whose arrivals and ends alone the policy is asked. They are those of the simulator, bit for bit.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.compiled import compiled
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.simulation.line_loop import PARTS, serve
+from dlsched.elastic_stream.simulation.served import BARREN, FALLING, FALLING_APART, STATIC, Served
+from dlsched.elastic_stream.simulation.view import Policy, Run, View
+from dlsched.elastic_stream.simulation.words import how_far, restarts_for_ever
+
+Keep = Callable[[int, float, float, int], None]
+"""Takes a period as it ends: position of the job, start and end in seconds, units."""
+
+COMPILED_FROM = 50_000
+"""Jobs from which on Numba serves, if it is there: fewer take less time than importing it."""
+
+
+class Rule(NamedTuple):
+    """How a policy serves: a kind of key of ``line_loop``, the size of a job, and its key, used where that is static."""
+
+    order: int
+    size: Callable[[View, int], int]
+    key: Callable[[View, int, int], float]
+
+
+class InLine:
+    """The simulation of one such stream; as ``simulator.run`` has it."""
+
+    def __init__(self, instance: Instance, policy: Policy, rule: Rule, keep: Keep, tick: Tick) -> None:
+        self._instance, self._policy, self._rule, self._keep, self._tick = instance, policy, rule, keep, tick
+        self._passed_s, self._came, self._present = 0.0, 0, 0
+        self.events = 0
+
+    def progress(self) -> str:
+        """How far it has come, in words."""
+        to_come = len(self._instance.jobs) - self._came
+        return how_far(self._instance, self._passed_s, to_come, self._present)
+
+    def play(self, step: Callable[[str], None]) -> None:
+        """Serve all jobs."""
+        jobs, keep, tick = self._instance.jobs, self._keep, self._tick
+        tick()
+        order = self._rule.order
+        if order == FALLING and self._instance.weighted:
+            order = FALLING_APART
+        arriving = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)
+        first_s = jobs[arriving[0]].arrival_s
+        columns, kinds = given(self._instance, self._rule)
+        loop = compiled(serve, *PARTS) if len(jobs) >= COMPILED_FROM else None
+        if loop is None:
+            turns = serve(list(map(Served, *columns)), arriving, order, self._instance.units, kinds)
+        else:
+            turns = loop(records(columns), np.array(arriving), order, self._instance.units, kinds)
+        del columns, arriving
+        for ended, now, self._came, self._present, barren in turns:
+            self._passed_s = now - first_s
+            for period in ended:
+                keep(*period)
+            if barren > BARREN:
+                raise restarts_for_ever(self._policy, now, barren)
+            if self._present or self._came < len(jobs):
+                tick()
+                step(self.progress())
+        self.events = 2 * len(jobs)
+
+
+def given(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
+    """What is given of all jobs, in the columns of ``Served``, and how many different sizes there are."""
+    jobs, run = instance.jobs, Run(0, 0.0, 0.0, {}, 0.0)
+    view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
+    works = [job.work for job in jobs]
+    sizes, times, keys, numbers = [], [], [], {0: 0}
+    for index, work in enumerate(works):
+        size, time_s, key = 0, 0.0, 0.0
+        if work:
+            run.times = {}
+            size = rule.size(view, index)
+            time_s = jobs[index].speed.epoch_time_s(size)
+            if rule.order == STATIC:
+                key = rule.key(view, index, size)
+        sizes.append(size)
+        times.append(time_s)
+        keys.append(key)
+    arrivals = [job.arrival_s for job in jobs]
+    hidden = [job.epochs - work for job, work in zip(jobs, works, strict=True)]
+    kinds = [numbers.setdefault(size, len(numbers)) for size in sizes]
+    restarts, weights = [job.restart_s for job in jobs], [job.weight for job in jobs]
+    return [arrivals, works, hidden, sizes, kinds, times, restarts, weights, keys, works], len(numbers)
+
+
+def records(columns: Sequence[Sequence[float]]) -> NDArray[np.void]:
+    """The columns as an array of records."""
+    names = fields(Served)
+    made = np.zeros(len(columns[0]), dtype=[(field.name, field.type) for field in names])
+    for field, column in zip(names, columns, strict=False):
+        made[field.name] = column
+    return made

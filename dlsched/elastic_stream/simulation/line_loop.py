@@ -1,0 +1,300 @@
+"""Streams of a policy that serves jobs in an order, each on a size of its own: one loop for clock, line and pauses.
+
+What ``algorithms.overtaking`` and the simulator do in turns, on numbers alone: the same operations on the same floats in
+the same order, so the same stream in the same bits, without asking a policy, looking at its answer, and making a ``Run`` of
+every job. The parts, in their order: the line (who fits, who starts, who stops), the keys, the clock. Numba compiles them where
+it is there and the stream is long (``core.compiled``).
+
+Cost of an event: that of the line, and O(log n) for n jobs present. Memory: a few numbers for every job of the stream.
+"""
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
+
+from dlsched.core.ticks import end_after, left_after
+from dlsched.core.tolerance import ROUNDING
+from dlsched.elastic_stream.simulation.served import ATTAINED, BARREN, FALLING, FALLING_APART, FEW, IDLE, STATIC, Served
+
+_FREE, _KNOWN = range(2)  # in ``state``: units that are idle; whether keys of running jobs are those of now
+_MOMENTS = 256  # between two yields
+
+Ended = tuple[int, float, float, int]
+"""A period: position of the job, start, end, units."""
+Entry = tuple[float, int]
+"""Key and position of a job."""
+
+
+def _left(run: Served, now: float) -> float:
+    """Epochs to its real end."""
+    if run.units:
+        elapsed = now - run.since
+        if elapsed > run.pause:
+            return left_after(run.left, elapsed - run.pause, run.time)
+    return run.left
+
+
+def _key(run: Served, order: int, now: float, stopped: bool) -> float:
+    """Key of a job now, or once it is stopped and goes on."""
+    if order == STATIC:
+        return run.key
+    if order == ATTAINED:
+        attained = run.attained
+        if run.units:
+            attained += run.units * (now - run.since)
+        return attained / run.weight
+    pause = run.restart if run.started else 0.0
+    if run.units and not stopped:
+        pause = max(0.0, run.pause - (now - run.since))
+    return (pause + (_left(run, now) + run.hidden) * run.time) / run.weight
+
+
+def _sort_again(jobs: Sequence[Served], order: int, running: list[Entry], now: float) -> None:
+    """Give the running jobs the keys they have now."""
+    for index, entry in enumerate(running):
+        job = entry[1]
+        key = _key(jobs[job], order, now, False)
+        jobs[job].place = key
+        running[index] = (key, job)
+    running.sort()
+
+
+def _fits(
+    jobs: Sequence[Served], order: int, running: list[Entry], state: list[int], entry: Entry, shift: float, now: float
+) -> bool:
+    """Whether the running jobs before a waiting one leave its size free."""
+    size, free = jobs[entry[1]].size, state[_FREE]
+    if free >= size:
+        return True
+    limit = (entry[0] + shift, entry[1])
+    index = len(running)
+    while index:
+        index -= 1
+        behind = running[index]
+        if behind < limit:
+            return False
+        free += jobs[behind[1]].size
+        if free >= size:
+            if order != FALLING_APART or state[_KNOWN]:
+                return True
+            _sort_again(jobs, order, running, now)
+            state[_KNOWN] = 1
+            index, free = len(running), state[_FREE]
+    return False
+
+
+def _turn(jobs: Sequence[Served], changes: list[int], event: int, job: int, runs: int) -> None:
+    """Note that a job shall run, or stop, from this event on."""
+    run = jobs[job]
+    if run.changed != event:
+        run.changed = event
+        changes.append(job)
+    run.runs = runs
+
+
+def _admit(
+    jobs: Sequence[Served],
+    running: list[Entry],
+    state: list[int],
+    stopped: list[Entry],
+    changes: list[int],
+    event: int,
+    entry: Entry,
+    shift: float,
+) -> int:
+    """Let a job run that fits; stop, in one pass, those behind it that do not fit any more; return their units less its own."""
+    job = entry[1]
+    size = jobs[job].size
+    key = entry[0] + shift
+    jobs[job].place = key
+    insort(running, (key, job))
+    _turn(jobs, changes, event, job, 1)
+    state[_FREE] -= size
+    before = state[_FREE]
+    if before >= 0:
+        return -size
+    index, left = len(running), before
+    while left < 0:
+        index -= 1
+        left += jobs[running[index][1]].size
+    again = running[index:]
+    del running[index:]
+    for behind in again:
+        job = behind[1]
+        if jobs[job].size <= left:
+            left -= jobs[job].size
+            running.append(behind)
+        else:
+            _turn(jobs, changes, event, job, 0)
+            stopped.append((behind[0] - shift, job))
+    state[_FREE] = left
+    return left - before - size
+
+
+def _wait(jobs: Sequence[Served], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
+    """Let a job wait, among those of its size."""
+    kind = jobs[entry[1]].kind
+    if not len(waiting[kind]):
+        filled.append(kind)
+    heappush(waiting[kind], entry)
+
+
+def _fill(
+    jobs: Sequence[Served],
+    order: int,
+    running: list[Entry],
+    waiting: list[list[Entry]],
+    filled: list[int],
+    state: list[int],
+    stopped: list[Entry],
+    changes: list[int],
+    event: int,
+    gain: int,
+    shift: float,
+    now: float,
+) -> None:
+    """Admit the first of the waiting jobs that fits, again and again, while one can: as ``gain`` units were freed."""
+    while gain > 0:
+        best, among = (0.0, -1), -1
+        free = state[_FREE]
+        last = running[-1][0] if len(running) else 0.0
+        for kind in filled:
+            head = waiting[kind][0]
+            if best[1] >= 0 and head > best:
+                continue
+            if jobs[head[1]].size <= free or (
+                head[0] + shift <= last and _fits(jobs, order, running, state, head, shift, now)
+            ):
+                best = head
+        for index, entry in enumerate(stopped):
+            if (best[1] < 0 or entry < best) and _fits(jobs, order, running, state, entry, shift, now):
+                best, among = entry, index
+        if best[1] < 0:
+            return
+        if among >= 0:
+            del stopped[among]
+        else:
+            kind = jobs[best[1]].kind
+            heappop(waiting[kind])
+            if not len(waiting[kind]):
+                filled.remove(kind)
+        gain += _admit(jobs, running, state, stopped, changes, event, best, shift)
+
+
+def _stop(run: Served, now: float) -> bool:
+    """End the period of a job before its work is done; return whether it came on in it."""
+    elapsed = now - run.since
+    run.left = _left(run, now)
+    run.attained += run.units * elapsed
+    return elapsed - run.pause > IDLE * elapsed
+
+
+def _start(run: Served, now: float) -> float:
+    """Begin a period of a job; return when it will end."""
+    run.pause = run.restart if run.started else 0.0
+    run.started = 1
+    return end_after(now, run.pause + run.left * run.time)
+
+
+def serve(
+    jobs: Sequence[Served], arriving: Sequence[int], order: int, units: int, kinds: int
+) -> Iterator[tuple[list[Ended], float, int, int, int]]:
+    """Serve all jobs, which arrive in the order ``arriving``.
+
+    Yields
+    ------
+    Now and then, and at the end: the periods that ended, the time, jobs that came, jobs present, and periods in a row that
+    ended in their pause, more than ``BARREN`` if no job comes on.
+    """
+    ends = [(0.0, 0, 0) for _ in range(0)]  # Numba sees the types
+    ended = [(0, 0.0, 0.0, 0) for _ in range(0)]
+    running, stopped = [(0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
+    waiting = [[(0.0, 0) for _ in range(0)] for _ in range(kinds)]
+    filled, changes, gone = [0 for _ in range(0)], [0 for _ in range(0)], [0 for _ in range(0)]
+    state = [units, 0]
+    zero, now, shift = jobs[arriving[0]].arrival, 0.0, 0.0
+    came = present = barren = stale = stamps = event = 0
+    while came < len(arriving) or present:
+        while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:
+            heappop(ends)
+            stale -= 1
+        end = ends[0][0] if len(ends) else math.inf
+        arrival = jobs[arriving[came]].arrival if came < len(arriving) else math.inf
+        now = min(end, arrival)
+        latest = now + ROUNDING * now
+        event += 1
+        gain, first = 0, came
+        while len(ends) and ends[0][0] <= latest:
+            end, stamp, job = heappop(ends)
+            if jobs[job].stamp != stamp:
+                stale -= 1
+                continue
+            now = max(now, end)
+            ended.append((job, jobs[job].since, end, jobs[job].units))
+            gone.append(job)
+            barren = 0
+        while came < len(arriving) and jobs[arriving[came]].arrival <= latest:
+            now = max(now, jobs[arriving[came]].arrival)
+            came += 1
+        shift = now - zero if order == FALLING else 0.0
+        state[_KNOWN] = 0
+        for job in gone:
+            del running[bisect_left(running, (jobs[job].place, job))]
+            gain += jobs[job].size
+        present -= len(gone)
+        gone.clear()
+        state[_FREE] += gain
+        if order == ATTAINED:
+            _sort_again(jobs, order, running, now)
+            gain = units
+        _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, now)
+        for index in range(first, came):
+            job = arriving[index]
+            if jobs[job].work == 0.0:
+                continue  # no work: it ends at once, unseen
+            present += 1
+            entry = (_key(jobs[job], order, now, False), job)
+            if state[_FREE] < jobs[job].size and (
+                entry[0] + shift > running[-1][0] or not _fits(jobs, order, running, state, entry, shift, now)
+            ):
+                _wait(jobs, waiting, filled, entry)
+            else:
+                gain = _admit(jobs, running, state, stopped, changes, event, entry, shift)
+                _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, now)
+        for entry in stopped:
+            _wait(jobs, waiting, filled, (_key(jobs[entry[1]], order, now, True), entry[1]))
+        stopped.clear()
+        for job in changes:
+            run = jobs[job]
+            held = run.size if run.runs else 0
+            if held == run.units:
+                continue
+            if run.units:
+                stale += 1
+                if now > run.since:
+                    ended.append((job, run.since, now, run.units))
+                barren = 0 if _stop(run, now) else barren + 1
+            stamps += 1
+            run.units, run.since, run.stamp = held, now, stamps
+            if held:
+                heappush(ends, (_start(run, now), stamps, job))
+        changes.clear()
+        if stale > FEW + len(ends) // 2:
+            ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
+            heapify(ends)
+            stale = 0
+        if barren > BARREN:
+            for entry in running:
+                job = entry[1]
+                if (now - jobs[job].since) * (1 - IDLE) > jobs[job].pause:
+                    barren = 0  # another job comes on
+            if barren:
+                yield ended, now, came, present, barren
+        if event % _MOMENTS == 0:
+            yield ended, now, came, present, barren
+            ended.clear()
+    yield ended, now, came, present, barren
+
+
+PARTS = (_left, _key, _sort_again, _fits, _turn, _admit, _wait, _fill, _stop, _start, left_after, end_after)

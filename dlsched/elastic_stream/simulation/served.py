@@ -1,0 +1,37 @@
+"""A job of a stream that is served in an order, as numbers alone; the kinds of keys, and limits that simulations share."""
+
+from dataclasses import dataclass
+
+STATIC, FALLING, FALLING_APART, ATTAINED = range(4)
+"""Keys: as given; seconds left; seconds left over weights that differ; unit-seconds held over the weight."""
+BARREN = 10_000
+"""Periods without progress in a row, after which a policy is taken never to finish."""
+IDLE = 1e-6
+"""Of a period: it ended in its pause if no more of it came after that."""
+FEW = 64
+"""Entries of jobs that changed, which the heap of ends may hold besides as many as the others."""
+
+
+@dataclass(slots=True)
+class Served:
+    """A job in the loop, or a record of an array of such: what is given, its present period, its place in the line."""
+
+    arrival: float
+    work: float  # epochs to its real end
+    hidden: float  # epochs from there to its nominal end
+    size: int
+    kind: int  # number of its size among all sizes
+    time: float  # seconds an epoch
+    restart: float
+    weight: float
+    key: float
+    left: float  # epochs to its real end, when it last started or stopped
+    units: int = 0  # that it holds
+    since: float = 0.0
+    pause: float = 0.0
+    started: int = 0
+    attained: float = 0.0
+    stamp: int = 0
+    place: float = 0.0  # its key in the line, while it runs
+    runs: int = 0  # 1 if it shall run from this event on
+    changed: int = 0  # the last event at which that was said

@@ -1,0 +1,186 @@
+"""The method ``columns``: prices by column generation, then the search of what they leave open, or programs by HiGHS.
+
+For the largest ratio thresholds take the place of prices (``configurations.thresholds``).
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from dlsched.columns.closing import WIDTH, close_gap, columns_within
+from dlsched.columns.generation import CLOSE, Pool
+from dlsched.columns.slack import Prices, cheapest_within
+from dlsched.core.budget import TooMany
+from dlsched.core.search import Search
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.matching_placement import bounds
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, counts_of, placement
+from dlsched.matching_placement.configurations.generation import first_pool, generate_columns
+from dlsched.matching_placement.configurations.thresholds import (
+    Level,
+    alone,
+    bound_by_prices,
+    by_beam,
+    choice_within,
+    lower,
+)
+from dlsched.matching_placement.formulations import milp
+from dlsched.matching_placement.formulations.ratio_programs import within
+from dlsched.matching_placement.heuristics.local_search import improve
+from dlsched.matching_placement.heuristics.warm import proven_optimal, total_of, warm
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.solution import Placement
+from dlsched.solvers.milp import solve_milp
+from dlsched.version import VERSION
+
+COLUMNS = f"dlsched columns {VERSION}"
+ROUGH = 5e-3
+"""Relative distance of program and bound at which a program over the configurations held is worth its time."""
+MANY = 1000
+"""Jobs times types from which on that program is asked before the prices are the best."""
+_MORE = 4.0  # times the slack, from program to program; less than that of the search
+_NODES = 100  # of that program
+
+
+def run_columns(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Column generation, then the search within its gap; a node is a round, or a job in which labels are extended.
+
+    Where the search has too many labels, MILPs over the configurations that can matter, by HiGHS, go on.
+    """
+    data = arrays(instance)
+    warm(instance, search)
+    if data.bottleneck:
+        return _by_thresholds(instance, data, search)
+
+    def node() -> None:
+        search.tick(1)
+
+    def proven(prices: Prices) -> None:
+        certificate = bounds.price_certificate(instance, data, prices)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+
+    start = counts_of(instance, search.incumbent)
+    pool = first_pool(data, start)
+    generate = partial(
+        generate_columns, data, start, pool=pool, tick=search.tick, step=node, budget=search.budget, proven=proven
+    )
+    rough = generate(close=ROUGH)
+    if data.jobs * data.types >= MANY:
+        _among_held(instance, data, pool, rough, search)
+    prices = generate(held=rough)
+    slack = total_of(instance, search) - prices.bound
+    if slack > CLOSE * prices.bound:
+        found = cheapest_within(pool.listed(prices, slack), prices, slack, width=WIDTH, tick=search.tick)
+        if found is not None:
+            search.offer(placement(instance, improve(data, found, search.tick)), source="beam")
+    closed = close_gap(
+        pool.pricing,
+        prices,
+        total_of(instance, search),
+        tick=node,
+        proven=lambda bound: search.prove(data.objective_of(bound), source=COLUMNS),
+    )
+    if closed.counts is not None:
+        search.offer(placement(instance, closed.counts), source=COLUMNS)
+    if closed.left is None:
+        return proven_optimal(search, COLUMNS)
+    _among_held(instance, data, pool, prices, search)
+    return _by_programs(instance, data, pool, prices, closed.left, search)
+
+
+def _among_held(instance: Instance, data: Arrays, pool: Pool, prices: Prices, search: Search[Placement]) -> None:
+    """Offer the best placement of the configurations held that HiGHS finds in some nodes, and what local search makes of it."""
+    columns = [each.counts for each in pool.listed(prices, total_of(instance, search) - prices.bound)]
+    total = sum(map(len, columns))
+    if search.proven or not all(map(len, columns)) or total > min(milp.LARGEST, milp.LARGEST_CELLS // data.types):
+        return
+    search.report(f"HiGHS on {total} configurations")
+    formulation = milp.build_milp(instance, columns=columns, tick=search.tick)
+    nodes = _NODES if search.left.nodes is None else min(_NODES, search.left.nodes)
+    outcome = solve_milp(formulation.model, solver="highs", limits=replace(search.left, nodes=nodes))
+    search.budget.nodes += outcome.nodes or 0
+    if outcome.values is None:
+        return
+    found = formulation.decode(outcome.values)
+    if not search.violations(found):
+        search.offer(found, source=outcome.solver)
+        counts = improve(data, counts_of(instance, found), search.tick)
+        search.offer(placement(instance, counts), source="local-search")
+
+
+def _by_programs(
+    instance: Instance, data: Arrays, pool: Pool, prices: Prices, slack: float, search: Search[Placement]
+) -> TerminationStatus:
+    """Solve MILPs over the configurations within a growing slack; what uses others costs more than the bound and the slack.
+
+    ``slack`` had too many labels; a part of it, that still has more than was searched, comes first, and none is above the gap.
+    """
+    slack /= _MORE
+    while not search.proven:
+        slack = min(slack, max(0.0, total_of(instance, search) - prices.bound))
+        try:
+            columns = [each.counts for each in columns_within(pool.pricing, prices, slack, search.tick)]
+        except TooMany:
+            columns = []
+        total = sum(map(len, columns))
+        if not 0 < total <= milp.LARGEST:
+            search.say("too many labels for the search, and too many configurations for a program")
+            return TerminationStatus.FEASIBLE
+        search.report(f"HiGHS on {total} configurations")
+        formulation = milp.build_milp(instance, columns=columns, tick=search.tick)
+        outcome = solve_milp(formulation.model, solver="highs", limits=search.left)
+        search.budget.nodes += outcome.nodes or 0
+        search.solver_version = outcome.solver
+        if outcome.values is not None:
+            search.consider(formulation.decode(outcome.values), source=outcome.solver)
+        beyond = data.objective_of(prices.beyond(slack))
+        bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
+        if bound is not None:
+            search.prove(
+                (min if search.sense is Sense.MINIMIZE else max)(bound, beyond),
+                source=f"{COLUMNS} and {outcome.solver}",
+            )
+        if search.proven:
+            break
+        if outcome.status not in (TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE):
+            search.say(outcome.message)
+            return outcome.status
+        if slack >= (total_of(instance, search) - prices.bound) * (1 - CLOSE):
+            search.say(f"{outcome.solver} had every configuration that can matter, and its bound proves less")
+            return TerminationStatus.FEASIBLE
+        slack *= _MORE
+    return TerminationStatus.OPTIMAL
+
+
+def _by_thresholds(instance: Instance, data: Arrays, search: Search[Placement]) -> TerminationStatus:
+    """Prices, then a search of the thresholds between what they prove and the incumbent; a node is a threshold.
+
+    Where the search has too many labels, HiGHS chooses among the configurations that keep the threshold.
+    """
+
+    def offer(counts: Counts) -> None:
+        search.offer(placement(instance, counts), source=COLUMNS)
+
+    def choose(level: Level) -> Counts | None:
+        search.tick(1)
+        try:
+            return choice_within(data, level, tick=search.tick)
+        except TooMany:
+            return within(instance, data, [each.counts for each in level.within()], search)
+
+    start = counts_of(instance, search.incumbent)
+    try:
+        low, prices = bound_by_prices(data, data.total(start), tick=search.tick, budget=search.budget)
+        certificate = bounds.threshold_certificate(instance, low, prices)
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        few = by_beam(data, tick=search.tick)
+        best = lower(data, start, low, few, tick=search.tick, budget=search.budget, found=offer)
+        proven = partial(search.prove, source=COLUMNS)
+        lower(data, best, low, choose, tick=search.tick, budget=search.budget, found=offer, proven=proven)
+    except TooMany:
+        certificate = bounds.threshold_certificate(instance, alone(data), np.zeros(data.types))
+        search.prove(certificate.value, source="certificate", certificate=certificate)
+        search.say("some job has too many configurations within a threshold")
+        return TerminationStatus.FEASIBLE
+    return proven_optimal(search, COLUMNS)

@@ -1,0 +1,40 @@
+"""What exact methods begin with, and how they end: the local search's answer, and the proof that what is held is optimal."""
+
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.matching_placement.arrays import arrays, counts_of, placement
+from dlsched.matching_placement.heuristics.fastest_first import soon
+from dlsched.matching_placement.heuristics.initial import initial
+from dlsched.matching_placement.heuristics.local_search import improve
+from dlsched.matching_placement.heuristics.marginal import greedy
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.solution import Placement
+
+
+def warm(instance: Instance, search: Search[Placement]) -> None:
+    """Hold the local search's answer before anything longer starts; on the way, what is sooner found."""
+    hold_soon(instance, search)
+    data = arrays(instance)
+    counts = greedy(data, initial(data), search.tick)
+    search.offer(placement(instance, counts), source="marginal")
+    search.offer(placement(instance, improve(data, counts, search.tick)), source="local-search")
+
+
+def hold_soon(instance: Instance, search: Search[Placement]) -> None:
+    """Hold the answer that is soonest found."""
+    search.offer(soon(instance), source="fastest-first")
+
+
+def proven_optimal(search: Search[Placement], source: str) -> TerminationStatus:
+    """Take what is held for the optimum."""
+    assert search.objective is not None
+    search.prove(search.objective, source=source)
+    return TerminationStatus.OPTIMAL
+
+
+def total_of(instance: Instance, search: Search[Placement]) -> float:
+    """What is minimised, of the incumbent: the sum of the costs, or the largest."""
+    assert search.objective is not None
+    if instance.objective == "mean":
+        return search.objective * len(instance.jobs)
+    return arrays(instance).total(counts_of(instance, search.incumbent))

@@ -1,0 +1,206 @@
+"""The jobs of an instance as flat arrays, without a Python object for each pair of job and count.
+
+=====================  =================================================================================================
+code                   mathematics
+=====================  =================================================================================================
+``epochs``             Q_j; shape (J,), like all but those of tables and laws
+``weights``            omega_j
+``restarts_s``         rho_j, 0 where the job does not run
+``current``            w^0_j, 0 where the job does not run
+``least``, ``largest`` smallest and largest allowed count
+``tables``, ``laws``   positions of the jobs with a table, shape (T,), and with a law, shape (L,)
+``starts``             pairs of table k are starts[k] .. starts[k + 1] - 1; shape (T + 1,)
+``counts``             W_j of all tables, ascending; shape (P,)
+``times_s``            tau_j of all tables; shape (P,)
+``terms``              theta_0 m, theta_1, theta_2, theta_3, n of every law; shape (5, L)
+=====================  =================================================================================================
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, Self
+
+import numpy as np
+
+from dlsched.cluster.speed_law import SpeedLaw
+from dlsched.cluster.speed_table import SpeedTable
+from dlsched.core.arrays import FloatArray, IntArray
+
+
+class RingJob(Protocol):
+    """A job, as far as its costs depend on it; see ``instance.Job``."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def epochs(self) -> float:
+        """Epochs left."""
+
+    @property
+    def epoch_time_s(self) -> SpeedTable | None:
+        """Its table."""
+
+    @property
+    def speed_law(self) -> SpeedLaw | None:
+        """Its law."""
+
+    @property
+    def max_gpus(self) -> int | None:
+        """Largest count of a law."""
+
+    @property
+    def weight(self) -> float:
+        """Weight of its time."""
+
+    @property
+    def current_gpus(self) -> int | None:
+        """Count that it runs on."""
+
+    @property
+    def restart_s(self) -> float:
+        """Seconds of a change."""
+
+
+@dataclass(frozen=True, eq=False)
+class JobArrays:
+    """Everything about the jobs that costs depend on."""
+
+    ids: tuple[str, ...]
+    epochs: FloatArray
+    weights: FloatArray
+    restarts_s: FloatArray
+    current: IntArray
+    least: IntArray
+    largest: IntArray
+    tables: IntArray
+    laws: IntArray
+    starts: IntArray
+    counts: IntArray
+    times_s: FloatArray
+    terms: FloatArray
+
+    @classmethod
+    def of(cls, jobs: Sequence[RingJob], gpus: int) -> Self:
+        """Read the jobs of a cluster of that many GPUs."""
+        tables = {index: job.epoch_time_s for index, job in enumerate(jobs) if job.epoch_time_s is not None}
+        laws = {index: job.speed_law for index, job in enumerate(jobs) if job.speed_law is not None}
+        lengths = [len(table.counts) for table in tables.values()]
+        starts = np.cumsum([0, *lengths], dtype=np.int64)
+        counts = _joined_counts(tables.values(), max(lengths, default=0))
+        times_s = np.frombuffer(b"".join([_bytes(table.times_s) for table in tables.values()]))
+        least, largest = np.ones((2, len(jobs)), dtype=np.int64)
+        least[list(tables)], largest[list(tables)] = counts[starts[:-1]], counts[starts[1:] - 1]
+        largest[list(laws)] = [jobs[index].max_gpus or gpus for index in laws]
+        return cls(
+            ids=tuple(job.id for job in jobs),
+            epochs=np.array([job.epochs for job in jobs]),
+            weights=np.array([job.weight for job in jobs]),
+            restarts_s=np.array([0.0 if job.current_gpus is None else job.restart_s for job in jobs]),
+            current=np.array([job.current_gpus or 0 for job in jobs], dtype=np.int64),
+            least=least,
+            largest=largest,
+            tables=np.array(list(tables), dtype=np.int64),
+            laws=np.array(list(laws), dtype=np.int64),
+            starts=starts,
+            counts=counts,
+            times_s=times_s,
+            terms=np.array([_terms(law) for law in laws.values()]).reshape(-1, 5).T,
+        )
+
+    @cached_property
+    def minimum(self) -> int:
+        """Sum of the smallest allowed counts."""
+        return sum(self.least.tolist())
+
+    @cached_property
+    def costs(self) -> FloatArray:
+        """cost_j of every count of every table, shape (P,)."""
+        return self.costs_of(self.tables, np.diff(self.starts), self.counts, self.times_s)
+
+    def costs_of(self, jobs: IntArray, lengths: IntArray, counts: IntArray, times_s: FloatArray) -> FloatArray:
+        """Return weight (epochs tau + restart) of the next lengths[k] counts and times for each job k; shape of ``counts``."""
+        costs = times_s * np.repeat(self.epochs[jobs], lengths)
+        restarts_s = self.restarts_s[jobs]
+        if restarts_s.any():
+            costs += np.repeat(restarts_s, lengths) * (counts != np.repeat(self.current[jobs], lengths))
+        weights = self.weights[jobs]
+        if (weights != 1.0).any():
+            costs *= np.repeat(weights, lengths)
+        return costs
+
+    def law_times_s(self, laws: IntArray, counts: IntArray) -> FloatArray:
+        """Seconds per epoch by the law at each of these positions among the laws, on each of these counts."""
+        w = counts.astype(np.float64)
+        compute, theta1, theta2, theta3, model_bytes = self.terms[:, laws]
+        return np.asarray(compute / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * model_bytes) + theta3)
+
+    def seconds_left(self, given: Mapping[str, int]) -> tuple[IntArray, FloatArray] | None:
+        """Count of every job and the seconds it has left on it, shape (J,).
+
+        None where some job has no allowed count, or what is given has no job.
+        """
+        counts = self._plain(given)
+        if counts is None or len(given) != len(counts) or not ((self.least <= counts) & (counts <= self.largest)).all():
+            return None
+        wanted = counts[self.tables]
+        pairs = self._last_at_most(wanted)
+        if not (self.counts[pairs] == wanted).all():
+            return None
+        times_s = np.empty(len(counts))
+        times_s[self.tables] = self.times_s[pairs]
+        times_s[self.laws] = self.law_times_s(np.arange(len(self.laws)), counts[self.laws])
+        return counts, self.epochs * times_s + np.where(counts != self.current, self.restarts_s, 0.0)
+
+    def fastest_s(self, most: int) -> FloatArray:
+        """Seconds per epoch on the fastest count of at most max(``most``, the smallest) of every table; shape (T,)."""
+        fitting = self._last_at_most(np.maximum(self.counts[self.starts[:-1]], most)) + 1
+        ends = np.column_stack((self.starts[:-1], fitting)).ravel()
+        return np.asarray(np.minimum.reduceat(np.append(self.times_s, np.inf), ends)[::2])
+
+    def _plain(self, given: Mapping[str, int]) -> IntArray | None:
+        """Counts in the order of the jobs, if all are there and integers."""
+        counts = list(map(dict(given).get, self.ids))
+        if set(map(type, counts)) != {int}:
+            return None
+        try:
+            return np.array(counts, dtype=np.int64)
+        except OverflowError:
+            return None
+
+    def _last_at_most(self, wanted: IntArray) -> IntArray:
+        """Last pair of every table whose count is at most the one wanted, not below the smallest; found by halving."""
+        low, high = self.starts[:-1].copy(), self.starts[1:] - 1
+        while (low < high).any():
+            middle = (low + high + 1) // 2
+            fits = self.counts[middle] <= wanted
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
+        return low
+
+
+def _bytes(numbers: Sequence[float]) -> bytes:
+    return struct.pack(f"{len(numbers)}d", *numbers)
+
+
+def _terms(law: SpeedLaw) -> tuple[float, ...]:
+    theta0, theta1, theta2, theta3 = law.theta
+    return theta0 * law.samples, theta1, theta2, theta3, law.model_bytes
+
+
+def _joined_counts(tables: Iterable[SpeedTable], longest: int) -> IntArray:
+    """Counts of one table after the other; 1 .. n, which most have, without looking at each."""
+    all_counts = np.arange(1, longest + 1)
+    known: dict[int, IntArray] = {}
+    joined = [np.empty(0, dtype=np.int64)]
+    for table in tables:
+        counts = table.counts
+        if counts[-1] == len(counts):
+            joined.append(all_counts[: len(counts)])
+        else:
+            if id(counts) not in known:
+                known[id(counts)] = np.array(counts, dtype=np.int64)
+            joined.append(known[id(counts)])
+    return np.concatenate(joined)

@@ -1,0 +1,26 @@
+"""The answer of a method to the instance of a moment."""
+
+from dlsched.core.errors import UsageError
+from dlsched.core.instance import InstanceFile
+from dlsched.core.result import Solution
+from dlsched.families import family_of, solve
+from dlsched.own_methods import method_named
+
+
+def solved(instance: InstanceFile, method: str) -> Solution:
+    """What a method decides, by its name or as ``file.py:function``.
+
+    Raises
+    ------
+    UsageError
+        There is no such method, it bounds only, or it has no answer.
+    """
+    chosen = method_named(family_of(instance), method)
+    if chosen.kind == "bound":
+        raise UsageError(f"method: found {method!r}, which bounds and does not decide, allowed: another method")
+    result = solve(instance, method=chosen)
+    if result.solution is None:
+        raise UsageError(
+            f"method: found {method!r}, which has no answer here ({result.status}), allowed: another method"
+        )
+    return result.solution
