@@ -84,7 +84,8 @@ def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None)
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",  # any free port: None takes that of another cluster on this machine
+            scheduler_kwargs={"dashboard": False},
             memory_limit=0,  # the cells' own limits hold; a worker itself holds next to nothing
             silence_logs=logging.CRITICAL,
         )

@@ -26,10 +26,10 @@ def scheduler() -> Iterator[str]:
     with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=logging.CRITICAL,
         memory_limit=0,
-        scheduler_kwargs={"allowed_failures": 0},  # by default three, and each takes seconds
+        scheduler_kwargs={"dashboard": False, "allowed_failures": 0},  # by default three, and each takes seconds
     ) as cluster:
         yield cluster.scheduler_address
 
@@ -129,7 +129,7 @@ CLUSTER = """
 import logging, sys, distributed
 if __name__ == "__main__":
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL, memory_limit=0
+        n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL, memory_limit=0
     )
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
