@@ -82,6 +82,8 @@ bench-speed: $(VENV)/.dev
 bench: bench-speed
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/whatif.py
+	$(BIN)/python benchmarks/worst_proofs.py
+	$(BIN)/python benchmarks/worst.py
 
 clean:
 	rm -rf .venv .venv-3.11 .venv-3.12 .venv-3.13 demo docs/_api docs/_build docs/_figures docs/_results .coverage* .hypothesis .mypy_cache .ruff_cache

@@ -166,11 +166,11 @@ class Page:
         return found
 
 
-def present(title: str, doc: str, fill: Callable[[Page], None], **paths: Path) -> None:
+def present(title: str, doc: str, fill: Callable[[Page], None], *, how: str = TURNS, **paths: Path | None) -> None:
     """Be the command line of a benchmark: fill its page, print it, and write it with its raw numbers beside it.
 
     ``doc`` is the docstring of the benchmark: its question, with which the page begins, and its protocol, with which it ends.
-    Further paths are options, with defaults.
+    ``how`` ends it: by default, how times are measured. Further paths are options, with defaults.
     """
     script = Path(sys.argv[0])
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -185,7 +185,7 @@ def present(title: str, doc: str, fill: Callable[[Page], None], **paths: Path) -
     fill(page)
     command = f"python benchmarks/{script.name}{' --quick' if options.quick else ''}"
     asked, _, protocol = doc.replace("``", "`").strip().partition("\n\n")
-    made = f"`{command}`, {machine()}, {time.perf_counter() - begin:.0f} s in all. {TURNS}"
+    made = f"`{command}`, {machine()}, {time.perf_counter() - begin:.0f} s in all.{f' {how}' if how else ''}"
     text = "\n\n".join([f"# {title}", f"*{asked}*", *page.text, f"## Protocol\n\n{protocol}", made]) + "\n"
     print(text, end="")
     if path is not None:

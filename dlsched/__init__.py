@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dlsched.core.status import Sense, TerminationStatus
     from dlsched.core.violation import Violation
     from dlsched.families import FAMILIES, check, read, read_result, solve, verify, write
+    from dlsched.worst.finding import find_worst
 
 __version__ = VERSION
 
@@ -62,6 +63,7 @@ __all__ = [
     "async_sgd",
     "check",
     "elastic_stream",
+    "find_worst",
     "gap",
     "matching_placement",
     "ratio",
@@ -84,6 +86,7 @@ _HOMES = {
     "dlsched.core.status": ["Sense", "TerminationStatus"],
     "dlsched.core.violation": ["Violation"],
     "dlsched.families": ["FAMILIES", "check", "read", "read_result", "solve", "verify", "write"],
+    "dlsched.worst.finding": ["find_worst"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {*__all__, "core", "families"} - {*_HOME, "__version__"}

@@ -43,6 +43,7 @@ ALSO = {
     "dlsched.plots": {"dlsched.plots": None},
     "dlsched.statistics": {"dlsched.statistics": None},
     "dlsched.traces": {"dlsched.traces": None},
+    "dlsched.worst": {"dlsched.worst.proving": None},
 }
 SEE = "see the module"  # so a docstring refers to that of its module, which no page shows otherwise
 PAGES = tuple(dict.fromkeys((*MODULES, *ALSO)))

@@ -17,8 +17,8 @@ from dlsched.core.limits import Limits
 from dlsched.core.result import InstanceId, Result
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-QUICK = ("knapsack", "overhead", "reading", "streams", "stream_bounds", "simulation", "nodes")
-SLOW = ("knapsack_classes", "srpt", "gang_speed", "slots", "placement", "placement_growth")
+QUICK = ("knapsack", "overhead", "reading", "streams", "stream_bounds", "simulation", "nodes", "worst_proofs")
+SLOW = ("knapsack_classes", "srpt", "gang_speed", "slots", "placement", "placement_growth", "worst")
 
 
 class Clock:

@@ -20,7 +20,7 @@ LEVELS: tuple[set[str], ...] = (
     {"allocation", "columns"},
     set(FAMILIES),
     {"", "families", "own_methods"},
-    {"traces", "testing"},
+    {"traces", "testing", "worst"},
     {"study"},
     {"cli"},
     {"__main__"},

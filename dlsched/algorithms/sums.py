@@ -9,7 +9,6 @@ for a segment, of which two may be held. What would need more raises ``MemoryErr
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,7 +42,7 @@ class States:
 class Move:
     """What one job may add: ``shifts`` and ``regrets``, shape (options + 1,), the base (0, 0) first.
 
-    ``low_left`` and ``high_left`` are the least and the most that the jobs after it can still shift.
+    ``low_left`` and ``high_left`` are the least and the most that the jobs not yet combined can still shift.
     """
 
     shifts: IntArray
@@ -58,8 +57,6 @@ class Trail:
 
     Parameters
     ----------
-    moves
-        Jobs in the order in which they are combined.
     price, slack
         Price of a unit that is left over, and units to spare at shift 0.
     tick
@@ -67,27 +64,38 @@ class Trail:
     most, reach
         Keep no more states than that after a job, those of least regret among those at most ``reach`` from the slack; None: all.
         Then some sums are missing, and what is found proves nothing of the others.
+    cap
+        Sums of larger regret are left out, and up to half of it regrets make no difference to which states are kept.
+    trails
+        Trails that are held at a time and share the memory.
     """
 
-    moves: Sequence[Move]
     price: float
     slack: int
     tick: Tick
     most: int | None = None
     reach: int = 0
+    cap: float = math.inf
+    trails: int = 1
+    cut: bool = False  # whether ``most`` left states out
     states: States = field(default_factory=lambda: States(np.zeros(1, dtype=np.int64), np.zeros(1)))
-    _limits: list[float] = field(default_factory=list)
+    _steps: list[tuple[Move, float]] = field(default_factory=list)  # jobs and limits
     _marks: list[tuple[int, States]] = field(default_factory=list)
     _layers: list[Layer] = field(default_factory=list)
     _held: int = 0  # bytes of the last segment
     _marked: int = 0  # bytes of the states between segments
 
     @property
+    def depth(self) -> int:
+        """Number of jobs so far."""
+        return len(self._steps)
+
+    @property
     def whole(self) -> bool:
         """Whether no segment has to be computed again."""
         return len(self._marks) < 2
 
-    def advance(self, limit: float) -> States:
+    def advance(self, move: Move, limit: float) -> States:
         """Combine the next job; keep the states whose excess can still get below ``limit``.
 
         Raises
@@ -95,14 +103,14 @@ class Trail:
         MemoryError
             There are more states than memory is allowed for.
         """
-        if not self._marks or self._held > memory.ALLOWED_BYTES // 8:
+        if not self._marks or self._held > memory.ALLOWED_BYTES // (8 * self.trails):
             self._marked += 16 * len(self.states.shifts)
-            if self._marked > memory.ALLOWED_BYTES // 4:
+            if self._marked > memory.ALLOWED_BYTES // (4 * self.trails):
                 raise MemoryError("knapsack: the states of its core need more memory than is allowed")
-            self._marks.append((len(self._limits), self.states))
+            self._marks.append((self.depth, self.states))
             self._layers, self._held = [], 0
-        self.states, layer = self._extended(self.states, self.moves[len(self._limits)], limit)
-        self._limits.append(limit)
+        self.states, layer = self._extended(self.states, move, limit)
+        self._steps.append((move, limit))
         self._layers.append(layer)
         self._held += layer[0].nbytes + layer[1].nbytes
         return self.states
@@ -124,7 +132,7 @@ class Trail:
 
     def _again(self, begin: int, states: States, end: int) -> list[Layer]:
         layers = []
-        for move, limit in zip(self.moves[begin:end], self._limits[begin:end], strict=True):
+        for move, limit in self._steps[begin:end]:
             states, layer = self._extended(states, move, limit)
             layers.append(layer)
         return layers
@@ -143,6 +151,7 @@ class Trail:
         if self.most is not None and len(shifts) > self.most:
             few = self._best_few(shifts, regrets, self.most)
             shifts, regrets, parents, options = shifts[few], regrets[few], parents[few], options[few]
+            self.cut = True
         layer = parents.astype(np.int32), options.astype(np.min_scalar_type(len(move.shifts)))
         return States(shifts, regrets), layer
 
@@ -198,13 +207,15 @@ class Trail:
         near = np.flatnonzero(np.abs(shifts - self.slack) <= self.reach)
         if len(near) <= most:
             return near
-        least: IntArray = near[regrets[near] <= np.partition(regrets[near], most)[most]]
+        alike = self.cap / 2 if self.cap < math.inf else 0.0
+        least: IntArray = near[regrets[near] <= max(alike, np.partition(regrets[near], most)[most])]
         return least[:: -(-len(least) // most)]
 
     def _alive(self, move: Move, moved: IntArray, paid: FloatArray, limit: float) -> IntArray:
         """Indices of the sums that can still fit and get below the limit."""
         unused = np.maximum(self.slack - moved - move.high_left, 0)
-        return np.flatnonzero((moved + move.low_left <= self.slack) & (paid + self.price * unused < limit))
+        alive = (moved + move.low_left <= self.slack) & (paid + self.price * unused < limit)
+        return np.flatnonzero(alive if self.cap == math.inf else alive & (paid <= self.cap))
 
     def _records(self, moved: IntArray, paid: FloatArray) -> BoolArray:
         """Mark sums, given by shift, that no smaller shift matches even if the difference stays unused."""

@@ -6,11 +6,14 @@ code               mathematics
 ``starts``         pairs of job j are p = starts[j] .. starts[j + 1] - 1; shape (J + 1,)
 ``counts[p]``      units, strictly increasing within a job, >= 1; shape (P,)
 ``costs[p]``       cost of that count, finite; shape (P,)
+``least``          least cost of every job; shape (J,)
+``largest``        largest cost in size
 =================  =======================================================================
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -36,18 +39,24 @@ class CostTable:
     starts: IntArray
     counts: IntArray
     costs: FloatArray
+    least: FloatArray = field(init=False)
+    largest: float = field(init=False)
 
     def __post_init__(self) -> None:
         if self.starts.ndim != 1 or len(self.starts) < 2 or self.starts[0] != 0 or self.starts[-1] != len(self.counts):
             raise ValueError("starts must run from 0 to the number of pairs")
         if self.counts.shape != self.costs.shape or np.any(np.diff(self.starts) < 1):
             raise ValueError("every job needs at least one pair, every count its cost")
-        rises = np.diff(self.counts) > 0
+        rises = self.counts[1:] > self.counts[:-1]
         rises[self.starts[1:-1] - 1] = True
         if not rises.all() or np.any(self.counts[self.starts[:-1]] < 1):
             raise ValueError("counts must be at least 1 and increase within a job")
-        if not np.isfinite(self.costs).all():
+        least = np.minimum.reduceat(self.costs, self.starts[:-1])
+        largest = max(float(self.costs.max()), -float(least.min()))
+        if not math.isfinite(largest):
             raise ValueError("costs must be finite")
+        object.__setattr__(self, "least", least)
+        object.__setattr__(self, "largest", largest)
 
     @classmethod
     def from_rows(cls, rows: Iterable[dict[int, float]]) -> Self:

@@ -8,7 +8,7 @@ from dlsched.allocation.cost_table import CostTable
 
 def convex(table: CostTable) -> bool:
     """Whether every job's counts are consecutive and its cost is convex on them: then marginal gain is optimal (Fox 1966)."""
-    for counts, costs in _rows(table):
+    for counts, costs in rows(table):
         savings = [first - second for first, second in pairwise(costs)]
         if counts[-1] - counts[0] + 1 != len(counts) or any(later > earlier for earlier, later in pairwise(savings)):
             return False
@@ -16,24 +16,24 @@ def convex(table: CostTable) -> bool:
 
 
 def falling_doublings(table: CostTable) -> bool:
-    """Whether every job's counts are 1, 2, 4, ... and its saving per added unit falls along them."""
-    for counts, costs in _rows(table):
+    """Whether every job's counts are 1, 2, 4, ... and its saving per added unit never rises along them."""
+    for counts, costs in rows(table):
         if counts != [2**power for power in range(len(counts))]:
             return False
         rates = [(first - second) / count for count, (first, second) in zip(counts, pairwise(costs), strict=False)]
-        if any(later >= earlier for earlier, later in pairwise(rates)):
+        if any(later > earlier for earlier, later in pairwise(rates)):
             return False
     return True
 
 
 def doubling_loss(table: CostTable, capacity: int) -> float:
     """Saving of the first doubling that did not fit, 0 when all fitted; ``greedy.double_greedily`` retraced step by step."""
-    rows = [dict(zip(counts, costs, strict=True)) for counts, costs in _rows(table)]
-    given = [min(row) for row in rows]
+    tables = [dict(zip(counts, costs, strict=True)) for counts, costs in rows(table)]
+    given = [min(row) for row in tables]
     while True:
         steps = [
             ((row[count] - row[2 * count]) / count, -job, row[count] - row[2 * count])
-            for job, (row, count) in enumerate(zip(rows, given, strict=True))
+            for job, (row, count) in enumerate(zip(tables, given, strict=True))
             if 2 * count in row
         ]
         rate, negative, saved = max(steps, default=(0.0, 0, 0.0))
@@ -44,7 +44,7 @@ def doubling_loss(table: CostTable, capacity: int) -> float:
         given[-negative] *= 2
 
 
-def _rows(table: CostTable) -> Iterator[tuple[list[int], list[float]]]:
+def rows(table: CostTable) -> Iterator[tuple[list[int], list[float]]]:
     """Counts and costs of one job after the other."""
     counts, costs = table.counts.tolist(), table.costs.tolist()
     for begin, end in pairwise(table.starts.tolist()):

@@ -14,13 +14,15 @@ code                  mathematics
 0. Counts are divided by what divides all of them (``reduction``); pairs too dear for a better answer are dropped.
 1. Price and base (Sinha and Zoltners 1979; by narrowing instead of sorting, see ``lagrange``).
 2. The excess of a greedily completed base bounds every regret of a better choice: other pairs are fixed out. Totals are
-   multiples of a grain (``reduction.grain``), so a better choice is better by at least that.
+   multiples of a grain (``lattice``), so a better choice is better by at least that.
 3. Expanding core (after Pisinger 1995): pairs with regret <= t are combined by dynamic programming over (shift, regret)
    states. A choice whose excess is at most t uses no other pair, so when the best one found has excess <= t it is
    optimal. Otherwise t grows, at most to the best excess found, which ends the search. Jobs that can grow take turns
    with jobs that can only shrink, so that sums near 0, which fill the capacity, are met early.
-   Where states are many, or pairs of one regret, some pairs and states come first (a beam): proven is what is found when
-   its excess is less than the grain above the threshold that is done with, as where savings follow the counts closely.
+   Where states are many, or pairs of one regret, the jobs are split in two halves whose sums meet (``core_sums``), and some
+   pairs and states come first (a beam): proven is what is found when its excess is less than the grain above the threshold
+   that is done with, as where savings follow the counts closely. Where changes of counts and costs lie on a lattice
+   (``lattice``), choices are looked through by its levels instead, as what is possible is known then.
 4. Of the pairs with one shift d only the K of least regret are needed, K = D+ + D- - 1 + max(slack + D-, D+ + t/lambda),
    D+ and D- the largest shifts up and down. *Proof.* Some optimal choice has no set of shifts that adds up to zero
    (undoing it changes no units and adds no regret). Order its shifts so that a prefix sum <= 0 is followed by a positive
@@ -39,17 +41,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.allocation.core_pairs import Core
+from dlsched.allocation.core_search import search
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.lagrange import Frontier, best_price
+from dlsched.allocation.leading import Leading
 from dlsched.allocation.reduction import on_grid, within
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 
-_FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
-_GROWTH = 4
-_STATES = 2**17  # states after a job beyond which some of them are looked at first
-_SKETCHES = 4  # looks at some of the states, as long as each finds something better
 _NEXT = 8  # counts of a job that are tried to fill what is left over
+_SHARES = (1 / 16, 1.0)  # of the price of the slack: regrets to look at first for pairs that fill it, and then
 _TAMER = 1e-3  # how much smaller the largest cost must become for the price to be sought again
 
 
@@ -100,66 +101,57 @@ def solve_knapsack(
         return None
     small, room, unit = on_grid(table, capacity)
     tick()
-    frontier = _frontier(small, room, tick)
+    leading = Leading(small)
+    frontier = _frontier(small, room, tick, leading)
     price = frontier.price if unit <= 1 else _frontier(table, capacity, tick).price
     chosen = _completed(small, room, frontier)
     found(chosen, price)
     if frontier.price == 0.0:
         return Choice(chosen, price)
-    base, originals = chosen, np.arange(table.pairs)  # originals: the pairs of ``small``, in the table
+    base, originals = chosen, None  # originals: the pairs of ``small``, in the table; None: the same
     while _untamed(small, base):
         keep = within(small, base)
-        tamer = _largest(small.costs[keep]) < _TAMER * _largest(small.costs)
-        small, originals, base = small.subset(keep), originals[keep], np.cumsum(keep)[base] - 1
+        tamer = _largest(small.costs[keep]) < _TAMER * small.largest
+        small, originals, base = small.subset(keep), _named(np.flatnonzero(keep), originals), np.cumsum(keep)[base] - 1
+        leading = Leading(small)
         if not tamer:
             break
-        frontier = _frontier(small, room, tick)
+        frontier = _frontier(small, room, tick, leading)
         base = _completed(small, room, frontier)
         tick()
-    filled, excess = _filled(small, room, frontier.price, base)
-    if excess < frontier.price * (room - int(small.counts[base].sum())):
-        found(originals[filled], price)
-    core = Core.around(small, room, frontier.price, base, filled, excess)
-    threshold, size = -1.0, _FIRST_CORE
+    slack = room - int(small.counts[base].sum())
+    for share in _SHARES if slack else (1.0,):
+        most = share * (frontier.price * slack)
+        near = leading.near(frontier.price, base, most)
+        filled, excess = _filled(small, frontier.price, base, slack, near)
+        if excess < most:
+            break
+    if excess < frontier.price * slack:
+        found(_named(filled, originals), price)
+    core = Core.around(small, room, frontier.price, base, filled, excess, near)
 
     def better(pairs: IntArray) -> None:
-        found(originals[pairs], price)
+        found(_named(pairs, originals), price)
 
-    while core.may_improve(threshold):
-        proven, threshold = threshold, core.next_threshold(threshold, size)
-        near = core.needed(threshold)
-        few = len(near) <= _GROWTH * size
-        if not (few and core.combine(near, step, tick, better, enough=_STATES)):
-            _look(core, near, size, proven, step, tick, better)
-            if core.may_improve(proven):
-                core.combine(near, step, tick, better)
-        size *= _GROWTH
-    return Choice(originals[core.chosen], price)
+    search(core, step, tick, better)
+    return Choice(_named(core.chosen, originals), price)
 
 
-def _look(
-    core: Core, near: IntArray, size: int, proven: float, step: Tick, tick: Tick, better: Callable[[IntArray], None]
-) -> None:
-    """Look at some of the states of some pairs, as long as that helps: what is found may be proven without the others."""
-    held = np.inf
-    for lot in range(_SKETCHES):
-        if not core.may_improve(proven) or core.best >= held:
-            break
-        held = core.best
-        core.combine(core.sketch(near, size, lot), step, tick, better, most=_STATES)
+def _named(pairs: IntArray, originals: IntArray | None) -> IntArray:
+    return pairs if originals is None else originals[pairs]
 
 
 def _untamed(table: CostTable, base: IntArray) -> bool:
     """Whether the pairs that matter, of which the base is part, may have far smaller costs than others."""
-    return _largest(table.costs[base]) < _TAMER * _largest(table.costs)
+    return _largest(table.costs[base]) < _TAMER * table.largest
 
 
 def _largest(costs: FloatArray) -> float:
     return float(max(costs.max(), -costs.min()))
 
 
-def _frontier(table: CostTable, capacity: int, tick: Tick) -> Frontier:
-    frontier = best_price(table, capacity, tick=tick)
+def _frontier(table: CostTable, capacity: int, tick: Tick, leading: Leading | None = None) -> Frontier:
+    frontier = best_price(table, capacity, tick=tick, leading=leading)
     assert frontier is not None
     return frontier
 
@@ -176,20 +168,22 @@ def _completed(table: CostTable, capacity: int, frontier: Frontier) -> IntArray:
     return chosen
 
 
-def _filled(table: CostTable, capacity: int, price: float, base: IntArray) -> tuple[IntArray, float]:
-    """Fill what the base leaves over with the one job that makes most of it, at one of its next counts; and the excess then."""
-    slack = capacity - int(table.counts[base].sum())
-    best, pair, job = price * slack, -1, -1
-    for further in range(1, min(slack, _NEXT) + 1):
-        jobs = np.flatnonzero(base + further <= table.last)
-        pairs, from_pairs = base[jobs] + further, base[jobs]
-        shifts = table.counts[pairs] - table.counts[from_pairs]
-        values = table.costs[pairs] - table.costs[from_pairs] + price * shifts
-        excesses = np.where(shifts <= slack, np.maximum(values, 0.0) + price * (slack - shifts), np.inf)
-        least = int(np.argmin(excesses)) if len(jobs) else -1
-        if least >= 0 and excesses[least] < best:
-            best, pair, job = float(excesses[least]), int(pairs[least]), int(jobs[least])
-    filled = base.copy()
-    if job >= 0:
-        filled[job] = pair
+def _filled(
+    table: CostTable, price: float, base: IntArray, slack: int, near: tuple[IntArray, IntArray]
+) -> tuple[IntArray, float]:
+    """Fill the slack of the base with the one job that makes most of it, at one of its next counts; and the excess then.
+
+    ``near``: pairs among which the best one is, and their jobs.
+    """
+    best, filled = price * slack, base.copy()
+    pairs, jobs = near
+    from_pairs = base[jobs]
+    further, shifts = pairs - from_pairs, table.counts[pairs] - table.counts[from_pairs]
+    values = table.costs[pairs] - table.costs[from_pairs] + price * shifts
+    fit = (further > 0) & (further <= _NEXT) & (shifts <= slack)
+    excesses = np.where(fit, np.maximum(values, 0.0) + price * (slack - shifts), np.inf)
+    least = float(excesses.min(initial=np.inf))
+    if least < best:
+        first = min(np.flatnonzero(excesses == least).tolist(), key=lambda index: (further[index], jobs[index]))
+        filled[jobs[first]], best = pairs[first], least
     return filled, best

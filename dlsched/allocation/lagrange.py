@@ -23,12 +23,15 @@ from typing import Self
 import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.passes import first_minima, minima
+from dlsched.allocation.demand import Demand
+from dlsched.allocation.leading import Leading
+from dlsched.allocation.passes import first_minima
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 
 _SAMPLE = 2**15  # pairs of a sample of the jobs
 _WORTHWHILE = 4  # times as many pairs as the sample, and jobs as it leaves out for each of its own
+_NEAR = 0.03  # how near the first price has to be, of the sample's units
 _BEYOND = 1.3  # how far the second price goes beyond what the first one missed
 
 
@@ -44,16 +47,20 @@ class Frontier:
     exceeds: IntArray
 
 
-def best_price(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Frontier | None:
+def best_price(
+    table: CostTable, capacity: int, *, tick: Tick = no_tick, leading: Leading | None = None
+) -> Frontier | None:
     """Maximise the Lagrangian bound; None when even the smallest counts exceed ``capacity``.
 
     Cost: each pass is linear in the pairs still active, which shrink geometrically in practice. ``tick`` is called before
-    every pass.
+    every pass; ``leading`` of the table is what the caller looks at further.
     """
     if table.minimum_units > capacity:
         return None
+    leading = Leading(table) if leading is None else leading
     fits: IntArray | None = None
     exceeds: IntArray | None = None
+    chosen: IntArray | None = None
     excess = 0
     prices = _likely_prices(table, capacity, lambda: excess, tick)
     while fits is None or exceeds is None:
@@ -61,7 +68,7 @@ def best_price(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Fron
         if price is None:
             break
         tick()
-        chosen = minima(table.starts, table.counts, table.costs, price)
+        chosen = leading.cheapest(price, chosen)
         excess = int(table.counts[chosen].sum()) - capacity
         if excess > 0:
             exceeds = chosen
@@ -82,21 +89,22 @@ def _likely_prices(table: CostTable, capacity: int, excess: Callable[[], int], t
     every, above = table.pairs // _SAMPLE, False
     if every >= _WORTHWHILE and table.jobs >= _WORTHWHILE * every:
         sample = table.of_jobs(np.arange(every // 2, table.jobs, every))
-        share = table.jobs / sample.jobs
-        units = max(sample.minimum_units, round(capacity / share))
+        share, demand = table.jobs / sample.jobs, Demand(sample)
+        units = capacity / share
+        within = _NEAR * units
         for _ in range(2):
-            frontier = best_price(sample, units, tick=tick)
-            assert frontier is not None
-            yield frontier.price
+            price, taken = demand.price_for(max(sample.minimum_units, units), within, tick)
+            yield price
             above = above or excess() > 0
-            units = max(sample.minimum_units, math.floor(units - _BEYOND * excess() / share))
+            units = taken - _BEYOND * excess() / share - math.copysign(2.0, excess())
+            within = max(1.0, abs(excess()) / share / 8)
     if not above:
         yield 0.0
 
 
 def _closed(table: CostTable, capacity: int, fits: IntArray, exceeds: IntArray, excess: int, tick: Tick) -> Frontier:
     """Close in on the best price between two choices, of which one exceeds the capacity by ``excess``."""
-    active = _Active.between(np.arange(table.jobs), np.arange(table.pairs), table, fits, exceeds)
+    active = _Active.between(np.arange(table.jobs), None, table, fits, exceeds)
     while True:
         tick()
         low, high = active.starts[:-1], active.starts[1:] - 1
@@ -128,9 +136,9 @@ class _Active:
 
     @classmethod
     def between(
-        cls, rows: IntArray, pairs: IntArray, source: "CostTable | _Active", low: IntArray, high: IntArray
+        cls, rows: IntArray, pairs: IntArray | None, source: "CostTable | _Active", low: IntArray, high: IntArray
     ) -> Self:
-        """Keep of every job the pairs low .. high, inclusive, that lie below the line through these two."""
+        """Keep of every job the pairs low .. high, inclusive, that lie below the line through these two; ``pairs`` None: all."""
         counts, costs = source.counts, source.costs
         undecided = low < high
         rows, low, high = rows[undecided], low[undecided], high[undecided]
@@ -144,7 +152,7 @@ class _Active:
         keep[ends - lengths] = keep[ends - 1] = True
         starts = np.concatenate(([0], np.cumsum(np.add.reduceat(keep, ends - lengths, dtype=np.int64))))
         index = index[keep]
-        return cls(rows, starts, pairs[index], counts[index], costs[index])
+        return cls(rows, starts, index if pairs is None else pairs[index], counts[index], costs[index])
 
     def narrowed(self, low: IntArray, high: IntArray) -> Self:
         """Return what is left between two choices, given as positions in these arrays."""

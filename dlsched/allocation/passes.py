@@ -68,6 +68,33 @@ def within_reach(
     return np.concatenate(pairs), np.concatenate(rows)
 
 
+def up_to(
+    starts: IntArray, counts: IntArray, costs: FloatArray, price: float, limits: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Pairs whose cost + price x count is at most the limit of their segment, shape (segments,), and segments."""
+    pairs, rows = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for first, last, begin, end in _blocks(starts):
+        values = costs[begin:end] + price * counts[begin:end]
+        near = values <= np.repeat(limits[first:last], np.diff(starts[first : last + 1]))
+        pairs.append(begin + np.flatnonzero(near))
+        rows.append(first + np.searchsorted(starts[first : last + 1], pairs[-1], side="right") - 1)
+    return np.concatenate(pairs), np.concatenate(rows)
+
+
+def leading(
+    starts: IntArray, ends: IntArray, counts: IntArray, costs: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
+    """Pairs of every segment before those of numbers ``ends``: where segments begin among them, counts, costs and numbers."""
+    begins = np.concatenate(([0], np.cumsum(ends - starts[:-1])))
+    pairs = np.arange(begins[-1]) + np.repeat(starts[:-1] - begins[:-1], np.diff(begins))
+    return begins, counts[pairs], costs[pairs], pairs
+
+
+def in_loops(pairs: int) -> bool:
+    """Whether so many pairs are gone through in compiled loops."""
+    return _fast(_fill_minima, pairs) is not None
+
+
 def _blocks(starts: IntArray) -> Iterator[tuple[int, int, int, int]]:
     """First segment of a block, the one after its last, and the same of pairs."""
     first, segments = 0, len(starts) - 1

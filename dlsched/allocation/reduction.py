@@ -5,8 +5,6 @@ of all such differences: of the capacity beyond the smallest counts only whole m
 
 *Limit.* With an answer of total U in hand, a pair that costs more than its job's least by over U - sum_i min cost_i is in no
 better answer. Without it no number is larger than what is at stake, so that rounding is relative to the optimum.
-
-*Grain.* Totals of two answers differ by a multiple of the greatest common divisor of the differences of costs in a job.
 """
 
 import numpy as np
@@ -39,8 +37,7 @@ def on_grid(table: CostTable, capacity: int) -> tuple[CostTable, int, int]:
 
 def least_and_room(table: CostTable, chosen: IntArray) -> tuple[FloatArray, float]:
     """Return every job's least cost, shape (J,), and what a pair of an answer no worse than ``chosen`` costs more at most."""
-    least = np.minimum.reduceat(table.costs, table.first)
-    costs = table.costs[chosen]
+    costs, least = table.costs[chosen], table.least
     return least, float((costs - least).sum()) + _SLACK * float(np.abs(costs).max())
 
 
@@ -67,19 +64,3 @@ def open_pairs(table: CostTable, capacity: int, *, tick: Tick = no_tick) -> Cost
     if chosen is None:
         raise UsageError("the instance is infeasible: no pair is open")
     return table.subset(within(table, chosen))
-
-
-def grain(costs: FloatArray, others: FloatArray) -> float:
-    """Largest number of which all ``costs - others`` are whole multiples, exactly; 0 when they span over 62 binary digits."""
-    both = np.concatenate((costs, others))
-    both = both[both != 0]
-    if not len(both):
-        return 0.0
-    mantissas, exponents = np.frexp(both)
-    digits = np.ldexp(mantissas, 53).astype(np.int64)
-    _, lowest = np.frexp((digits & -digits).astype(np.float64))
-    last = int((exponents - 54 + lowest).min())  # exponent of the last binary digit that is set
-    if int(exponents.max()) - last > 62:
-        return 0.0
-    differences = np.ldexp(costs, -last).astype(np.int64) - np.ldexp(others, -last).astype(np.int64)
-    return float(np.ldexp(float(np.gcd.reduce(differences, initial=0)), last))

@@ -38,6 +38,7 @@ COMMANDS = {
     "whatif": ("whatif", "Say what other policies would have made of a recorded queue, with a bound: one page."),
     "stream": ("stream", "Let the jobs of an instance of async_sgd arrive over time: an instance of elastic_stream."),
     "reproduce": ("reproduce", "Run a figure of a paper anew: the paper's numbers beside ours, and what differs."),
+    "worst": ("worst", "Search for the instance on which a method does worst, and shrink it."),
     "study": ("study", "Run many methods on many instances, resumable; figures, a report, exports."),
 }
 """Commands by name: their modules, imported when one is called, and what the list of commands says of them."""

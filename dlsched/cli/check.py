@@ -1,6 +1,7 @@
 """``dlsched check``: the independent checker on a result, its objective, its figures, its bound and its certificate."""
 
 import sys
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -9,25 +10,33 @@ from dlsched.cli.options import AsJson, InstancePath
 from dlsched.cli.output import print_json
 from dlsched.core.errors import InputError
 from dlsched.core.family import AnyFamily
-from dlsched.core.files import read_json
+from dlsched.core.files import Json, read_json
 from dlsched.core.instance import InstanceFile
-from dlsched.core.messages import printable
+from dlsched.core.messages import printable, several
 from dlsched.families import family_of, read
 from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, require_same_instance, verify_claim
 
 NAME = "check"
+KIND = "worst"
+"""Of the certificates of ``worst --prove``."""
 
 
 def run(
     instance: InstancePath,
-    result: Annotated[str, typer.Argument(metavar="RESULT", help='A result file, or a bare {"solution": ...}.')],
+    result: Annotated[
+        str, typer.Argument(metavar="RESULT", help='A result file, or a bare {"solution": ...}; or a proof.')
+    ],
     as_json: AsJson = False,
 ) -> int:
     """Check a result: what is verified here, what is computed anew, what is only claimed, and what is false."""
     problem = read(instance)
-    family = family_of(problem)
-    found = verify_claim(family, problem, read_claim(result, family, problem), result)
+    data = read_json(result)
+    if isinstance(data, dict) and data.get("kind") == KIND:
+        found = verify_supremum(problem, data, result)
+    else:
+        family = family_of(problem)
+        found = verify_claim(family, problem, _claim(data, result, family, problem), result)
     if as_json:
         print_json(found.as_data())
     else:
@@ -35,9 +44,33 @@ def run(
     return 0 if found else 7
 
 
-def read_claim(path: str, family: AnyFamily, instance: InstanceFile) -> Claim:
-    """Read a result file and refuse one of another instance."""
-    claim = claim_from(read_json(path), path)
+def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: str) -> Verification:
+    """Verify a certificate of ``dlsched.worst.proving`` and that the instance is the one that it shows."""
+    from dlsched.worst.proving.verification import verify
+
+    try:
+        proven = verify(data)
+    except InputError as error:
+        raise type(error)(f"{path}: {error}") from None
+    except ValueError as error:
+        return Verification(failures=[str(error)])
+    if proven.instance.sha256 != instance.sha256:
+        raise InputError(
+            f"{path}: instance: found {printable(proven.instance.name)!r}, allowed: {printable(instance.name)!r}"
+        )
+    jobs = several(len(proven.instance.as_data()["jobs"]), "job")
+    asked = f"{data['method']}, {jobs} on {data['gpus']}, {data['tables']} tables, counts {data['counts']}"
+    if proven.supremum is None:
+        said = "objective / optimum has no bound (exact arithmetic)"
+    else:
+        said = f"the supremum of objective / optimum is {proven.supremum} ({proven.leaves} leaves, exact arithmetic)"
+    shown = f"the instance has {proven.ratio}" + (", the largest there is" if proven.ratio == proven.supremum else "")
+    return Verification(verified=[f"verified: {asked}: {said}", f"verified: {shown}"])
+
+
+def _claim(data: Json, path: str, family: AnyFamily, instance: InstanceFile) -> Claim:
+    """Read the content of a result file and refuse one of another instance."""
+    claim = claim_from(data, path)
     if claim.result is not None:
         require_same_instance(family, instance, claim.result, path)
     elif claim.of(instance) is False:

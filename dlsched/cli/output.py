@@ -69,8 +69,11 @@ def seconds(value: float | None) -> str:
 
 
 @contextmanager
-def progress_line(what: str) -> Iterator[ProgressCallback | None]:
-    """Show the search's progress on standard error while it runs, where that is a terminal; else yield None."""
+def progress_line(what: str, words: Callable[[Progress], str] | None = None) -> Iterator[ProgressCallback | None]:
+    """Show the search's progress on standard error while it runs, where that is a terminal; else yield None.
+
+    ``words``: what is said of it, where that is not objective, bound and nodes.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -87,7 +90,8 @@ def progress_line(what: str) -> Iterator[ProgressCallback | None]:
         transient=True,
     ) as bar:
         task = bar.add_task(what)
-        yield _throttled(lambda progress: bar.update(task, description=f"{what}: {_progress_text(progress)}"))
+        text = words or _progress_text
+        yield _throttled(lambda progress: bar.update(task, description=f"{what}: {text(progress)}"))
 
 
 def _throttled(show: Callable[[Progress], None]) -> ProgressCallback:

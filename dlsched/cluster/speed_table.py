@@ -2,10 +2,11 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Integral, Real
+from struct import Struct
 from typing import TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -30,9 +31,11 @@ class SpeedTable(Mapping[int, float]):
     81.9
     """
 
-    __slots__ = ("counts", "sum_s", "times_s")
+    __slots__ = ("counts", "packed", "sum_s", "times_s")
     counts: tuple[int, ...]
     times_s: tuple[float, ...]
+    packed: bytes
+    """The times as doubles, which flat arrays are made of."""
     sum_s: float
     """Sum of the times, or infinity; no time is larger."""
 
@@ -40,7 +43,10 @@ class SpeedTable(Mapping[int, float]):
         keys, times = tuple(epoch_time_s), tuple(epoch_time_s.values())
         if not keys:
             raise Refused("an empty object", "at least one count of GPUs")
-        counts, order = _plain_counts(keys if _all(keys, str) else _count_texts(keys))
+        try:
+            counts, order = _plain_counts(keys)
+        except TypeError:  # keys that are not text
+            counts, order = _plain_counts(_count_texts(keys))
         if not _all(times, float):
             times = tuple(_seconds(key, time) for key, time in zip(keys, times, strict=True))
         total = sum(times)
@@ -52,6 +58,7 @@ class SpeedTable(Mapping[int, float]):
             times = tuple(times[index] for index in order)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "times_s", times)
+        object.__setattr__(self, "packed", _packer(len(times))(*times))
         object.__setattr__(self, "sum_s", total)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -121,6 +128,12 @@ class SpeedTable(Mapping[int, float]):
 def _all(values: tuple[object, ...], kind: type) -> bool:
     """Whether all are of just that type."""
     return [*map(type, values)].count(kind) == len(values)
+
+
+@lru_cache(maxsize=1024)
+def _packer(length: int) -> Callable[..., bytes]:
+    """Return what packs as many floats as doubles; looking for the format would take longer than packing."""
+    return Struct(f"{length}d").pack
 
 
 _COUNTS: dict[

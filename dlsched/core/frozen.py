@@ -1,6 +1,6 @@
 """An immutable mapping: decisions are data that nobody changes behind a result's back."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -27,6 +27,14 @@ class FrozenMapping(Mapping[K, V]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def items(self) -> ItemsView[K, V]:
+        """Keys and values, at the speed of a dictionary."""
+        return self._items.items()
+
+    def values(self) -> ValuesView[V]:
+        """Values, at the speed of a dictionary."""
+        return self._items.values()
 
     def __hash__(self) -> int:
         return hash(frozenset(self._items.items()))

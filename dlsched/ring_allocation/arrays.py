@@ -16,9 +16,8 @@ code                   mathematics
 =====================  =================================================================================================
 """
 
-import struct
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, Self
 
@@ -27,6 +26,10 @@ import numpy as np
 from dlsched.cluster.speed_law import SpeedLaw
 from dlsched.cluster.speed_table import SpeedTable
 from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.frozen import FrozenMapping
+
+Left = tuple[IntArray, FloatArray]
+"""Count of every job, and the seconds it has left on it; shape (J,)."""
 
 
 class RingJob(Protocol):
@@ -82,32 +85,39 @@ class JobArrays:
     counts: IntArray
     times_s: FloatArray
     terms: FloatArray
+    _latest: dict[int, tuple[Mapping[str, int], Left | None]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, jobs: Sequence[RingJob], gpus: int) -> Self:
         """Read the jobs of a cluster of that many GPUs."""
-        tables = {index: job.epoch_time_s for index, job in enumerate(jobs) if job.epoch_time_s is not None}
-        laws = {index: job.speed_law for index, job in enumerate(jobs) if job.speed_law is not None}
-        lengths = [len(table.counts) for table in tables.values()]
-        starts = np.cumsum([0, *lengths], dtype=np.int64)
-        counts = _joined_counts(tables.values(), max(lengths, default=0))
-        times_s = np.frombuffer(b"".join([_bytes(table.times_s) for table in tables.values()]))
+        speeds = [job.epoch_time_s for job in jobs]
+        tables = [table for table in speeds if table is not None]
+        at = np.array([index for index, table in enumerate(speeds) if table is not None], dtype=np.int64)
+        without = [index for index, table in enumerate(speeds) if table is None]
+        laws = {index: law for index in without if (law := jobs[index].speed_law) is not None}
+        starts = np.cumsum([0, *[len(table.counts) for table in tables]], dtype=np.int64)
         least, largest = np.ones((2, len(jobs)), dtype=np.int64)
-        least[list(tables)], largest[list(tables)] = counts[starts[:-1]], counts[starts[1:] - 1]
+        largest[at] = [table.counts[-1] for table in tables]
         largest[list(laws)] = [jobs[index].max_gpus or gpus for index in laws]
+        counts = _joined_counts(tables, starts, largest[at])
+        least[at] = counts[starts[:-1]]
+        running = {index: on for index, job in enumerate(jobs) if (on := job.current_gpus) is not None}
+        current, restarts_s = np.zeros(len(jobs), dtype=np.int64), np.zeros(len(jobs))
+        current[list(running)] = list(running.values())
+        restarts_s[list(running)] = [jobs[index].restart_s for index in running]
         return cls(
-            ids=tuple(job.id for job in jobs),
+            ids=tuple([job.id for job in jobs]),
             epochs=np.array([job.epochs for job in jobs]),
             weights=np.array([job.weight for job in jobs]),
-            restarts_s=np.array([0.0 if job.current_gpus is None else job.restart_s for job in jobs]),
-            current=np.array([job.current_gpus or 0 for job in jobs], dtype=np.int64),
+            restarts_s=restarts_s,
+            current=current,
             least=least,
             largest=largest,
-            tables=np.array(list(tables), dtype=np.int64),
+            tables=at,
             laws=np.array(list(laws), dtype=np.int64),
             starts=starts,
             counts=counts,
-            times_s=times_s,
+            times_s=np.frombuffer(b"".join([table.packed for table in tables])),
             terms=np.array([_terms(law) for law in laws.values()]).reshape(-1, 5).T,
         )
 
@@ -123,7 +133,8 @@ class JobArrays:
 
     def costs_of(self, jobs: IntArray, lengths: IntArray, counts: IntArray, times_s: FloatArray) -> FloatArray:
         """Return weight (epochs tau + restart) of the next lengths[k] counts and times for each job k; shape of ``counts``."""
-        costs = times_s * np.repeat(self.epochs[jobs], lengths)
+        costs = np.repeat(self.epochs[jobs], lengths)
+        costs *= times_s
         restarts_s = self.restarts_s[jobs]
         if restarts_s.any():
             costs += np.repeat(restarts_s, lengths) * (counts != np.repeat(self.current[jobs], lengths))
@@ -138,11 +149,20 @@ class JobArrays:
         compute, theta1, theta2, theta3, model_bytes = self.terms[:, laws]
         return np.asarray(compute / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * model_bytes) + theta3)
 
-    def seconds_left(self, given: Mapping[str, int]) -> tuple[IntArray, FloatArray] | None:
-        """Count of every job and the seconds it has left on it, shape (J,).
+    def seconds_left(self, given: Mapping[str, int]) -> Left | None:
+        """Count of every job and the seconds it has left on it, shape (J,); of the latest immutable counts they are kept.
 
         None where some job has no allowed count, or what is given has no job.
         """
+        if not isinstance(given, FrozenMapping):
+            return self._seconds_left(given)
+        held, found = self._latest.get(0, (None, None))
+        if held is not given:
+            found = self._seconds_left(given)
+            self._latest[0] = given, found
+        return found
+
+    def _seconds_left(self, given: Mapping[str, int]) -> Left | None:
         counts = self._plain(given)
         if counts is None or len(given) != len(counts) or not ((self.least <= counts) & (counts <= self.largest)).all():
             return None
@@ -159,11 +179,13 @@ class JobArrays:
         """Seconds per epoch on the fastest count of at most max(``most``, the smallest) of every table; shape (T,)."""
         fitting = self._last_at_most(np.maximum(self.counts[self.starts[:-1]], most)) + 1
         ends = np.column_stack((self.starts[:-1], fitting)).ravel()
-        return np.asarray(np.minimum.reduceat(np.append(self.times_s, np.inf), ends)[::2])
+        inside = ends[: np.searchsorted(ends, len(self.times_s))]
+        return np.asarray(np.minimum.reduceat(self.times_s, inside)[::2])
 
     def _plain(self, given: Mapping[str, int]) -> IntArray | None:
         """Counts in the order of the jobs, if all are there and integers."""
-        counts = list(map(dict(given).get, self.ids))
+        in_order = tuple(given) == self.ids
+        counts = list(given.values() if in_order else map(dict(given).get, self.ids))
         if set(map(type, counts)) != {int}:
             return None
         try:
@@ -172,8 +194,13 @@ class JobArrays:
             return None
 
     def _last_at_most(self, wanted: IntArray) -> IntArray:
-        """Last pair of every table whose count is at most the one wanted, not below the smallest; found by halving."""
-        low, high = self.starts[:-1].copy(), self.starts[1:] - 1
+        """Last pair of every table whose count is at most the one wanted, not below the smallest; found by halving.
+
+        Counts rise by at least 1, so it is one of the first ``wanted``; where they are 1 .. n, the last of these.
+        """
+        low, high = self.starts[:-1], np.minimum(self.starts[:-1] + wanted, self.starts[1:]) - 1
+        if (self.counts[high] <= wanted).all():
+            return np.asarray(high)
         while (low < high).any():
             middle = (low + high + 1) // 2
             fits = self.counts[middle] <= wanted
@@ -181,26 +208,20 @@ class JobArrays:
         return low
 
 
-def _bytes(numbers: Sequence[float]) -> bytes:
-    return struct.pack(f"{len(numbers)}d", *numbers)
-
-
 def _terms(law: SpeedLaw) -> tuple[float, ...]:
     theta0, theta1, theta2, theta3 = law.theta
     return theta0 * law.samples, theta1, theta2, theta3, law.model_bytes
 
 
-def _joined_counts(tables: Iterable[SpeedTable], longest: int) -> IntArray:
+def _joined_counts(tables: Sequence[SpeedTable], starts: IntArray, largest: IntArray) -> IntArray:
     """Counts of one table after the other; 1 .. n, which most have, without looking at each."""
-    all_counts = np.arange(1, longest + 1)
+    counts, lengths = np.ones(starts[-1], dtype=np.int64), np.diff(starts)
+    counts[starts[1:-1]] -= lengths[:-1]
+    np.cumsum(counts, out=counts)
     known: dict[int, IntArray] = {}
-    joined = [np.empty(0, dtype=np.int64)]
-    for table in tables:
-        counts = table.counts
-        if counts[-1] == len(counts):
-            joined.append(all_counts[: len(counts)])
-        else:
-            if id(counts) not in known:
-                known[id(counts)] = np.array(counts, dtype=np.int64)
-            joined.append(known[id(counts)])
-    return np.concatenate(joined)
+    for index in np.flatnonzero(largest != lengths).tolist():
+        own = tables[index].counts
+        if id(own) not in known:
+            known[id(own)] = np.array(own, dtype=np.int64)
+        counts[starts[index] : starts[index + 1]] = known[id(own)]
+    return counts

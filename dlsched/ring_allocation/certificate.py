@@ -13,11 +13,15 @@ from fractions import Fraction
 import numpy as np
 
 from dlsched.allocation.certificate import TINY, Proof, maybe_below, near_minima
+from dlsched.allocation.leading import Leading
 from dlsched.certificates.exact import exact_sum
 from dlsched.certificates.expansions import exact_product, moderate, sum_below
 from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
 from dlsched.cluster.speed_table import SpeedTable
+from dlsched.core.arrays import IntArray
 from dlsched.core.budget import Tick
+from dlsched.ring_allocation.arrays import JobArrays
+from dlsched.ring_allocation.costs import table_of
 from dlsched.ring_allocation.instance import Instance, Job
 
 _ERROR = 16 * np.finfo(np.float64).eps  # at most nine roundings
@@ -77,17 +81,10 @@ def _below(instance: Instance, price: float, tick: Tick) -> float:
     Some milliseconds for 10,000 jobs with 64 counts each, and 50 us for each law and each job with a tie.
     """
     arrays = instance.arrays
-    tick()
-    with np.errstate(over="ignore"):  # then all are near, and the Fractions say
-        values = arrays.costs + price * arrays.counts
-    lengths = np.diff(arrays.starts)
-    limits = np.minimum.reduceat(values, arrays.starts[:-1]) * (1 + 4 * _ERROR) + TINY
-    near = np.flatnonzero(values <= np.repeat(limits, lengths))
-    tick()
-    table = np.searchsorted(arrays.starts, near, side="right") - 1
+    near, table = _near(arrays, price, tick)
     jobs = arrays.tables[table]
     factors = np.stack((arrays.epochs[jobs], arrays.times_s[near], arrays.restarts_s[jobs], arrays.weights[jobs]))
-    told = (np.bincount(table, minlength=len(lengths))[table] == 1) & moderate(factors).all(axis=0)
+    told = (np.bincount(table)[table] == 1) & moderate(factors).all(axis=0)
     counts = arrays.counts[near[told]]
     epochs, times_s, restarts_s, weights = factors[:, told]
     restarts_s = np.where(counts == arrays.current[jobs[told]], 0.0, restarts_s)
@@ -100,6 +97,20 @@ def _below(instance: Instance, price: float, tick: Tick) -> float:
         rest.append(_minimum(instance, index, Fraction(price)))
     flat = np.concatenate(terms)
     return sum_below(flat[flat != 0.0].tolist(), exact_sum(rest))
+
+
+def _near(arrays: JobArrays, price: float, tick: Tick) -> tuple[IntArray, IntArray]:
+    """Pairs of tables that may be the least of their table, and positions of these tables."""
+    tick()
+    if not len(arrays.tables):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    table = table_of(arrays)
+    leading = Leading(table)
+    with np.errstate(over="ignore"):  # then all are near, and the Fractions say
+        cheapest = leading.cheapest(price)
+        limits = (table.costs[cheapest] + price * table.counts[cheapest]) * (1 + 4 * _ERROR) + TINY
+        tick()
+        return leading.up_to(price, cheapest, limits)
 
 
 PROOF = Proof(_minima, _parts, below=_below)

@@ -8,6 +8,7 @@ far it is of use, and that all laws together need about C pairs.
 
 from collections.abc import Sequence
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from dlsched.ring_allocation.arrays import JobArrays
 from dlsched.ring_allocation.instance import Instance, Job
 
 NumberArray = TypeVar("NumberArray", IntArray, FloatArray)
+
+_TABLES: WeakKeyDictionary[JobArrays, CostTable] = WeakKeyDictionary()  # not in the arrays, which the checker uses
 
 LARGEST_TABLE = 2**27
 """Pairs of tables in the instance, which takes more memory for each of them than the algorithms do."""
@@ -54,25 +57,32 @@ def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True
     tick()
     arrays, most = instance.arrays, _most(instance, fitting)
     tick()
+    tables, fits = _fitting(arrays, most)
+    if fits is None and not len(arrays.laws):
+        _require_size(len(arrays.counts), LARGEST_TABLE)
+        _require_sum(arrays.largest.tolist())
+        return table_of(arrays)
     reach = _reach(instance, most)
     _require_size(sum(reach.tolist()), LARGEST_LAWS)
-    tables, fits = _fitting(arrays, most)
     laws, counts, costs = _law_pairs(arrays, reach, most, current)
     lengths = np.zeros(len(arrays.ids), dtype=np.int64)
     lengths[arrays.tables], lengths[arrays.laws] = tables, laws
     _require_size(int(lengths.sum()), LARGEST_TABLE)
     starts = np.concatenate(([0], np.cumsum(lengths)))
     tick()
-    table_counts, table_costs = (
-        (arrays.counts, arrays.costs) if fits is None else (arrays.counts[fits], arrays.costs[fits])
-    )
-    if len(arrays.laws):
-        of_law = np.repeat(np.isin(np.arange(len(lengths)), arrays.laws), lengths)
-        counts, costs = _merged(of_law, counts, table_counts), _merged(of_law, costs, table_costs)
-    else:
-        counts, costs = table_counts, table_costs
+    of_law = np.repeat(np.isin(np.arange(len(lengths)), arrays.laws), lengths)
+    counts = _merged(of_law, counts, arrays.counts if fits is None else arrays.counts[fits])
+    costs = _merged(of_law, costs, arrays.costs if fits is None else arrays.costs[fits])
     _require_sum(counts[starts[1:] - 1].tolist())
     return CostTable(starts, counts, costs)
+
+
+def table_of(arrays: JobArrays) -> CostTable:
+    """Return the costs of all counts of the jobs with a table, of which there is one; made once."""
+    table = _TABLES.get(arrays)
+    if table is None:
+        table = _TABLES[arrays] = CostTable(arrays.starts, arrays.counts, arrays.costs)
+    return table
 
 
 def whole_table(instance: Instance, table: CostTable, *, tick: Tick = no_tick) -> CostTable:

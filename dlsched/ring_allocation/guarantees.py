@@ -1,13 +1,18 @@
 """What the heuristics promise, as data: for which instances, and how bad an objective keeps the promise."""
 
-from dlsched.allocation import guarantees
+import math
+from collections.abc import Callable
+
+from dlsched.allocation import factors, guarantees
 from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.heuristics import equal_share
 from dlsched.core.family import Guarantee
 from dlsched.ring_allocation.bounds import largest_hull_step
-from dlsched.ring_allocation.costs import tabulate
+from dlsched.ring_allocation.costs import cost_table, tabulate
 from dlsched.ring_allocation.instance import Instance
 
 _LONGEST = 10**6
+_ROUNDING = 1e-9
 
 
 def convex(instance: Instance) -> bool:
@@ -19,7 +24,7 @@ def convex(instance: Instance) -> bool:
 
 
 def falling_doublings(instance: Instance) -> bool:
-    """Whether every W_j is {1, 2, 4, ...} and each job's saving per added GPU falls along the doublings."""
+    """Whether every W_j is {1, 2, 4, ...} and each job's saving per added GPU never rises along the doublings."""
     return not _too_long(instance) and guarantees.falling_doublings(_whole_table(instance))
 
 
@@ -36,16 +41,73 @@ def _whole_table(instance: Instance) -> CostTable:
     return tabulate(instance, [instance.counts(job) for job in range(len(instance.jobs))])
 
 
+def doubling_factor(instance: Instance) -> float:
+    """How many times the optimum ``doubling`` is at most; infinite where nothing is proven."""
+    return _factor(instance, factors.doubling)
+
+
+def marginal_factor(instance: Instance) -> float:
+    """As ``doubling_factor``, of ``marginal``."""
+    return _factor(instance, factors.marginal)
+
+
+def hull_factor(instance: Instance) -> float:
+    """As ``doubling_factor``, of ``hull``: always finite."""
+    return factors.hulls(cost_table(instance), instance.gpus)
+
+
+def equal_factor(instance: Instance) -> float:
+    """As ``doubling_factor``, of ``equal``."""
+    return _factor(instance, lambda table, gpus: factors.same_counts(table, gpus, equal_share(instance)))
+
+
+def fixed_factor(instance: Instance) -> float:
+    """As ``doubling_factor``, of ``fixed`` with the 8 GPUs of its default."""
+    return _factor(instance, lambda table, gpus: factors.same_counts(table, gpus, 8))
+
+
+def _factor(instance: Instance, of_table: Callable[[CostTable, int], float]) -> float:
+    return math.inf if _too_long(instance) else of_table(_whole_table(instance), instance.gpus)
+
+
+def _worst_doubling(instance: Instance, optimum: float) -> float:
+    """The better of the two promises, of which one holds."""
+    loss = doubling_loss(instance) if falling_doublings(instance) else math.inf
+    return min(optimum + loss, _rounded(doubling_factor(instance), optimum))
+
+
+def _rounded(factor: float, optimum: float) -> float:
+    """Factor times optimum, and what sums in floating point may differ."""
+    return factor * (1 + _ROUNDING) * optimum
+
+
 DOUBLING = Guarantee[Instance](
-    "powers of two with falling savings per added GPU: optimum plus the saving of the first doubling that did not fit",
-    falling_doublings,
-    lambda instance, optimum: optimum + doubling_loss(instance),
+    "powers of two with savings per added GPU that never rise: optimum plus the saving of the first doubling that did not fit; "
+    "with no super-linear speed: less than twice the optimum there, at most twice on convex costs of 1, 2, 3, ...; "
+    "else L/2 times, L the most GPUs a job can get; all tight",
+    lambda instance: falling_doublings(instance) or math.isfinite(doubling_factor(instance)),
+    _worst_doubling,
 )
 MARGINAL = Guarantee[Instance](
-    "convex costs on consecutive counts: optimal (Fox 1966)", convex, lambda instance, optimum: optimum
+    "convex costs on consecutive counts: optimal (Fox 1966); with no super-linear speed: as doubling on powers of two, "
+    "else L/2 times the optimum, L the most GPUs a job can get; all tight",
+    lambda instance: math.isfinite(marginal_factor(instance)),
+    lambda instance, optimum: optimum if convex(instance) else _rounded(marginal_factor(instance), optimum),
 )
 HULL = Guarantee[Instance](
-    "at most the linear programming bound (over counts that can fit) plus the largest single hull step",
+    "at most the linear programming bound (over counts that can fit) plus the largest single hull step; "
+    "with no super-linear speed: less than twice the optimum on counts 1, 2, 3, ..., three times on powers of two; "
+    "else the widest hull step, in GPUs, times it; all tight",
     lambda instance: True,
-    lambda instance, optimum: optimum + largest_hull_step(instance),
+    lambda instance, optimum: min(optimum + largest_hull_step(instance), _rounded(hull_factor(instance), optimum)),
+)
+EQUAL = Guarantee[Instance](
+    "with no super-linear speed: the most GPUs that a job can get, divided by what it is given, times the optimum, tight",
+    lambda instance: math.isfinite(equal_factor(instance)),
+    lambda instance, optimum: _rounded(equal_factor(instance), optimum),
+)
+FIXED = Guarantee[Instance](
+    EQUAL.words,
+    lambda instance: math.isfinite(fixed_factor(instance)),
+    lambda instance, optimum: _rounded(fixed_factor(instance), optimum),
 )

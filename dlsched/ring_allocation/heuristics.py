@@ -24,9 +24,10 @@ def doubling(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
        (cost_j(w) - cost_j(2w)) / w, the saving per added GPU; stop when none is positive.
     3. Double it; go to 2.
 
-    Guarantee: none in general. If every W_j is {1, 2, 4, ...} and each job's saving per added GPU falls along the
-    doublings, it loses at most the saving of the first doubling that did not fit (``guarantees.doubling_loss``).
-    Cost: O(P log P + S log J) for S doublings.
+    Guarantee: none in general. If every W_j is {1, 2, 4, ...} and no job's saving per added GPU rises along the
+    doublings, it loses at most the saving of the first doubling that did not fit (``guarantees.doubling_loss``). Without
+    super-linear speed it is less than twice the optimum there, and other factors hold elsewhere (``guarantees.DOUBLING``);
+    docs/worst_theory.md has the proofs, and shows that they are tight. Cost: O(P log P + S log J) for S doublings.
 
     Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available; the steps are our reconstruction.
     """
@@ -40,7 +41,9 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     As ``doubling``, with the next allowed count w' instead of 2w and the gain (cost_j(w) - cost_j(w')) / (w' - w).
 
     Guarantee: optimal if every cost_j is convex on consecutive counts (Fox 1966); else none, and it stalls where the
-    next count is slower than the present one. Cost: O(P + S log J) for S steps.
+    next count is no faster than the present one. Without super-linear speed this costs at most a factor of L/2, L the most
+    GPUs that a job can get, and on powers of two with falling savings less than 2 (docs/worst_theory.md).
+    Cost: O(P + S log J) for S steps.
 
     Source: Peng et al., Optimus, EuroSys 2018, section 4.1.
     """
@@ -53,7 +56,8 @@ def hull(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 
     Guarantee: at most the linear programming bound over the counts that can fit plus the largest single hull step
     (``bounds.largest_hull_step``): up to the first step that does not fit it is the LP optimum, and later steps only
-    save. Cost: O(P log P).
+    save. Without super-linear speed less than twice the optimum on counts 1, 2, 3, ..., three times on powers of two; always
+    at most the widest hull step, in GPUs, times it (docs/worst_theory.md). Cost: O(P log P).
 
     Source: the greedy half of Sinha and Zoltners 1979 (Operations Research 27).
     """
@@ -64,7 +68,8 @@ def hull(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 def fixed(instance: Instance, *, gpus_per_job: int = 8) -> Allocation | None:
     """Give every job its largest allowed count <= ``gpus_per_job``, else its smallest; None if they do not fit together.
 
-    Guarantee: none. Cost: O(J log W).
+    Guarantee: without super-linear speed at most what a job can get, by what it is given, times the optimum; else none.
+    Cost: O(J log W).
 
     Raises
     ------

@@ -14,6 +14,7 @@ from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import read_plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.reading import Study
+from dlsched.study.searching import Searches
 from dlsched.study.store import LARGEST_SOLUTION, Store
 
 ENGINES = ("local", "dask")
@@ -32,7 +33,10 @@ RETRIABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a run stands: cells of the study, those that have ended, and those of this run that ended without an answer."""
+    """Where a run stands: cells of the study, those that have ended, and those of this run that ended without an answer.
+
+    Searches of this run for instances count as cells.
+    """
 
     cells: int
     ended: int
@@ -101,17 +105,29 @@ def run(
         opened.plan(plan, cells_of(plan, recipes(plan)))
         if retry:
             opened.forget(retry)
+        searches = Searches(opened, plan)
+        left = searches.left()
         (cells, ended), failed = opened.standing, 0
+        cells += len(left)
         if progress is not None:
             progress(Standing(cells, ended, failed))
-        processes = workers or os.cpu_count() or 1
-        with closing(_engine(engine, scheduler)(opened.waiting(plan), processes, str(plan.folder))) as arriving:
-            for outcomes in arriving:
-                opened.put(outcomes)
-                ended += len(outcomes)
-                failed += sum(outcome.failed for outcome in outcomes)
-                if progress is not None:
-                    progress(Standing(cells, ended, failed))
+
+        def run_all(waiting: Iterator[Cell], put: Callable[[list[Outcome]], None]) -> None:
+            nonlocal ended, failed
+            processes = workers or os.cpu_count() or 1
+            with closing(_engine(engine, scheduler)(waiting, processes, str(plan.folder))) as arriving:
+                for outcomes in arriving:
+                    put(outcomes)
+                    ended += len(outcomes)
+                    failed += sum(outcome.failed for outcome in outcomes)
+                    if progress is not None:
+                        progress(Standing(cells, ended, failed))
+
+        if left:
+            run_all(iter(left), searches.put)
+            lost = searches.fail()
+            ended, failed = ended + lost, failed + lost
+        run_all(searches.waiting(), opened.put)
     return Study(store)
 
 

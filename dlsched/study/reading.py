@@ -18,6 +18,7 @@ from dlsched.study.plans.plan import CellLimits, Recipe
 from dlsched.study.plans.sources import instance_of
 from dlsched.study.references import Known, against_reference
 from dlsched.study.rows import COLUMNS, Row
+from dlsched.study.searching import found_before
 from dlsched.study.store import Store
 
 if TYPE_CHECKING:
@@ -124,8 +125,11 @@ class Study:
         return pd.DataFrame([row.as_data() for row in self.each_row()], columns=list(COLUMNS))
 
     def instance(self, key: str) -> InstanceFile:
-        """The instance of the cell with that key, made anew."""
-        return instance_of(self.made_by(key)[0])
+        """The instance of the cell with that key, made anew, save that what a search found is kept."""
+        (environment,) = self._store.one(
+            "SELECT data FROM cell JOIN environment ON environment.id = cell.environment WHERE key = ?", key
+        )
+        return instance_of(found_before(self._store, self.made_by(key)[0], json.loads(environment)["versions"]))
 
     def solution(self, key: str) -> Json:
         """The solution of the cell with that key as data; None where it has none, or one too large to be kept."""

@@ -17,9 +17,10 @@ def test_convex():
 
 
 def test_falling_doublings():
-    """1, 2, 4, ... with savings per unit that fall strictly."""
+    """1, 2, 4, ... with savings per unit that do not grow."""
     assert falling_doublings(table({1: 9.0, 2: 5.0, 4: 2.0}, {1: 1.0}))
-    assert not falling_doublings(table({1: 9.0, 2: 5.0, 4: -3.0}))
+    assert falling_doublings(table({1: 9.0, 2: 5.0, 4: -3.0}))
+    assert not falling_doublings(table({1: 9.0, 2: 5.0, 4: -4.0}))
     assert not falling_doublings(table({1: 9.0, 2: 5.0, 3: 2.0}))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dlsched.allocation import passes
 from dlsched.allocation.knapsack import solve_knapsack
-from dlsched.allocation.passes import first_minima, minima, within_reach
+from dlsched.allocation.passes import first_minima, leading, minima, within_reach
 from dlsched.core.compiled import compiled
 from dlsched.testing import cost_tables
 
@@ -90,6 +90,14 @@ def test_loops_find_the_same_pairs(seed, price, monkeypatch):
         ways = both_ways(monkeypatch, lambda most=most: within_reach(starts, counts, costs, price, base, most))
         for plain, looped in zip(*ways, strict=True):
             np.testing.assert_array_equal(plain, looped, strict=True)
+
+
+def test_leading_pairs():
+    """Of two jobs the first two and the first pair, with counts and costs."""
+    starts, counts, costs = np.array([0, 3, 5]), np.array([1, 2, 4, 3, 7]), np.array([9.0, 5.0, 1.0, 4.0, 2.0])
+    begins, kept, kept_costs, pairs = leading(starts, np.array([2, 4]), counts, costs)
+    assert (begins.tolist(), pairs.tolist()) == ([0, 2, 3], [0, 1, 3])
+    assert (kept.tolist(), kept_costs.tolist()) == ([1, 2, 3], [9.0, 5.0, 4.0])
 
 
 @SETTINGS

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.ring_allocation import Instance
+from dlsched.ring_allocation import Allocation, Instance
 from dlsched.ring_allocation.checker import job_cost, seconds_left
 from dlsched.testing import ring_allocation_instances
 
@@ -102,3 +102,20 @@ def test_times_are_not_touched():
     before = MIXED.arrays.times_s.copy()
     MIXED.arrays.fastest_s(3), MIXED.arrays.costs, MIXED.arrays.seconds_left({"gaps": 5, "law": 2, "row": 2})
     assert np.array_equal(before, MIXED.arrays.times_s)
+
+
+def test_the_latest_allocation_is_kept_and_no_other():
+    """The same immutable counts give the same answer again; others, and mappings that can change, are looked at."""
+    first, second = Allocation({"gaps": 5, "law": 2, "row": 2}).gpus, Allocation({"gaps": 8, "law": 2, "row": 2}).gpus
+    assert MIXED.arrays.seconds_left(first) is MIXED.arrays.seconds_left(first)
+    assert MIXED.arrays.seconds_left(second)[1].tolist() == [17.0, 25.5, 1.5]
+    assert MIXED.arrays.seconds_left(first)[1].tolist() == [8.0, 25.5, 1.5]
+    changing = {"gaps": 5, "law": 2, "row": 2}
+    MIXED.arrays.seconds_left(changing)
+    changing["gaps"] = 8
+    assert MIXED.arrays.seconds_left(changing)[1].tolist() == [17.0, 25.5, 1.5]
+
+
+def test_the_order_of_the_jobs_does_not_matter():
+    """Counts are found by name."""
+    assert MIXED.arrays.seconds_left({"row": 2, "gaps": 5, "law": 2})[0].tolist() == [5, 2, 2]

@@ -59,7 +59,7 @@ def test_t4_doubling_loses_at_most_one_step(instance):
     assert falling_doublings(instance)
     value, (optimum, _) = objective(instance, doubling(instance)), brute_force(instance)
     assert optimum <= value <= optimum + doubling_loss(instance)
-    assert DOUBLING.worst(instance, optimum) == optimum + doubling_loss(instance)
+    assert value <= DOUBLING.worst(instance, optimum) <= optimum + doubling_loss(instance)
 
 
 @pytest.mark.parametrize("epochs", [1.0, 7.0])

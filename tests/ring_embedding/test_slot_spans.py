@@ -117,3 +117,18 @@ def test_a_slot_that_gave_up_is_proven():
     result = ring_embedding.solve(ring_embedding.generate(preset="slot", jobs=32, servers=32, seed=0))
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(1141.9625245, rel=1e-9)
+
+
+def test_an_optimum_that_presolve_of_cp_sat_lost():
+    """Three workers for ``a``; CP-SAT 9.15 proved two, and one for ``c``, until it no longer looked for rows in rows."""
+
+    def sigmoid(name, workers, height, midpoint):
+        return job(
+            name, workers, 0.0, utility={"kind": "sigmoid", "height": height, "steepness": 4.0, "midpoint": midpoint}
+        )
+
+    jobs = sigmoid("a", 4, 7.525, 1.12), sigmoid("b", 1, 1.213, 5.5), sigmoid("c", 4, 1.213, 1.5)
+    links = [(f"s{n}", "switch", 1.0) for n in range(3)]
+    found = ring_embedding.solve(made([1.0] * 3, links, *jobs, switches=["switch"]))
+    worth_of = [7.525 / (1 + np.exp(-4 * (3 - 1.12))), 1.213 / (1 + np.exp(4 * 5.5)), 1.213 / (1 + np.exp(4 * 1.5))]
+    assert (found.status, found.objective) == (TerminationStatus.OPTIMAL, pytest.approx(sum(worth_of), rel=1e-9))

@@ -52,6 +52,20 @@ def test_half_of_the_optimum_in_forests_with_concave_utilities(instance):
     assert max(best / 2, HALF.worst(instance, best)) * (1 - CLOSE) <= found <= best * (1 + CLOSE)
 
 
+@profile(15)
+@given(ring_embedding_instances(forest=True, concave=True))
+def test_more_than_half_where_all_jobs_arrive_at_once(instance):
+    """1 - (1 - 1/T)^T of the optimum: all of it in one slot, 3/4 in two."""
+    arrival = min(record.arrival_slot for record in instance.jobs)
+    jobs = tuple(record.model_copy(update={"arrival_slot": arrival}) for record in instance.jobs)
+    instance = instance.model_copy(update={"jobs": jobs})
+    slots = instance.slots - arrival + 1
+    part = {1: 1.0, 2: 0.75}.get(slots, 1 - (1 - 1 / slots) ** slots)
+    best = brute_force_ring(instance)[0]
+    assert HALF.worst(instance, best) == pytest.approx(part * best, rel=2 * SOLVED)
+    assert greedy(instance).objective >= HALF.worst(instance, best)
+
+
 @profile(12)
 @given(ring_embedding_instances(max_jobs=2))
 def test_the_first_slot_has_the_largest_increase(instance):

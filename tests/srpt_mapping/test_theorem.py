@@ -62,7 +62,8 @@ def terms(instance):
 def worst(instance):
     """The theorem's factor, written again."""
     rho, eta1, eta2, total, largest = terms(instance)
-    return eta2 * (1 + eta1 * rho * total / (total - largest + 1)) + rho
+    smallest = min(job.gpus for job in instance.jobs)
+    return eta2 * (1 + eta1 * rho * total / (total - largest + 1)) + rho * max(0, 1 - smallest / (total - largest + 1))
 
 
 def truthful(instance):
@@ -132,18 +133,19 @@ def strict_schedules(instance):
 
 
 def test_the_factor_by_hand():
-    """Alpha is 3 and 9 s, so rho = 3; n = 2 n~ and 4 n = n~; G = 4, g_max = 2: 4 (1 + 2 * 3 * 4 / 3) + 3."""
+    """Alpha is 3 and 9 s, so rho = 3; n = 2 n~ and 4 n = n~; G = 4, g = 1 or 2: 4 (1 + 2 * 3 * 4 / 3) + 3 (1 - 1 / 3)."""
     instance = made([2, 2], (0, 6, 2, 16.0, 3), (0, 2, 1, 0.0, 8))
     # the ring sends 16 bytes: 1 + 16 / 8 inside, 1 + 16 / 2 across
-    assert factor(instance) == pytest.approx(39.0, rel=1e-14)
-    assert worst(instance) == pytest.approx(39.0, rel=1e-14)
-    assert STRICT.worst(instance, 10.0) == pytest.approx(390.0, rel=1e-8)
+    assert factor(instance) == pytest.approx(38.0, rel=1e-14)
+    assert worst(instance) == pytest.approx(38.0, rel=1e-14)
+    assert STRICT.worst(instance, 10.0) == pytest.approx(380.0, rel=1e-8)
 
 
 def test_the_factor_without_exchange():
-    """Here rho = 1, true predictions, one GPU each on four: 1 + 4 / 4 + 1; and a job of all GPUs: 1 + 4 + 1."""
-    assert factor(made([4], (0, 5, 1, 0.0, 5))) == 3.0
-    assert factor(made([4], (0, 5, 4, 0.0, 5))) == 6.0
+    """Here rho = 1, true predictions, one GPU each on four: 1 + 4 / 4 + 3 / 4; and a job of all GPUs: 1 + 4."""
+    assert factor(made([4], (0, 5, 1, 0.0, 5))) == 2.75
+    assert factor(made([4], (0, 5, 4, 0.0, 5))) == 5.0
+    assert factor(made([4], (0, 5, 4, 0.0, 5), (0, 5, 1, 0.0, 5))) == 5.0
 
 
 def test_who_promises():

@@ -114,7 +114,9 @@ def slot_greedy(
     stay feasible when workers are taken away: in a forest they do. Proof: where the optimum's z*_i passes the greedy's
     z_i, keep z*_i - z_i of the optimum's workers of job i, and drop all others. What is kept in slot t was open to the
     greedy in slot t (the budget too: its z_i so far and what is kept are at most z*_i), and by concavity it would have
-    gained there at least what it adds to the greedy's end. So U(z*) - U(z) <= U(z) - U(0), summed over the slots.
+    gained there at least what it adds to the greedy's end. So U(z*) - U(z) <= U(z) - U(0), summed over the slots. If all
+    jobs arrive at once, with T slots to go, what is kept of any slot is open in all, so that each gains a T-th of
+    U(z*) - U(z) or more: at least 1 - (1 - 1/T)^T of the optimum.
 
     When ``solve_slot`` reaches only alpha of the largest increase: alpha / (1 + alpha) (Yu et al., INFOCOM 2022, Theorem
     6, said of the increase). It does not apply to a sigmoid with a midpoint > 0; nor by listed paths, where a ring

@@ -84,9 +84,10 @@ def hash_of_instance(recipe: Recipe) -> str:
     content = data.get("instance")
     if isinstance(content, dict):
         data["instance"] = {key: value for key, value in content.items() if key != "source"}
-    if "python" in data:
-        home, _, name = str(data["python"]).rpartition(":")
-        data |= {"folder": "", "python": name if home.endswith(".py") else f"{home}:{name}"}
+    for key in ("python", "worst"):
+        home, _, name = str(data.get(key, "")).rpartition(":")
+        if home:
+            data |= {"folder": "", key: name if home.endswith(".py") else f"{home}:{name}"}
     return canonical_sha256({"family": recipe.family, "data": data})
 
 

@@ -18,6 +18,9 @@ READY = b"ready"
 BEGUN = "begun"
 """Status of a cell whose time begins, of which the facts of its instance may be known; never in a row."""
 
+FOUND = "found"
+"""Status of a search, whose ``solution`` is the instance that it found; never in a row."""
+
 RETRIED = {"error": ("error", "solver_error")}
 """Statuses that a word of ``--retry`` stands for; any other stands for itself."""
 
@@ -86,7 +89,7 @@ class Outcome:
     @property
     def failed(self) -> bool:
         """Whether it holds nothing, and no proof that there is nothing."""
-        return self.objective is None and self.bound is None and self.status != "infeasible"
+        return self.objective is None and self.bound is None and self.status not in ("infeasible", FOUND)
 
     def as_bytes(self) -> bytes:
         """Return it as JSON."""

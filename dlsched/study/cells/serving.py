@@ -6,6 +6,7 @@ a certificate proves its verifier.
 
 import os
 import pickle
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -19,11 +20,14 @@ from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.descendants import adopt_orphans, newest_process
 from dlsched.study.cells.frames import write_frame
-from dlsched.study.cells.outcome import BEGUN, READY, CellEnded, Facts, Outcome, short, words_of
+from dlsched.study.cells.outcome import BEGUN, FOUND, READY, CellEnded, Facts, Outcome, short, words_of
 from dlsched.study.cells.running import Foreign
 from dlsched.study.cells.usage import Meter, Usage
 from dlsched.study.plans.plan import Recipe
 from dlsched.study.plans.sources import instance_of
+
+PULSE_S = 0.1
+"""Seconds after which a search says that it goes on."""
 
 
 def serve(folder: str, tasks: int, outcomes: int) -> None:
@@ -70,6 +74,8 @@ class Runner:
         """
         try:
             self._foreign.make_room(cell)
+            if cell.method.kind == "search":
+                return self._searched(cell, begun)
             instance = self._made(cell, begun)
             return self._solved(cell, instance, begun)
         except CellEnded as ended:
@@ -87,10 +93,22 @@ class Runner:
         """Kill the processes of foreign methods."""
         self._foreign.stop()
 
+    def _searched(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
+        meter = Meter(child.processes())
+        found = instance_of(cell.recipe, _pulse(cell, begun))
+        usage = meter.usage(child.processes())
+        return Outcome(
+            *(cell.key, FOUND),
+            time_s=usage.time_s,
+            cpu_s=usage.cpu_s,
+            memory_mib=usage.memory_mib,
+            solution=found.as_data(),
+        )
+
     def _made(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
         if self._instance is None or cell.recipe != self._recipe:
             self._recipe, self._instance = None, None
-            self._instance = instance_of(cell.recipe)
+            self._instance = instance_of(cell.recipe, _pulse(cell, begun))
             self._recipe = cell.recipe
             begun(Outcome(cell.key, BEGUN, facts=_facts(FAMILIES[cell.recipe.family], self._instance)))
         return self._instance
@@ -126,6 +144,19 @@ class Runner:
             self._foreign.clean_up(before)
         usage = self._foreign.usage
         return replace(outcome, time_s=usage.time_s, cpu_s=usage.cpu_s, memory_mib=usage.memory_mib)
+
+
+def _pulse(cell: Cell, begun: Callable[[Outcome], None]) -> Callable[[], None]:
+    """Return what is called after each evaluation of a search, whose time begins anew then; it is said now and then."""
+    last = time.monotonic()
+
+    def step() -> None:
+        nonlocal last
+        if time.monotonic() - last >= PULSE_S:
+            last = time.monotonic()
+            begun(Outcome(cell.key, BEGUN))
+
+    return step
 
 
 def _outcome(key: str, result: Result[Solution]) -> Outcome:

@@ -89,11 +89,11 @@ def recipes_of(source: Drawn) -> Iterator[Recipe]:
             "fingerprint": source.fingerprint,
             "arguments": arguments,
         }
-        yield Recipe(source.family, source.what, _label(arguments), seed if isinstance(seed, int) else None, data)
+        yield Recipe(source.family, source.what, label_of(arguments), seed if isinstance(seed, int) else None, data)
 
 
-def _label(arguments: Parameters) -> str:
-    """What tells the kind of an instance: texts as they are, other values with the name of their parameter."""
+def label_of(arguments: Parameters) -> str:
+    """Say what tells the kind of an instance: texts as they are, other values with the name of their parameter."""
     named = [
         value if isinstance(value, str) else f"{key} {printable(str(value))}"
         for key, value in arguments.items()

@@ -30,6 +30,7 @@ from dlsched.study.plans.refusals import (
 )
 from dlsched.study.plans.sources import files_of
 from dlsched.study.plans.windows import import_piece, pieces
+from dlsched.study.plans.worst import read_searched
 
 _FROM_0 = ("alpha",)  # options of generators that may be 0
 MOST_SEEDS = 1_000_000
@@ -39,6 +40,8 @@ JOBS_DRAWN = 5_000
 """Jobs together of the instances of a source that are drawn to see whether its generator takes the sizes."""
 
 SORTS = ("family", "files", "import")
+CALLED = ("worst", "python")
+"""Keys that make another sort of entries, of which ``family`` is said too."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -48,13 +51,16 @@ def read_source(entry: object, folder: Path, refusals: Refusals, index: int) -> 
     with refusals.at("instances", index):
         asked = table(entry)
         sorts = (
-            ["python"]
-            if "python" in asked
+            [next(key for key in CALLED if key in asked)]
+            if any(key in asked for key in CALLED)
             else [sort for sort in SORTS if sort in asked and not (sort == "family" and "import" in asked)]
         )
         if len(sorts) != 1:
             raise Refused(" and ".join(sorts) or f"none of {', '.join(SORTS)}", "exactly one of them")
-        if sorts == ["python"]:
+        if sorts == ["worst"]:
+            found += read_searched(asked, folder, seeds_of(asked.get("seeds", 0)))
+            families.add(str(asked["family"]))
+        elif sorts == ["python"]:
             found.append(read_drawn(asked, folder, seeds_of(asked.get("seeds", 0))))
             families.add(str(asked["family"]))
         elif sorts == ["family"]:

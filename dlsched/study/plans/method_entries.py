@@ -125,24 +125,24 @@ def _python(asked: Table, folder: Path) -> PlannedMethod:
     )
 
 
-def imported(where: str, folder: Path) -> tuple[Callable[..., object], str]:
-    """Import what a plan names, and return it with its file; `Refused`, below ``python``, where it cannot be."""
+def imported(where: str, folder: Path, key: str = "python") -> tuple[Callable[..., object], str]:
+    """Import what a plan names, and return it with its file; `Refused`, below ``key``, where it cannot be."""
     home = where.rpartition(":")[0]
     if home.endswith(".py") and not (folder / home).is_file():
-        raise Refused(shown(where), f"a file that is there, relative to {folder.absolute()}", "python")
+        raise Refused(shown(where), f"a file that is there, relative to {folder.absolute()}", key)
     spec = None if home.endswith(".py") else PathFinder.find_spec(home.partition(".")[0], [str(folder.absolute())])
     here = None if spec is None else spec.origin
     there = getattr(sys.modules.get(home.partition(".")[0]), "__file__", here)
     if here is not None and there is not None and not os.path.samefile(here, there):
-        raise Refused(f"{shown(where)}, imported from {there} before", "a module of another name", "python")
+        raise Refused(f"{shown(where)}, imported from {there} before", "a module of another name", key)
     try:
         return import_of_user(where, str(folder.absolute()))
     except UsageError as error:
         reason = str(error).removeprefix(f"{where}: ").removeprefix("method: ")
         if reason.startswith("found "):
-            raise Refused(shown(where), reason.partition(", allowed: ")[2], "python") from None
+            raise Refused(shown(where), reason.partition(", allowed: ")[2], key) from None
         allowed = "a function or class that can be imported"
-        raise Refused(f"{shown(where)} ({reason})", allowed, "python") from None
+        raise Refused(f"{shown(where)} ({reason})", allowed, key) from None
 
 
 def _require_complete(thing: Callable[..., object], parameters: Table, where: str) -> None:

@@ -25,7 +25,8 @@ class Recipe:
         Of the generator; empty and None of files. Of a function the arguments that make a kind of instances, in words.
     data
         ``{"generate": {...}}``, the arguments of the family's generator; ``{"instance": {...}}``, the content of an
-        instance file; or ``{"python": ..., "folder", "fingerprint", "arguments"}``, the call of a function.
+        instance file; ``{"python": ..., "folder", "fingerprint", "arguments"}``, the call of a function; or the same with
+        ``worst`` in place of ``python``, the search for an instance on which a method does worst.
     """
 
     family: str
@@ -45,7 +46,7 @@ class PlannedMethod:
         What rows call it; unique among the methods of the plan that run on a family.
     kind
         ``name``: one of dlsched's; ``python``: ``package.module:function`` or ``path.py:function``, a function or a policy
-        class; ``command``: a program in any language.
+        class; ``command``: a program in any language; ``search``: none, as the cell is the search for an instance.
     what
         The name; the text before and after the colon, with the path made absolute; the words of the command.
     family
@@ -72,7 +73,7 @@ class PlannedMethod:
     @property
     def foreign(self) -> bool:
         """Whether it is not dlsched's own: its code is not trusted."""
-        return self.kind != "name"
+        return self.kind in ("python", "command")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,33 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """Instances on which a method does worst, as searches find them, for every combination of the values of ``grid``.
+
+    Parameters
+    ----------
+    family
+        That of its instances.
+    what, method
+        Name of a method, or ``path.py:function`` or ``package.module:function``; as the plan has it, and with the path made
+        absolute.
+    folder
+        The plan's, in which modules are looked for first.
+    grid
+        Arguments of ``find_worst``, seeds last.
+    fingerprint
+        Hash of the files of a function: a change makes new cells.
+    """
+
+    family: str
+    what: str
+    method: str
+    folder: str
+    grid: Mapping[str, tuple[Json, ...]]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Files:
     """Instance files by patterns, relative to the plan's folder."""
 
@@ -164,7 +192,7 @@ class Given:
     recipes: tuple[Recipe, ...]
 
 
-Source: TypeAlias = Generated | Drawn | Files | Windows | Given
+Source: TypeAlias = Generated | Drawn | Searched | Files | Windows | Given
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import glob
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dlsched.core.errors import InputError
@@ -13,8 +13,9 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.families import FAMILIES, instance_from, read
 from dlsched.study.plans.drawn import draw, recipes_of
-from dlsched.study.plans.plan import Drawn, Files, Generated, Given, Plan, Recipe
+from dlsched.study.plans.plan import Drawn, Files, Generated, Given, Plan, Recipe, Searched
 from dlsched.study.plans.windows import import_piece, pieces
+from dlsched.study.plans.worst import found_by, searches_of
 
 
 def recipes(plan: Plan) -> Iterator[Recipe]:
@@ -29,7 +30,7 @@ def recipes(plan: Plan) -> Iterator[Recipe]:
     InputError, UsageError
         A file or trace that has changed since the plan was read, and is no longer valid.
     """
-    several = sum(isinstance(source, Generated | Drawn) for source in plan.sources) > 1
+    several = sum(isinstance(source, Generated | Drawn | Searched) for source in plan.sources) > 1
     drawn = set[bytes]()
     for recipe in _recipes(plan):
         if several and "instance" not in recipe.data:
@@ -55,6 +56,8 @@ def _recipes(plan: Plan) -> Iterator[Recipe]:
             yield from source.recipes
         elif isinstance(source, Drawn):
             yield from recipes_of(source)
+        elif isinstance(source, Searched):
+            yield from searches_of(source)
         elif isinstance(source, Files):
             for name in _new_files(source, plan.folder, seen):
                 yield _whole(read(plan.folder / name), name)
@@ -74,13 +77,13 @@ def files_of(pattern: str, folder: Path) -> list[str]:
     return found
 
 
-def instance_of(recipe: Recipe) -> InstanceFile:
-    """Make the instance of a recipe.
+def instance_of(recipe: Recipe, step: Callable[[], None] = lambda: None) -> InstanceFile:
+    """Make the instance of a recipe; ``step`` is called after every evaluation of a search for it.
 
     Raises
     ------
     UsageError
-        Its generator does not take the arguments, or the user's function fails.
+        Its generator does not take the arguments, the user's function fails, or a search finds none.
     """
     match recipe.data:
         case {"generate": dict(arguments)}:
@@ -90,6 +93,8 @@ def instance_of(recipe: Recipe) -> InstanceFile:
             return instance_from(content, recipe.source)
         case {"python": _}:
             return draw(recipe)
+        case {"worst": _}:
+            return found_by(recipe, step)
     raise AssertionError(f"no recipe: {list(recipe.data)}")
 
 

@@ -1,0 +1,88 @@
+"""Which pairs of a knapsack's core are combined, and in which order, until nothing better can be left; see ``knapsack``."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dlsched.allocation.core_pairs import Core
+from dlsched.allocation.core_sums import combine
+from dlsched.allocation.lattice import ROUNDED
+from dlsched.core.arrays import IntArray
+from dlsched.core.budget import Tick
+
+_FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
+_GROWTH = 4
+_STATES = 2**13  # states after a job beyond which some of them are looked at first
+_SKETCHES = 4  # looks at some of the states, as long as each finds something better
+_LARGEST_SKETCH = 1000  # pairs of such a look where the lattice tells what is possible
+
+
+def search(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]) -> None:
+    """Let the core hold the best choice: pairs by rising regret, or by the levels of its lattice.
+
+    Parameters
+    ----------
+    step, tick
+        Called for every job that is combined, and again and again in between.
+    better
+        Called with every better choice.
+
+    Raises
+    ------
+    MemoryError
+        There are more states than memory is allowed for.
+    """
+    threshold, size = -1.0, _FIRST_CORE
+    if core.period < math.inf:
+        _rise(core, step, tick, better)
+    while core.may_improve(threshold):
+        proven, threshold = threshold, core.next_threshold(threshold, size)
+        near = core.needed(threshold, threshold)
+        few = len(near) <= _GROWTH * size
+        if not (few and combine(core, near, step, tick, better, enough=_STATES, sides=1)):
+            whole = _look(core, near, size, proven, step, tick, better)
+            if not whole and core.may_improve(proven):
+                combine(core, near, step, tick, better)
+        size *= _GROWTH
+
+
+def _rise(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]) -> None:
+    """Look through the choices of the least excess that the lattice allows, then of the next ones: the floor rises."""
+    levels = 1
+    while core.may_improve(0.0):
+        reached = core.floor + (levels - 1) * core.period
+        cap = reached + ROUNDED * core.period
+        near, size, whole = core.needed(cap, core.best), _FIRST_CORE, False
+        while not whole and size < _GROWTH * len(near) and size <= _LARGEST_SKETCH:
+            whole = _look(core, near, size, 0.0, step, tick, better, cap)
+            size *= _GROWTH
+        if not whole and core.may_improve(0.0):
+            combine(core, near, step, tick, better, cap=cap)
+        core.floor = reached + core.period
+        levels *= 2
+
+
+def _look(
+    core: Core,
+    near: IntArray,
+    size: int,
+    proven: float,
+    step: Tick,
+    tick: Tick,
+    better: Callable[[IntArray], None],
+    cap: float = math.inf,
+) -> bool:
+    """Look at some states of some pairs, as long as that helps: what is found may be proven without the others.
+
+    Returns whether nothing was left out.
+    """
+    held = np.inf
+    for lot in range(_SKETCHES):
+        if not core.may_improve(proven) or core.best >= held:
+            break
+        held = core.best
+        some = near if len(near) <= 2 * size else core.sketch(near, size, lot)
+        if combine(core, some, step, tick, better, most=_STATES, cap=cap) and len(some) == len(near):
+            return True
+    return False

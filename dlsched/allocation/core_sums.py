@@ -1,0 +1,150 @@
+"""Combine pairs of a knapsack's core: sums of shifts and regrets job after job, on one side or on two that meet.
+
+On two sides every job goes to the side of fewer sums. A sum of one side is completed best by the largest sum of the other that
+still fits, as the other's sums of more shift are cheaper, price included (``algorithms.sums``); so all pairs are looked
+through in one pass over the smaller side, and 10^4 sums on either side stand for 10^8 (after Horowitz and Sahni 1974).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.algorithms.sums import Move, States, Trail
+from dlsched.allocation.core_pairs import Core
+from dlsched.core.arrays import IntArray
+from dlsched.core.budget import Tick
+
+
+def combine(
+    core: Core,
+    near: IntArray,
+    step: Tick,
+    tick: Tick,
+    found: Callable[[IntArray], None],
+    *,
+    enough: int | None = None,
+    most: int | None = None,
+    sides: int = 2,
+    cap: float = math.inf,
+) -> bool:
+    """Find the best choice among pairs, given by position, and let the core keep it if it is better than the one held.
+
+    Stopped on the way, it keeps what it has, unless that takes as long again. With ``enough`` it gives up at more states on a
+    side, with ``most`` it goes on with so many: False says that it did, and that there may be a better choice.
+    Choices of which either side's regrets exceed the ``cap`` are left out.
+    """
+    if not len(near):
+        return True
+    queue = _Queue.of(core, near)
+    reach = int(np.abs(core.shifts[near]).max())
+    trails = [Trail(core.price, core.slack, tick, most=most, reach=reach, cap=cap, trails=sides) for _ in range(2)]
+    left = [(sum(queue.low), sum(queue.high))] * 2  # shifts, least and largest, of what each side has not combined
+    places: list[list[int]] = [[], []]  # of the jobs that each side has combined
+    best: tuple[tuple[int, int], ...] = ()  # number of jobs and state of the best sum, on either side
+    whole = True
+    try:
+        for place in range(queue.jobs):
+            step()
+            side = int(sides == 2 and len(trails[1].states.shifts) < len(trails[0].states.shifts))
+            places[side].append(place)
+            left[side] = left[side][0] - queue.low[place], left[side][1] - queue.high[place]
+            states = trails[side].advance(queue.move(place, *left[side]), core.best - core.gain)
+            if not len(states.shifts):
+                break
+            excess, pair = least_pair(trails[0].states, trails[1].states, core.price, core.slack)
+            if excess < core.best:
+                core.best = excess
+                best = tuple((trail.depth, state) for trail, state in zip(trails, pair, strict=True))
+            if not core.may_improve(0.0):
+                break
+            if enough is not None and len(states.shifts) > enough:
+                whole = False
+                break
+    except BaseException as stopped:
+        if best and (all(trail.whole for trail in trails) or isinstance(stopped, MemoryError)):
+            found(queue.choice(places, [trail.way(*state) for trail, state in zip(trails, best, strict=True)]))
+        raise
+    if best:
+        core.chosen = queue.choice(places, [trail.way(*state) for trail, state in zip(trails, best, strict=True)])
+        found(core.chosen)
+    return whole and not any(trail.cut for trail in trails)
+
+
+def least_pair(first: States, second: States, price: float, slack: int) -> tuple[float, tuple[int, int]]:
+    """Return the least excess of a sum of the one and one of the other that fit together, infinite if none do, and the two.
+
+    Regret less price x shift must fall along the shifts of the longer.
+    """
+    if len(first.shifts) > len(second.shifts):
+        excess, (other, state) = least_pair(second, first, price, slack)
+        return excess, (state, other)
+    room = slack - first.shifts
+    match = np.searchsorted(second.shifts, room, side="right") - 1
+    fit = np.flatnonzero(match >= 0)
+    if not len(fit):
+        return np.inf, (0, 0)
+    match = match[fit]
+    excesses = first.regrets[fit] + second.regrets[match] + price * (room[fit] - second.shifts[match])
+    least = int(np.argmin(excesses))
+    return float(excesses[least]), (int(fit[least]), int(match[least]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Queue:
+    """Pairs of a core by job, the jobs in the order in which they are combined."""
+
+    core: Core
+    keep: IntArray  # positions of the pairs
+    starts: list[int]  # of every job's, and their number
+    low: list[int]  # least and largest shift of every job, the base included
+    high: list[int]
+
+    @classmethod
+    def of(cls, core: Core, near: IntArray) -> "_Queue":
+        keep = in_turn(core, near)
+        starts = np.flatnonzero(np.diff(core.jobs[keep], prepend=-1) != 0)
+        low = np.minimum(np.minimum.reduceat(core.shifts[keep], starts), 0)
+        high = np.maximum(np.maximum.reduceat(core.shifts[keep], starts), 0)
+        return cls(core, keep, [*starts.tolist(), len(keep)], low.tolist(), high.tolist())
+
+    @property
+    def jobs(self) -> int:
+        return len(self.low)
+
+    def move(self, place: int, low_left: int, high_left: int) -> Move:
+        """What a job may add, where others may still shift that much."""
+        pairs = self.keep[self.starts[place] : self.starts[place + 1]]
+        shifts, regrets = self.core.shifts[pairs], self.core.regrets[pairs]
+        return Move(np.concatenate(([0], shifts)), np.concatenate(([0.0], regrets)), low_left, high_left)
+
+    def choice(self, places: list[list[int]], options: list[list[int]]) -> IntArray:
+        """Return the base with the options taken by the jobs that either side combined first."""
+        chosen = self.core.base.copy()
+        for side in range(2):
+            for place, option in zip(places[side], options[side], strict=False):
+                if option:
+                    pair = self.keep[self.starts[place] + option - 1]
+                    chosen[self.core.jobs[pair]] = self.core.pairs[pair]
+        return chosen
+
+
+def in_turn(core: Core, keep: IntArray) -> IntArray:
+    """Order pairs (given by job) so that jobs that can grow and jobs that only shrink alternate, least regret first.
+
+    Sums then stay near 0, where choices that fill the capacity are met early.
+    """
+    starts = np.flatnonzero(np.diff(core.jobs[keep], prepend=-1) != 0)
+    if len(starts) < 2:
+        return keep
+    grows = np.maximum.reduceat(core.shifts[keep], starts) > 0
+    turn = np.empty(len(starts), dtype=np.int64)
+    order = np.argsort(np.minimum.reduceat(core.regrets[keep], starts), kind="stable")
+    for kind in (order[grows[order]], order[~grows[order]]):
+        turn[kind] = np.arange(len(kind))
+    job_turn = np.lexsort((grows, turn))
+    rank = np.empty(len(starts), dtype=np.int64)
+    rank[job_turn] = np.arange(len(starts))
+    lengths = np.diff(np.append(starts, len(keep)))
+    return keep[np.argsort(np.repeat(rank, lengths), kind="stable")]

@@ -1,0 +1,53 @@
+"""How many units jobs take at a price: a falling curve, of which as few points as possible are computed.
+
+Each job takes the first count that minimises cost + price x count. Between two known points the curve is taken for a power of
+the price; beyond the dearest one, for the inverse of its square, which is how jobs with speeds near 1 / count behave.
+"""
+
+import math
+
+from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.passes import minima
+from dlsched.core.budget import Tick
+
+_ASKED = 8  # points that are computed for one answer, at most
+_LEAST, _MOST = 0.1, 0.9  # where a point may lie between its neighbours, in powers: so that each is worth it
+
+
+class Demand:
+    """The curve of a table, and the points that are known: prices, ascending, and units."""
+
+    def __init__(self, table: CostTable) -> None:
+        self._table = table
+        free = minima(table.starts, table.counts, table.costs, 0.0)
+        taken = int(table.counts[free].sum())
+        self._points = [(0.0, taken)]
+        saved = float((table.costs[table.first] - table.costs[free]).sum())
+        self._typical = saved / max(1, taken - table.minimum_units)  # what a unit saves on average
+
+    def price_for(self, units: float, within: float, tick: Tick) -> tuple[float, int]:
+        """Price at which about so many units are taken, and the units taken; best of some tries where none is ``within`` that."""
+        for _ in range(_ASKED):
+            price, taken = min(self._points, key=lambda point: abs(point[1] - units))
+            if abs(taken - units) <= within or (price == 0.0 and taken <= units):
+                break
+            tick()
+            self._ask(self._next(units))
+        return min(self._points, key=lambda point: abs(point[1] - units))
+
+    def _next(self, units: float) -> float:
+        """A price that is likely to be the one."""
+        index = sum(taken > units for _, taken in self._points)
+        (low, more), dearer = self._points[index - 1], self._points[index : index + 1]
+        if not dearer:
+            return low * (more / max(units, 1.0)) ** 2 if low else self._typical
+        high, fewer = dearer[0]
+        if not low:
+            return high / 4
+        share = math.log(more / max(units, 1.0)) / math.log(more / fewer)
+        return low * math.pow(high / low, min(_MOST, max(_LEAST, share)))
+
+    def _ask(self, price: float) -> None:
+        table = self._table
+        chosen = minima(table.starts, table.counts, table.costs, price)
+        self._points = sorted([*self._points, (price, int(table.counts[chosen].sum()))])

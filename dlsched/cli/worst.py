@@ -1,0 +1,228 @@
+"""``dlsched worst``: the instance on which a method does worst, from a seed, shrunk until a person can read it."""
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from dlsched import names
+from dlsched.cli import completion
+from dlsched.cli.options import AsJson, FamilyName, NodeLimit, OutPath, Seed, TimeLimit
+from dlsched.cli.output import number, print_json, progress_line
+from dlsched.core.budget import Budget
+from dlsched.core.errors import DlschedError, PolicyError, UsageError
+from dlsched.core.files import json_text, require_writable, write_text
+from dlsched.core.limits import Limits
+from dlsched.core.messages import printable, several
+from dlsched.families import find_family, instance_from, write
+from dlsched.worst.finding import BUDGET, Worst, find_worst
+from dlsched.worst.judging import Failure
+from dlsched.worst.options import Option, Value, options_of, space_of
+from dlsched.worst.proved import proved
+from dlsched.worst.proving import Proven
+from dlsched.worst.proving import prove as prove_supremum
+
+INTERRUPTED, FAILED = 5, 7
+JOBS_PROVEN = 2
+LINES = 40
+"""Lines of an instance that the summary shows."""
+
+
+def run(
+    family: FamilyName,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="A heuristic or policy of `dlsched methods`, or FILE.py:FUNCTION.",
+            autocompletion=completion.methods,
+        ),
+    ],
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What judges; a quick exact method.", autocompletion=completion.methods),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="What kind of instances.", autocompletion=completion.presets),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Number of jobs, at most.")] = None,
+    gpus: Annotated[int | None, typer.Option(metavar="N", help="GPUs (units, workers) of the cluster.")] = None,
+    budget: Annotated[
+        int, typer.Option(metavar="N", help="Instances that are evaluated; a fifth of them shrink what was found.")
+    ] = BUDGET,
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    node_limit: NodeLimit = None,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove",
+            help="Prove how bad it can be; ring_allocation: doubling, marginal, hull; async_sgd: marginal.",
+        ),
+    ] = False,
+    certificate: Annotated[
+        str | None, typer.Option(metavar="OUT", help="Write the proof there; `dlsched check` verifies it.")
+    ] = None,
+    out: OutPath = None,
+    as_json: AsJson = False,
+    **own: Value | None,
+) -> int:
+    """Search for the instance on which a method does worst, against the proven optimum, and shrink it.
+
+    The same seed finds the same instance. Ctrl-C keeps the worst so far.
+    """
+    for path in filter(None, (out, certificate)):
+        require_writable(path)
+    if certificate is not None and not prove:
+        raise UsageError("certificate: found a path, allowed: one with --prove")
+    options: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    limits = Limits(time_s=time_limit, nodes=node_limit)
+    proofs: list[Proven] = []
+    if prove:
+        jobs = JOBS_PROVEN if jobs is None else jobs
+        gpus = _gpus(family, preset, options) if gpus is None else gpus
+        space_of(family, jobs=jobs, gpus=gpus, preset=preset, **options)  # refused before anything is proven
+        proofs = _proofs(family, method, jobs, gpus, limits, options)
+    failed: list[Failure] = []
+    with (
+        progress_line(f"{family}, {method}", words=lambda progress: progress.doing) as progress,
+        _failing(method, failed),
+    ):
+        worst = find_worst(
+            *(family, method),
+            against=against,
+            jobs=jobs,
+            gpus=gpus,
+            preset=preset,
+            budget=budget,
+            seed=seed,
+            limits=limits,
+            progress=progress,
+            tell=partial(_tell, failed),
+            **options,
+        )
+    if proofs:
+        worst = proved(worst, *proofs)
+    if worst.proof is not None and certificate is not None:
+        write_text(certificate, json_text(worst.proof.as_data()))
+    if out is not None:
+        write(worst.instance, out)
+    if as_json and out != "-":
+        print_json(worst.as_data())
+    elif out != "-":
+        _print(worst)
+    if worst.failures:
+        return FAILED
+    if worst.ended == "interrupted":
+        print("dlsched: interrupted; what is shown is the worst so far", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _gpus(family: str, preset: str | None, options: dict[str, Any]) -> int:
+    """GPUs of the instances of a space."""
+    import numpy as np
+
+    data = space_of(family, preset=preset, **options).draw(np.random.default_rng(0))
+    gpus = find_family(family).gpus(instance_from(data, "draw"))
+    assert gpus is not None
+    return gpus
+
+
+def _proofs(family: str, method: str, jobs: int, gpus: int, limits: Limits, options: dict[str, Any]) -> list[Proven]:
+    """Prove for every number of jobs that a search may end with, the largest first; the limits are of all together."""
+    budget = Budget(limits)
+    proofs = []
+    for many in range(jobs, 0, -1):
+        with progress_line(
+            f"{family}, {method}, proof for {several(many, 'job')}", words=lambda progress: f"{progress.nodes} programs"
+        ) as progress:
+            proof = prove_supremum(
+                family, method, jobs=many, gpus=gpus, limits=budget.left, progress=progress, **options
+            )
+        budget.nodes += proof.programs
+        proofs.append(proof)
+    return proofs
+
+
+def _proven(proof: Proven) -> str:
+    """For people: how bad the method is at most, and with how many jobs."""
+    jobs = several(proof.setting.jobs, "job")
+    if proof.supremum is None:
+        return f"{jobs}: without bound"
+    met = "attained" if proof.attained else "approached by instances, reached by none"
+    return f"{jobs}: at most {proof.supremum}, {met}"
+
+
+def _tell(failed: list[Failure], failure: Failure) -> None:
+    """Keep that the method failed on an instance, and say it at once."""
+    failed.append(failure)
+    print(f"dlsched: {printable(failure.message)}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _failing(method: str, failed: list[Failure]) -> Iterator[None]:
+    """End as failures do where a method of the user's own failed and nothing is found, whatever it raised."""
+    try:
+        yield
+    except DlschedError as error:
+        if ":" not in method or not failed:
+            raise
+        raise PolicyError(str(error)) from None
+
+
+def _print(worst: Worst) -> None:
+    """The answer for people: what was found, and the instance where it is short."""
+    what = {"optimum": "optimum", "bound": "bound", "answer": "reference"}[worst.reference_kind]
+    objective = "no answer" if worst.objective is None else f"objective {number(worst.objective)}"
+    before = "in the search" if worst.proof is not None else "before it was shrunk"
+    shrunk = "" if worst.found == worst.ratio or worst.found is None else f", {worst.found:.6g} {before}"
+    data = worst.instance.as_data()
+    said = {
+        "ratio": f"{worst.ratio_text}{shrunk}",
+        "of": f"{objective}, {what} {number(worst.reference)} {find_family(worst.family).unit_for(worst.instance)}",
+        "search": f"{several(worst.evaluations, 'evaluation')}, seed {worst.seed}"
+        + {"budget": "", "limit": ", ended by the time limit", "interrupted": ", interrupted"}[worst.ended],
+        "again": worst.command,
+    }
+    print(printable(f"{worst.method} on {worst.family}: {several(len(data['jobs']), 'job')}"))
+    for name, words in said.items():
+        print(printable(f"  {name:8s} {words}"))
+    for proof in worst.proofs:
+        print(f"  proven   {_proven(proof)}")
+    shown = json_text({key: value for key, value in data.items() if key not in ("format", "source", "known")})
+    lines = shown.splitlines()
+    print(
+        "\n".join(map(printable, lines if len(lines) <= LINES else [*lines[:LINES], "... (-o OUT writes all of it)"]))
+    )
+
+
+def _signature() -> inspect.Signature:
+    """Parameters of ``run``, with the own options of the families' spaces instead of ``own``."""
+    *shared, seed, time_limit, node_limit, prove, certificate, out, as_json, _ = inspect.signature(
+        run
+    ).parameters.values()
+    options = {family: options_of(family) for family in names.FAMILIES}
+    own = dict.fromkeys(name for of_family in options.values() for name in of_family)
+    middle = [
+        _parameter(name, {family: found[name] for family, found in options.items() if name in found}) for name in own
+    ]
+    return inspect.Signature([*shared, *middle, seed, time_limit, node_limit, prove, certificate, out, as_json])
+
+
+def _parameter(name: str, of: Mapping[str, Option]) -> inspect.Parameter:
+    """Make a parameter of a command of an option that spaces of some families have; the first says what it is."""
+    option = next(iter(of.values()))
+    kind: Any = option.kind
+    said = typer.Option(metavar=None if kind is bool else "X", help=f"{option.words or name}; {', '.join(of)}.")
+    annotation = Annotated[kind | None, said]
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
+
+
+# Typer makes options of it
+run.__signature__ = _signature()  # type: ignore[attr-defined]

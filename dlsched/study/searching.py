@@ -1,0 +1,110 @@
+"""Instances that searches find: processes that run cells search for them first, and the store keeps what they find."""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from dlsched.core.files import Json, canonical_sha256
+from dlsched.study.cells.cell import Cell, hash_of_instance, versions
+from dlsched.study.cells.outcome import FOUND, Outcome
+from dlsched.study.database import located
+from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Recipe, Searched
+from dlsched.study.store import Store
+
+SEARCH = PlannedMethod("search", "search", "")
+_TABLE = "CREATE TABLE IF NOT EXISTS found (key TEXT PRIMARY KEY, instance BLOB NOT NULL) WITHOUT ROWID"
+"""Instances by the hash of their search; stores of studies that never searched have no such table."""
+
+
+def search_of(recipe: Recipe, limits: CellLimits) -> Cell:
+    """Return the cell that searches for the instance of a recipe; each of its evaluations has the limits of a cell."""
+    return Cell(_key(recipe, versions()), recipe, SEARCH, 0, limits)
+
+
+def given(recipe: Recipe, instance: Json) -> Recipe:
+    """Return the recipe of an instance that was found."""
+    return replace(recipe, data={"instance": instance})
+
+
+def _key(recipe: Recipe, versions: Mapping[str, str]) -> str:
+    return canonical_sha256({"search": hash_of_instance(recipe), "versions": dict(versions)})
+
+
+class Searches:
+    """The searches of a study, in a store that is led.
+
+    Parameters
+    ----------
+    store, plan
+        The store, in which the plan's cells stand.
+    """
+
+    def __init__(self, store: Store, plan: Plan) -> None:
+        self._store, self._plan = store, plan
+        self._failed: dict[str, Outcome] = {}
+        self._any = any(isinstance(source, Searched) for source in plan.sources)
+        if self._any:
+            with located(store.path), store.database:
+                store.database.execute(_TABLE)
+
+    def left(self) -> list[Cell]:
+        """Searches for the instances of cells without a result, each once, save those that are done."""
+        searches: dict[str, Cell] = {}
+        for cell in self._store.waiting(self._plan) if self._any else ():
+            if "worst" in cell.recipe.data:
+                search = search_of(cell.recipe, self._plan.limits)
+                if search.key not in searches and _kept(self._store, search.key) is None:
+                    searches[search.key] = search
+        return list(searches.values())
+
+    def put(self, outcomes: Iterable[Outcome]) -> None:
+        """Keep what was found, all or nothing."""
+        with located(self._store.path, "; what was found before is kept"), self._store.database:
+            for outcome in outcomes:
+                if outcome.status == FOUND:
+                    packed = zlib.compress(json.dumps(outcome.solution).encode())
+                    self._store.database.execute("INSERT OR REPLACE INTO found VALUES (?, ?)", (outcome.key, packed))
+                else:
+                    self._failed[outcome.key] = outcome
+
+    def fail(self) -> int:
+        """Give cells whose instance was not found the end of its search; return how many."""
+        ended: list[Outcome] = []
+        for cell in self._store.waiting(self._plan) if self._failed else ():
+            if "worst" in cell.recipe.data:
+                failed = self._failed.get(_key(cell.recipe, versions()))
+                if failed is not None:
+                    message = f"the search for its instance: {failed.message}"
+                    ended.append(Outcome(cell.key, failed.status, message))
+        self._store.put(ended)
+        return len(ended)
+
+    def waiting(self) -> Iterator[Cell]:
+        """The cells of the study without a result, with the instances that were found."""
+        recipe: Recipe | None = None
+        for cell in self._store.waiting(self._plan):
+            if "worst" not in cell.recipe.data:
+                yield cell
+                continue
+            if recipe is None or recipe is not cell.recipe:
+                recipe = cell.recipe
+                made = found_before(self._store, recipe, versions())
+            yield replace(cell, recipe=made)
+
+
+def found_before(store: Store, recipe: Recipe, versions: Mapping[str, str]) -> Recipe:
+    """Return the recipe of the instance that a store keeps of a search with these versions; the search's where it keeps none."""
+    if "worst" not in recipe.data:
+        return recipe
+    instance = _kept(store, _key(recipe, versions))
+    return recipe if instance is None else given(recipe, instance)
+
+
+def _kept(store: Store, key: str) -> Json:
+    if not list(store.each("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'found'")):
+        return None
+    for (packed,) in store.each("SELECT instance FROM found WHERE key = ?", key):
+        instance: Json = json.loads(zlib.decompress(packed))
+        return instance
+    return None

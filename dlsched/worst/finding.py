@@ -1,0 +1,298 @@
+"""``find_worst``: the instance on which a method does worst, from a seed, as far as a search of some evaluations finds it."""
+
+import math
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from dlsched.core.budget import Budget, Stopped
+from dlsched.core.errors import DlschedError, SolverError, UsageError
+from dlsched.core.family import AnyFamily, AnyMethod
+from dlsched.core.instance import InstanceFile, Known
+from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.families import find_family
+from dlsched.own_methods import method_named
+from dlsched.version import VERSION
+from dlsched.worst.climbing import climb
+from dlsched.worst.judging import Failure, Judge, Judged, ReferenceKind
+from dlsched.worst.options import Value, own_space, space_of
+from dlsched.worst.shrinking import SHARE, shrunk
+from dlsched.worst.space import Space
+
+if TYPE_CHECKING:
+    from dlsched.worst.proving import Proven
+
+BUDGET = 2000
+SHRINKING = 0.2
+"""Share of the budget that is kept for shrinking, and of the time where it is limited."""
+
+Ended = Literal["budget", "limit", "interrupted"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worst:
+    """The worst instance that a search has found.
+
+    Parameters
+    ----------
+    family, method
+        Whose instance, and what does badly on it.
+    ratio, found
+        Of the instance, and before it was shrunk; None: without bound.
+    objective, reference, reference_kind
+        The method's objective (None: no answer), what it is held against, and what that is: where it is a ``bound``, the ratio
+        is at most what is said.
+    evaluations, seed
+        Evaluated instances, shrinking too; and the seed of the search.
+    instance
+        Its source says command and ratio.
+    ended
+        The budget is used up (or nothing more would help), the time limit was reached, or Ctrl-C.
+    command
+        What finds it again.
+    failures
+        Instances on which the method raised an error or broke a rule, its guarantee or a proof: one for each message.
+    proof
+        Of how bad it can be at all, where that was asked for: of the largest of the suprema.
+    proofs
+        One for every number of jobs that the search may end with.
+    """
+
+    family: str
+    method: str
+    ratio: float | None
+    found: float | None
+    objective: float | None
+    reference: float
+    reference_kind: ReferenceKind
+    evaluations: int
+    seed: int
+    instance: InstanceFile
+    ended: Ended
+    command: str
+    failures: tuple[Failure, ...] = ()
+    proof: "Proven | None" = None
+    proofs: "tuple[Proven, ...]" = ()
+
+    @property
+    def ratio_text(self) -> str:
+        """The ratio for people: with ``<=`` where a bound stands in."""
+        if self.ratio is None:
+            return "without bound"
+        return f"{'<= ' if self.reference_kind == 'bound' else ''}{self.ratio:.6g}"
+
+    def as_data(self) -> dict[str, object]:
+        """Return it as ``dlsched worst --json`` prints it."""
+        return {
+            "family": self.family,
+            "method": self.method,
+            "ratio": self.ratio,
+            "reference_kind": self.reference_kind,
+            "evaluations": self.evaluations,
+            "seed": self.seed,
+            "proven": None if self.proof is None or self.proof.supremum is None else str(self.proof.supremum),
+            "instance": self.instance.as_data(),
+            "found": self.found,
+            "objective": self.objective,
+            "reference": self.reference,
+            "ended": self.ended,
+            "command": self.command,
+            "failures": [{"message": each.message, "instance": each.instance.as_data()} for each in self.failures],
+            **(
+                {}
+                if self.proof is None
+                else {"proof": self.proof.as_data(), "suprema": [each.brief() for each in self.proofs]}
+            ),
+        }
+
+
+def find_worst(
+    family: str,
+    method: str | AnyMethod,
+    *,
+    against: str | None = None,
+    jobs: int | None = None,
+    gpus: int | None = None,
+    preset: str | None = None,
+    budget: int = BUDGET,
+    seed: int = 0,
+    limits: Limits | None = None,
+    progress: ProgressCallback | None = None,
+    tell: Callable[[Failure], None] | None = None,
+    space: Space | None = None,
+    share: float = SHARE,
+    **options: Value,
+) -> Worst:
+    """Search for the instance on which a method does worst, and shrink it until a person can read it.
+
+    Parameters
+    ----------
+    family
+        Name of a family.
+    method
+        A name from ``dlsched methods``, ``file.py:function``, or a ``Method`` of your own.
+    against
+        What judges: an exact method, a bound, or another heuristic; None: the space's own choice, which proves the optimum.
+    jobs, gpus, preset
+        Sizes and kind of the instances; None: the space's own.
+    budget
+        Evaluations, >= 1: of each the method and its reference run once. A fifth is kept for shrinking.
+    seed
+        Of the search; methods that draw do so from seed 0.
+    limits
+        Seconds of the whole search; nodes of every run.
+    progress
+        Called after every evaluation; ``objective`` is the worst ratio so far, ``nodes`` counts evaluations.
+    tell
+        Called at once when the method fails on an instance, or breaks its guarantee.
+    space
+        Where to search, alone; None: the family's space, made of ``jobs``, ``gpus``, ``preset`` and ``options``.
+    share
+        Of the ratio, that shrinking may lose.
+    **options
+        The family's own options, as ``tables`` of ring_allocation.
+
+    Raises
+    ------
+    UsageError
+        A name, size or option that is none, or no instance on which a ratio is defined was found.
+    KeyboardInterrupt
+        Ctrl-C before any was found.
+    """
+    record = find_family(family)
+    _require(budget, seed, share)
+    chosen = method_named(record, method) if isinstance(method, str) else method
+    if chosen.kind == "bound":
+        raise UsageError(
+            f"method: found {chosen.name!r}, a bound, allowed: one that answers; a bound may judge: against"
+        )
+    given = {"jobs": jobs, "gpus": gpus, "preset": preset, **options}
+    space = space_of(family, **given) if space is None else own_space(space, record.name, given)
+    judging = against or space.reference
+    reference = method_named(record, judging) if isinstance(judging, str) else judging
+    command = _command(
+        record, chosen, against, {**given, "node_limit": None if limits is None else limits.nodes}, budget, seed
+    )
+    judge = Judge(record, chosen, reference, space.solver if against is None else None, limits or Limits())
+    if tell is not None:
+        judge.tell = tell
+    if progress is not None:
+        judge.judged = lambda: progress(_standing(judge, budget))
+    ended, found, kept = _search(judge, space, budget, seed, share)
+    return _worst(judge, found, kept, seed, ended, command)
+
+
+def _require(budget: int, seed: int, share: float) -> None:
+    for name, value, least in (("budget", budget, 1), ("seed", seed, 0)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise UsageError(f"{name}: found {value!r}, allowed: an integer >= {least}")
+    if not 0 <= share < 1:
+        raise UsageError(f"share: found {share!r}, allowed: a number >= 0 and < 1")
+
+
+def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) -> tuple[Ended, Judged, Judged]:
+    """Climb, then shrink: why it ended, the worst instance found, and what shrinking made of it."""
+    import numpy as np
+
+    ended: Ended = "budget"
+    whole = judge.budget
+    found: Judged | None = None
+    kept: Judged | None = None
+    try:
+        try:
+            if judge.limits.time_s is not None:
+                judge.budget = Budget(Limits(time_s=judge.limits.time_s * (1 - SHRINKING)))
+            climb(judge, space, budget - int(SHRINKING * budget), np.random.default_rng(seed))
+        except Stopped:
+            ended = "limit"
+        judge.budget = whole
+        found = kept = judge.worst
+        if found is not None:
+            for simpler in shrunk(judge, space, found, budget, share):
+                kept = simpler
+    except Stopped:
+        ended = "limit"
+    except KeyboardInterrupt:
+        if judge.worst is None:
+            raise
+        ended = "interrupted"
+        found = found or judge.worst
+    if found is None:
+        raise _nothing(judge, ended)
+    return ended, found, kept or found
+
+
+def _nothing(judge: Judge, ended: Ended) -> DlschedError:
+    """Say why there is no instance to show: the first failure, if there are any."""
+    for failure in judge.failures.values():
+        kind = type(failure.error) if isinstance(failure.error, DlschedError) else SolverError
+        return kind(f"{failure.message} (and it answers on no instance that was drawn)")
+    why = "before the time was up" if ended == "limit" else f"among {judge.evaluations}"
+    return UsageError(f"budget: found no instance on which {judge.method.name} has a ratio {why}, allowed: more of it")
+
+
+def _worst(judge: Judge, found: Judged, kept: Judged, seed: int, ended: Ended, command: str) -> Worst:
+    reference = kept.reference
+    name = f"worst-{judge.method.name.rpartition(':')[2]}"
+    worst = Worst(
+        family=judge.family.name,
+        method=judge.method.name,
+        ratio=finite(kept.ratio),
+        found=finite(found.ratio),
+        objective=kept.objective,
+        reference=reference.value,
+        reference_kind=reference.kind,
+        evaluations=judge.evaluations,
+        seed=seed,
+        instance=kept.instance,
+        ended=ended,
+        command=command,
+        failures=tuple(judge.failures.values()),
+    )
+    return replace(
+        worst, instance=said_of(worst, kept.instance.model_copy(update={"name": name}), judge.reference.name)
+    )
+
+
+def said_of(worst: Worst, instance: InstanceFile, reference: str) -> InstanceFile:
+    """Return an instance with command and ratio as its source, and with its optimum where that is proven."""
+    proof = f"{reference}, dlsched {VERSION}"
+    known = Known(optimum=worst.reference, proof=proof) if worst.reference_kind == "optimum" else None
+    source = f"{worst.command}: {worst.method} {worst.ratio_text}"
+    return instance.model_copy(update={"source": source, "known": known})
+
+
+def finite(ratio: float) -> float | None:
+    """Return a ratio as results hold it: None where it is without bound."""
+    return None if math.isinf(ratio) else ratio
+
+
+def _standing(judge: Judge, budget: int) -> Progress:
+    worst = judge.worst
+    said = (
+        "no ratio yet" if worst is None else "without bound" if math.isinf(worst.ratio) else f"ratio {worst.ratio:.6g}"
+    )
+    ratio = None if worst is None else finite(worst.ratio)
+    doing = f"{said}, {judge.evaluations:,} of {budget:,} evaluations"
+    return Progress(judge.budget.elapsed_s, ratio, None, judge.evaluations, doing)
+
+
+def _command(
+    family: AnyFamily,
+    method: AnyMethod,
+    against: str | None,
+    options: Mapping[str, Value | None],
+    budget: int,
+    seed: int,
+) -> str:
+    """The command line that does the same search."""
+    words = ["dlsched", "worst", family.name, "--method", method.name]
+    given = {"against": against, **options, "budget": None if budget == BUDGET else budget}
+    for name, value in given.items():
+        if value is not None:
+            option = name.replace("_", "-")
+            words += (
+                [f"--{option if value else f'no-{option}'}"] if isinstance(value, bool) else [f"--{option}", str(value)]
+            )
+    return shlex.join([*words, "--seed", str(seed)])

@@ -1,0 +1,221 @@
+"""What a method is worth on an instance: its objective against the proven optimum, a bound, or another method's answer.
+
+A ratio is that of studies: above 1 is worse, what all solutions share is taken off. It is infinite, *without bound*, where the
+method has no answer though there is one, and where the denominator alone is 0.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dlsched.core.budget import Budget, Stopped
+from dlsched.core.errors import DlschedError, InstanceError, SolverMissingError
+from dlsched.core.family import AnyFamily, AnyMethod
+from dlsched.core.gap import meets, ratio
+from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Limits
+from dlsched.core.result import Result, Solution
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.families import instance_from
+from dlsched.worst.space import Data
+
+NODES = 20_000
+"""Nodes of a run where the caller sets no other limit: a limit of nodes, and not of time, gives the same answer again."""
+_DEFECTS = (TerminationStatus.SOLVER_ERROR,)
+_CUT_SHORT = (TerminationStatus.NODE_LIMIT, TerminationStatus.MEMORY_LIMIT)
+
+LEAST = 1e-9
+"""Ratios below are not told apart."""
+
+ReferenceKind = Literal["optimum", "bound", "answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a method is held against on one instance.
+
+    Parameters
+    ----------
+    value, kind
+        A proven ``optimum``; a ``bound``, to which a ratio is at most what it says; or the ``answer`` of a heuristic.
+    answered
+        Whether a solution is sure to exist.
+    """
+
+    value: float
+    kind: ReferenceKind
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A method on an instance: the ratio (infinite: without bound), its objective if it has an answer, and the reference."""
+
+    data: Data
+    instance: InstanceFile
+    ratio: float
+    objective: float | None
+    reference: Reference
+
+    @property
+    def score(self) -> float:
+        """Logarithm of the ratio: what a search climbs; finite also where another method's answer is worth nothing."""
+        return math.log(max(self.ratio, LEAST))
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong on an instance: a method raised an error or broke a rule, its own guarantee or a proof."""
+
+    message: str
+    instance: InstanceFile
+    error: Exception | None = None
+
+
+@dataclass
+class Judge:
+    """Runs a method and its reference on instances, counts, and keeps the worst ratio and what failed.
+
+    Parameters
+    ----------
+    family, method, reference, solver
+        What is judged, by what, and the solver of what judges.
+    limits
+        Seconds of all runs together; nodes of each.
+    tell
+        Called with a failure at once; the first of each message.
+    judged
+        Called after every evaluation.
+    """
+
+    family: AnyFamily
+    method: AnyMethod
+    reference: AnyMethod
+    solver: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    tell: Callable[[Failure], None] = lambda failure: None
+    judged: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
+        self.budget = Budget(Limits(time_s=self.limits.time_s))
+        self.nodes = NODES if self.limits.nodes is None else self.limits.nodes
+        self.evaluations = 0
+        self.worst: Judged | None = None
+        self.failures: dict[str, Failure] = {}
+
+    def judge(self, data: Data) -> Judged | None:
+        """Evaluate the instance of some data; None where it is none, or where no ratio is defined.
+
+        Raises
+        ------
+        Stopped
+            The time is up.
+        KeyboardInterrupt
+            Ctrl-C.
+        """
+        instance = self.instance_of(data)
+        reference = None if instance is None else self.reference_of(instance)
+        return None if instance is None or reference is None else self.held_against(instance, reference, data)
+
+    def instance_of(self, data: Data) -> InstanceFile | None:
+        """Return the instance of some data, None where it is no valid one."""
+        try:
+            return instance_from({key: data[key] for key in data if key not in ("source", "known")}, "candidate")
+        except InstanceError:
+            return None
+
+    def reference_of(self, instance: InstanceFile) -> Reference | None:
+        """Run the reference; None where there is no solution, or nothing is known.
+
+        Counts as an evaluation where nothing is known: the method is not run on it.
+        """
+        result = self._run(self.reference, instance, self.solver)
+        if result is not None and result.objective is not None and result.proven:
+            return Reference(result.objective, "optimum", True)
+        if result is not None and self.reference.kind == "heuristic" and result.objective is not None:
+            return Reference(result.objective, "answer", True)
+        if result is not None and result.bound is not None:
+            return Reference(result.bound, "bound", result.objective is not None)
+        self._count()
+        return None
+
+    def held_against(self, instance: InstanceFile, reference: Reference, data: Data) -> Judged | None:
+        """Run the method, compare it with a reference and with its own guarantee, and count."""
+        result = self._run(self.method, instance, None)
+        self._count()
+        if result is None or (result.objective is None and result.status is not TerminationStatus.NO_SOLUTION):
+            return None
+        if result.status in _CUT_SHORT and self.method.kind == "heuristic":
+            return None  # what is held then may be the answer of another rule
+        self._hold_to_proofs(instance, result.objective, reference)
+        worth = _ratio(result, reference)
+        if worth is None:
+            return None
+        judged = Judged(data, instance, worth, result.objective, reference)
+        if self.worst is None or judged.ratio > self.worst.ratio:
+            self.worst = judged
+        return judged
+
+    def _count(self) -> None:
+        self.evaluations += 1
+        self.judged()
+
+    def _run(self, method: AnyMethod, instance: InstanceFile, solver: str | None) -> Result[Solution] | None:
+        """Run a method within what is left; None where it failed, which is kept and told."""
+        self.budget.tick()
+        limits = Limits(time_s=self.budget.left.time_s, nodes=self.nodes, threads=self.limits.threads)
+        try:
+            result: Result[Solution] = self.family.solve(instance, method=method, limits=limits, solver=solver)
+        except SolverMissingError:
+            raise
+        except Exception as error:  # whatever a method raises is of interest, with the instance on which it did
+            said = str(error) if isinstance(error, DlschedError) else f"{type(error).__name__}: {error}"
+            self._fail(f"{method.name}: {said}" if method.name not in said else said, instance, error)
+            return None
+        if result.status is TerminationStatus.INTERRUPTED:
+            raise KeyboardInterrupt
+        if result.status is TerminationStatus.TIME_LIMIT:
+            raise Stopped(TerminationStatus.TIME_LIMIT)
+        if result.status in _DEFECTS:
+            self._fail(f"{method.name}: {result.message}", instance)
+            return None
+        return result
+
+    def _hold_to_proofs(self, instance: InstanceFile, objective: float | None, reference: Reference) -> None:
+        """Keep as a failure what contradicts the reference or breaks the method's guarantee."""
+        sense, constant = self.family.sense_for(instance), self.family.constant(instance)
+        if objective is not None and reference.kind != "answer" and _beats(objective, reference.value, sense, constant):
+            self._fail(f"{self.method.name}: its objective contradicts what {self.reference.name} proved", instance)
+        promise = self.method.guarantee  # of its answers: that it has none breaks no promise
+        if promise is None or objective is None or reference.kind != "optimum" or not promise.holds_for(instance):
+            return
+        allowed = promise.worst(instance, reference.value)
+        if _beats(allowed, objective, sense, constant):
+            self._fail(f"{self.method.name}: it breaks its guarantee, {promise.words}", instance)
+
+    def _fail(self, message: str, instance: InstanceFile, error: Exception | None = None) -> None:
+        if message not in self.failures:
+            self.failures[message] = Failure(message, instance, error)
+            self.tell(self.failures[message])
+
+
+def _beats(value: float, other: float, sense: Sense, constant: float) -> bool:
+    return sense.better(value, other) and not meets(value, other, constant)
+
+
+def _ratio(result: Result[Solution], reference: Reference) -> float | None:
+    """Ratio of studies, infinite where it is without bound, None where none is defined."""
+    constant, value = result.constant, reference.value
+    if result.objective is None:
+        return math.inf if reference.answered else None
+    if result.objective == value == constant:
+        return None
+    above, below = (result.objective, value) if result.sense is Sense.MINIMIZE else (value, result.objective)
+    if below == constant and above > constant:
+        return math.inf
+    if min(above, below) < constant:
+        return None
+    if reference.kind != "answer" and meets(result.objective, value, constant):
+        return 1.0
+    return ratio(result.objective, value, result.sense, constant)

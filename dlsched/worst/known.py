@@ -1,0 +1,171 @@
+"""Families of worst instances that are known in closed form: they reach, or come as close as one likes to, what is proven.
+
+The proofs are in docs/worst_theory.md. Numbers are chosen so that floats hold them exactly wherever they can.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from dlsched import matching_placement, ring_allocation, ring_embedding, srpt_mapping
+
+_LITTLE = 2.0**-20
+"""What decides for the worse where a tie would do."""
+
+
+def doubling_family(power: int, jobs: int = 2, second: int = 1) -> ring_allocation.Instance:
+    """Powers of two, falling savings, no super-linear speed: doubling has (2P + 2) / (P + 4) times the optimum, P = 2^power.
+
+    ``b`` gets its second GPU first and leaves ``a`` one GPU short of its last doubling. Of the other jobs no epoch is left.
+    With another power of two for ``second``, U, of 2U GPUs for ``b``, it is (2P + 2U) / (P + 4U).
+    """
+    most = 2**power
+    first = {count: float(2 * second * second // count) for count in _powers(2 * second)}
+    falling = {count: float(most * most // 2 // count) for count in _powers(most)}
+    return _ring(f"doubling-{power}-{jobs}-{second}", most + second + jobs - 2, [first, falling], jobs)
+
+
+def twice_family(power: int) -> ring_allocation.Instance:
+    """A linear speed on 2^(power + 1) - 1 GPUs, any count: doubling stops at 2^power, with 2 - 2^-power times the optimum."""
+    gpus = 2 ** (power + 1) - 1
+    return _ring(f"twice-{power}", gpus, [{count: gpus / count for count in range(1, gpus + 1)}], 1)
+
+
+def plateau_family(most: int, jobs: int = 2) -> ring_allocation.Instance:
+    """Two GPUs are no faster than one, then speed is linear: doubling and marginal have most / 2 times the optimum.
+
+    ``most`` is the largest count that fits. Of the other jobs no epoch is left.
+    """
+    plateau = {count: most / max(2, count) for count in range(1, most + 1)}
+    return _ring(f"plateau-{most}-{jobs}", most + jobs - 1, [plateau], jobs)
+
+
+def hull_family(most: int, counts: Literal["all", "powers"] = "all") -> ring_allocation.Instance:
+    """Costs on one line, which the hull takes in one step, and one GPU too few for it.
+
+    Times the optimum: (2L - 1) / (L + 1) for all counts up to L = ``most``, and 3L / (L + 4) for powers of two.
+    """
+    allowed = list(range(1, most + 1)) if counts == "all" else _powers(most)
+    last = most - 1.0 if counts == "all" else most / 2  # the least time after a slope of 1, without super-linear speed
+    return _ring(f"hull-{counts}-{most}", most + 1, [{1: 2.0, 2: 1.0}, {w: last + most - w for w in allowed}], 2)
+
+
+def widest_family(
+    most: int, counts: Literal["all", "powers"] = "all", little: float = _LITTLE
+) -> ring_allocation.Instance:
+    """As ``hull_family``, but with super-linear speed: hull has nearly most - 1 times the optimum, for a small ``little``.
+
+    That is the width of the only step of the hull. Doubling has most / 2 times it on powers of two.
+    """
+    line = {count: most - count + little for count in (range(1, most + 1) if counts == "all" else _powers(most))}
+    return _ring(f"widest-{counts}-{most}", most + 1, [{1: 1 + little, 2: little}, line], 2)
+
+
+def equal_family(gpus: int, jobs: int) -> ring_allocation.Instance:
+    """One job with epochs left, and linear speed: equal shares have (C - J + 1) / floor(C / J) times the optimum."""
+    most = gpus - jobs + 1
+    return _ring(f"equal-{gpus}-{jobs}", gpus, [{count: gpus / count for count in range(1, most + 1)}], jobs)
+
+
+def marginal_placement_family(size: int) -> matching_placement.Instance:
+    """``marginal`` saves (n + 2) / (2n + 2) of what the best completion of its initial workers saves, n = ``size``.
+
+    It gives ``a`` the one worker that each of the jobs ``b1`` .. ``bn`` could use, though n others would serve ``a`` alone.
+    """
+    kinds = [f"shared{m}" for m in range(1, size + 1)]
+    workers = [*kinds, *["spare"] * size, "of a", *(f"of b{m}" for m in range(1, size + 1))]
+    jobs = [_training("a", 2.0, {"of a": 2.0, **dict.fromkeys([*kinds, "spare"], 1.0)})]
+    jobs += [
+        _training(f"b{m}", (1 - _LITTLE) * 12 / ((m + 1) * (m + 2)), {f"of b{m}": 2.0, f"shared{m}": 1.0})
+        for m in range(1, size + 1)
+    ]
+    return _placement(f"marginal-{size}", workers, jobs)
+
+
+def local_search_family(length: int) -> matching_placement.Instance:
+    """``local-search`` saves S(n) of 1 + S(n - 1), but for a little, S(n) = 1 + 1/3 + ... + 3^-n, n = ``length``: 3/5 in the end.
+
+    Job ``c0`` keeps the worker that ``b`` could use, for none can be moved alone: what would serve ``c0`` as well is held by
+    ``c1``, and so on.
+    """
+    shared = [f"shared{place}" for place in range(length + 1)]
+    own = [f"of {name}" for name in ("b", *(f"c{place}" for place in range(length + 1)))]
+    jobs = [_training("b", 4.0 * (1 - _LITTLE), {"of b": 2 + _LITTLE, "shared0": 2.0})]
+    for place in range(length + 1):
+        usable = dict.fromkeys(shared[place : place + 2], 2.0)
+        jobs.append(
+            _training(f"c{place}", 4.0 * ((1 + 2.0**-10) / 3) ** place, {own[place + 1]: 2 + _LITTLE, **usable})
+        )
+    return _placement(f"local-search-{length}", [*shared, *own], jobs)
+
+
+def slot_greedy_family(slots: int) -> ring_embedding.Instance:
+    """``slot-greedy`` has T of 2T - 1, but for a little, T = ``slots``.
+
+    In slot s arrive ``wide-s`` of 2T - s + 1 GPUs and ``narrow-s`` of s, which is worth a little more. Both do not fit at
+    once, but ``wide-s`` beside the narrow job before it does.
+    """
+    gpus = 2 * slots
+    jobs = []
+    for slot in range(1, slots + 1):
+        jobs += [_once(f"wide-{slot}", slot, gpus - slot + 1, 1.0), _once(f"narrow-{slot}", slot, slot, 1 + 2.0**-10)]
+    server = ring_embedding.Node(id="server", capacity={"gpu": gpus})
+    return ring_embedding.Instance(name=f"slot-greedy-{slots}", slots=slots, nodes=[server], links=[], jobs=jobs)
+
+
+def strict_family(gpus: int, short: int) -> srpt_mapping.Instance:
+    """``a-srpt-strict`` has (G + 1) (n + 1) / (n + G + 1) times the optimum, but for a little, G = ``gpus``, n = ``short`` > G.
+
+    A long job of one GPU starts just before short ones of all GPUs arrive, which could have gone first.
+    """
+    long = _gang("long", 0.0, 1, float(gpus))
+    after = [_gang(f"short{index}", 1 + _LITTLE, gpus, _LITTLE / short) for index in range(short)]
+    return srpt_mapping.Instance(
+        name=f"strict-{gpus}-{short}",
+        intra_bandwidth_bytes_per_s=1.0,
+        nic_bandwidth_bytes_per_s=1.0,
+        servers=[srpt_mapping.Server(id="server", gpus=gpus)],
+        jobs=[long, *after],
+    )
+
+
+def _powers(most: int) -> list[int]:
+    return [2**power for power in range(most.bit_length()) if 2**power <= most]
+
+
+def _ring(name: str, gpus: int, tables: Sequence[Mapping[int, float]], jobs: int) -> ring_allocation.Instance:
+    """Jobs of these tables, ``b`` before ``a`` if there are two, and up to ``jobs`` in all such as have nothing left."""
+    names = "ba"[-len(tables) :]
+    data = [{"id": name, "epochs": 1.0, "epoch_time_s": dict(table)} for name, table in zip(names, tables, strict=True)]
+    data += [{"id": f"done{index}", "epochs": 0.0, "epoch_time_s": {1: 1.0}} for index in range(jobs - len(data))]
+    return ring_allocation.Instance.model_validate({"name": name, "gpus": gpus, "jobs": data})
+
+
+def _placement(name: str, kinds: Sequence[str], jobs: Sequence[matching_placement.Job]) -> matching_placement.Instance:
+    """One worker of each entry of ``kinds``."""
+    workers = [
+        matching_placement.Worker(id=f"worker{place}", type=kind, bandwidth_bytes_per_s=1.0)
+        for place, kind in enumerate(kinds)
+    ]
+    return matching_placement.Instance(name=name, workers=workers, jobs=tuple(jobs))
+
+
+def _training(name: str, work: float, rates: dict[str, float]) -> matching_placement.Job:
+    return matching_placement.Job(id=name, iterations=work, batch_samples=1.0, gradient_bytes=0.0, samples_per_s=rates)
+
+
+def _once(name: str, slot: int, gpus: int, worth: float) -> ring_embedding.Job:
+    """A job of one worker, which is worth something in one slot."""
+    return ring_embedding.Job(
+        id=name,
+        arrival_slot=slot,
+        max_workers=1,
+        demand={"gpu": gpus},
+        bandwidth_bytes_per_s=0.0,
+        rate=1.0,
+        utility=ring_embedding.Capped(slope=worth, cap=worth),
+    )
+
+
+def _gang(name: str, release_s: float, gpus: int, run_s: float) -> srpt_mapping.Job:
+    stage = srpt_mapping.Stage(replicas=gpus, compute_s=run_s, output_bytes=0.0, parameter_bytes=0.0)
+    return srpt_mapping.Job(id=name, release_s=release_s, iterations=1.0, stages=[stage])

@@ -1,0 +1,244 @@
+"""Moves of all families: what a search changes in an instance, whatever it is an instance of.
+
+Numbers are scaled, set to an end of their range, made equal to one another, a table of them stretched as a whole or from an
+entry on; entries of lists come, go, are copied over others or change places. Numbers are rounded on the way, mostly to three
+digits: ties then come by themselves, and what is found is easier to read.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from dlsched.core.files import Json
+from dlsched.worst.places import Place, copied, lists_at, numbers_at, put, rounded, value_at, within
+from dlsched.worst.space import Data, Number, Space
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Change: TypeAlias = "Callable[[Space, Data, np.random.Generator], bool]"
+"""Changes data that are its own, and says whether there was something to change."""
+Item = TypeVar("Item")
+
+OWN = 0.4
+"""Share of the family's moves among all, where it has some."""
+MORE = 0.35
+"""Chance of one more move at once, each time."""
+_FACTORS = (0.5, 2.0, 0.1, 10.0, 0.9, 1.1, 0.99, 1.01)
+_SPREADS = (0.03, 0.2, 1.0, 3.0)
+
+
+def moved(space: Space, data: Data, generator: "np.random.Generator") -> Data | None:
+    """Return a changed copy that is in the space; None where there was nothing to change, or it left the space."""
+    changed: Data | None = None
+    while changed is None or generator.random() < MORE:
+        step = _moved_once(space, data if changed is None else changed, generator)
+        if step is None:
+            break
+        changed = step
+    if changed is None:
+        return None
+    changed = space.repair(changed)
+    return None if changed is None or changed == data else changed
+
+
+def _moved_once(space: Space, data: Data, generator: "np.random.Generator") -> Data | None:
+    if space.moves and generator.random() < OWN:
+        return _any_of(space.moves, generator)(data, generator)
+    copy = copied(data)
+    changes = CHANGES if space.members else NUMBER_CHANGES
+    return copy if _any_of(changes, generator)(space, copy, generator) else None
+
+
+def _any_of(items: Sequence[Item], generator: "np.random.Generator") -> Item:
+    return items[int(generator.integers(len(items)))]
+
+
+def _numbers(
+    space: Space, data: Data, generator: "np.random.Generator"
+) -> tuple[Number, list[tuple[Place, float]]] | None:
+    """Choose a path, and return its places."""
+    held = [(number, found) for number in space.numbers if (found := numbers_at(data, number))]
+    return _any_of(held, generator) if held else None
+
+
+def _set(number: Number, place: Place, value: float, generator: "np.random.Generator") -> None:
+    digits = 3 if generator.random() < 0.8 else 6
+    put(place, within(number, value if number.whole else rounded(value, digits)))
+
+
+def _factor(generator: "np.random.Generator") -> float:
+    if generator.random() < 0.5:
+        return _any_of(_FACTORS, generator)
+    return float(generator.lognormal(0.0, _any_of(_SPREADS, generator)))
+
+
+def _scaled(number: Number, value: float, factor: float, generator: "np.random.Generator") -> float:
+    """Return the number times a factor; whole numbers move at least by one, and 0 becomes a number of the range."""
+    if value == 0:
+        return number.high * 10 ** -float(generator.uniform(0, 4))
+    if number.whole and round(value * factor) == value:
+        return value + (1 if factor > 1 else -1)
+    return value * factor
+
+
+def scale(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """One number times a factor."""
+    chosen = _numbers(space, data, generator)
+    if chosen is None:
+        return False
+    place, value = _any_of(chosen[1], generator)
+    _set(chosen[0], place, _scaled(chosen[0], value, _factor(generator), generator), generator)
+    return True
+
+
+def to_an_end(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """One number to an end of its range."""
+    chosen = _numbers(space, data, generator)
+    if chosen is None:
+        return False
+    number, found = chosen
+    put(_any_of(found, generator)[0], within(number, _any_of((number.low, number.high), generator)))
+    return True
+
+
+def equal(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """One number to another of the same path."""
+    chosen = _numbers(space, data, generator)
+    if chosen is None or len(chosen[1]) < 2:
+        return False
+    first, second = generator.choice(len(chosen[1]), 2, replace=False)
+    put(chosen[1][first][0], value_at(chosen[1][second][0]))
+    return True
+
+
+def stretch(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """All numbers of a path in one list or mapping, or those up to or from an entry on, times a factor, or to one value."""
+    chosen = _numbers(space, data, generator)
+    if chosen is None:
+        return False
+    number, found = chosen
+    holder = _any_of(found, generator)[0][0]
+    inside = [(place, value) for place, value in found if place[0] is holder]
+    cut = int(generator.integers(len(inside)))
+    part = _any_of((inside, inside[cut:], inside[: cut + 1]), generator)
+    if generator.random() < 0.25:
+        level = _any_of(part, generator)[1]
+        for place, _ in part:
+            put(place, within(number, level))
+        return True
+    factor = _factor(generator)
+    for place, value in part:
+        _set(number, place, _scaled(number, value, factor, generator), generator)
+    return True
+
+
+def scale_all(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """All numbers of a path below one entry of a list of members, times a factor."""
+    entries = _entries(space, data, generator)
+    if entries is None:
+        return False
+    path, _, entry = entries
+    inner = [number for number in space.numbers if number.path.startswith(f"{path}[].") and isinstance(entry, dict)]
+    if not inner or not isinstance(entry, dict):
+        return False
+    number = _any_of(inner, generator)
+    below = Number(number.path.removeprefix(f"{path}[]."), number.low, number.high, number.whole)
+    factor = _factor(generator)
+    found = numbers_at(entry, below)
+    for place, value in found:
+        _set(number, place, _scaled(number, value, factor, generator), generator)
+    return bool(found)
+
+
+def _entries(space: Space, data: Data, generator: "np.random.Generator") -> tuple[str, list[Json], Json] | None:
+    """Choose a list of members: its path, itself, and one of its entries."""
+    path = _any_of(space.members, generator)[0]
+    lists = [entries for entries in lists_at(data, path) if entries]
+    if not lists:
+        return None
+    entries = _any_of(lists, generator)
+    return path, entries, _any_of(entries, generator)
+
+
+def copy_over(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """One entry over another, its id aside."""
+    chosen = _entries(space, data, generator)
+    if chosen is None or len(chosen[1]) < 2:
+        return False
+    entries = chosen[1]
+    first, second = (int(each) for each in generator.choice(len(entries), 2, replace=False))
+    entries[second] = _renamed(entries[first], entries[second])
+    return True
+
+
+def _renamed(entry: Json, other: Json) -> Json:
+    """Return a copy of an entry under the id of another."""
+    copy = copied({"entry": entry})["entry"]
+    if isinstance(copy, dict) and isinstance(other, dict) and "id" in other:
+        copy["id"] = other["id"]
+    return copy  # type: ignore[no-any-return]
+
+
+def swap(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """Two entries change places: ties are often broken by order."""
+    chosen = _entries(space, data, generator)
+    if chosen is None or len(chosen[1]) < 2:
+        return False
+    entries = chosen[1]
+    first, second = (int(each) for each in generator.choice(len(entries), 2, replace=False))
+    entries[first], entries[second] = (
+        _renamed(entries[second], entries[first]),
+        _renamed(entries[first], entries[second]),
+    )
+    return True
+
+
+def come(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """One entry more: a copy of one that is there, or one of a new draw."""
+    path, _, most = _any_of(space.members, generator)
+    lists = [entries for entries in lists_at(data, path) if len(entries) < most]
+    if not lists:
+        return False
+    entries = _any_of(lists, generator)
+    source = entries
+    if not entries or generator.random() < 0.5:
+        source = [entry for drawn in lists_at(space.draw(generator), path) for entry in drawn]
+    if not source:
+        return False
+    copy = copied({"entry": _any_of(source, generator)})["entry"]
+    if isinstance(copy, dict) and "id" in copy:
+        copy["id"] = _free_id(entries)
+    entries.insert(int(generator.integers(len(entries) + 1)), copy)
+    return True
+
+
+def _free_id(entries: Sequence[Json]) -> str:
+    taken = {entry.get("id") for entry in entries if isinstance(entry, dict)}
+    return next(name for index in range(len(entries) + 1) if (name := f"n{index}") not in taken)
+
+
+def go(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """One entry less."""
+    path, fewest, _ = _any_of(space.members, generator)
+    lists = [entries for entries in lists_at(data, path) if len(entries) > fewest]
+    if not lists:
+        return False
+    entries = _any_of(lists, generator)
+    del entries[int(generator.integers(len(entries)))]
+    return True
+
+
+def flip(space: Space, data: Data, generator: "np.random.Generator") -> bool:
+    """Two numbers of the same path change places."""
+    chosen = _numbers(space, data, generator)
+    if chosen is None or len(chosen[1]) < 2:
+        return False
+    first, second = (chosen[1][int(each)] for each in generator.choice(len(chosen[1]), 2, replace=False))
+    put(first[0], second[1])
+    put(second[0], first[1])
+    return True
+
+
+NUMBER_CHANGES: tuple[Change, ...] = (scale, scale, stretch, stretch, to_an_end, equal, flip)
+CHANGES: tuple[Change, ...] = (*NUMBER_CHANGES, scale_all, copy_over, swap, come, go)
+"""Moves of all families; what stands twice is tried twice as often."""

@@ -1,0 +1,60 @@
+"""A search beside its proofs: how bad a method can be at all, and an instance on which it is that bad."""
+
+import math
+from dataclasses import replace
+
+from dlsched.core.errors import DisagreementError
+from dlsched.core.messages import several
+from dlsched.core.tolerance import MEETING
+from dlsched.families import find_family
+from dlsched.worst.finding import Worst, finite, said_of
+from dlsched.worst.judging import Judge
+from dlsched.worst.proving import Proven
+
+
+def proved(worst: Worst, *proofs: Proven) -> Worst:
+    """Return what a search found with proofs, and with the instance of the largest supremum where that is as bad.
+
+    Parameters
+    ----------
+    worst
+        What was found.
+    proofs
+        One or more, each for another number of jobs.
+
+    Raises
+    ------
+    DisagreementError
+        The search found an instance that is worse than the supremum for its number of jobs allows.
+    """
+    _require_consistent(worst, proofs)
+    proof = max(proofs, key=lambda each: (math.inf if each.supremum is None else each.supremum, each.setting.jobs))
+    ascending = tuple(sorted(proofs, key=lambda each: each.setting.jobs))
+    worst = replace(worst, proof=proof, proofs=ascending, command=f"{worst.command} --prove")
+    family = find_family(worst.family)
+    judge = Judge(family, family.method(worst.method), family.method("exact"))
+    judged = judge.judge(proof.instance.as_data())
+    if judged is None or (worst.reference_kind == "optimum" and judged.ratio < _ratio(worst) * (1 - MEETING)):
+        return replace(worst, instance=said_of(worst, worst.instance, "exact"))
+    whole = replace(
+        worst,
+        ratio=finite(judged.ratio),
+        objective=judged.objective,
+        reference=judged.reference.value,
+        reference_kind=judged.reference.kind,
+    )
+    return replace(whole, instance=said_of(whole, proof.instance, "exact"))
+
+
+def _require_consistent(worst: Worst, proofs: tuple[Proven, ...]) -> None:
+    """Refuse a ratio that is proven to be too large; what is held against a bound is no ratio that is reached."""
+    jobs = len(worst.instance.as_data()["jobs"])
+    for proof in proofs:
+        alike = jobs == proof.setting.jobs and worst.reference_kind != "bound"
+        if alike and proof.supremum is not None and _ratio(worst) > proof.supremum * (1 + MEETING):
+            said = f"{worst.ratio_text} was found, but {proof.supremum} is proven to be the supremum"
+            raise DisagreementError(f"{worst.method}: {said} of {several(jobs, 'job')}")
+
+
+def _ratio(worst: Worst) -> float:
+    return math.inf if worst.ratio is None else worst.ratio

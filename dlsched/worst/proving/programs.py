@@ -1,0 +1,181 @@
+"""The linear programs of proofs: in floats by HiGHS, their duals then in rationals that are checked.
+
+maximise  c(held) = sum_j c_j(h_j)   subject to   c(best) = sum_j c_j(w_j) = 1,   rows A c >= 0,   c >= 0
+
+Any y >= 0 with  held + y A <= m best  at every job and count proves  c(held) <= m c(best)  for all tables of the rows, since
+c(held) <= c(held) + y A c <= m c(best). Of a float y nothing is believed: rationals close to it are checked, and m follows.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray
+from dlsched.core.errors import SolverError
+from dlsched.worst.proving.elimination import RIGHT, Equation, solution
+from dlsched.worst.proving.runs import Row, Rows
+
+Place = tuple[int, int]
+Multipliers = dict[str, Fraction]
+_DENOMINATORS = (100, 10**4, 10**6)
+_ZERO, _MET = 1e-12, 1e-7  # of a multiplier, and of an equation, in floats
+_OPTIMAL, _UNBOUNDED = 0, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """An optimum in floats.
+
+    Parameters
+    ----------
+    value
+        Infinite where there is no bound.
+    table
+        Costs, in the order of the places; None without an optimum.
+    duals
+        y of every row.
+    """
+
+    value: float
+    table: FloatArray | None
+    duals: Mapping[str, float]
+
+
+class Programs:
+    """Programs over the same places (job, count) and class of tables.
+
+    Parameters
+    ----------
+    places
+        Variables in their order.
+    always
+        Rows of all programs.
+    """
+
+    def __init__(self, places: Sequence[Place], always: Rows) -> None:
+        self._index = {place: index for index, place in enumerate(places)}
+        self._always = always
+        self._matrix = self.matrix(always.values())
+
+    def matrix(self, rows: Collection[Row]) -> FloatArray:
+        """Coefficients, shape (R, V), each row scaled to a largest coefficient of 1."""
+        matrix = np.zeros((len(rows), len(self._index)))
+        for index, row in enumerate(rows):
+            largest = max(map(abs, row.values()))
+            for place, coefficient in row.items():
+                matrix[index, self._index[place]] = coefficient / largest
+        return matrix
+
+    def worst(self, held: Sequence[Place], best: Sequence[Place], rows: Rows) -> Answer:
+        """Solve one program.
+
+        Raises
+        ------
+        SolverError
+            HiGHS gives no answer.
+        """
+        from scipy.optimize import linprog
+
+        added = self.matrix(rows.values())
+        lower = np.concatenate((self._matrix, added))
+        held_at, best_at = (np.zeros(len(self._index)) for _ in range(2))
+        held_at[[self._index[place] for place in held]] = 1.0
+        best_at[[self._index[place] for place in best]] = 1.0
+        found = linprog(
+            *(-held_at, -lower, np.zeros(len(lower)), best_at[None], [1.0]), method="highs", options={"presolve": False}
+        )
+        if found.status == _UNBOUNDED:
+            return Answer(np.inf, None, {})
+        if found.status != _OPTIMAL:
+            raise SolverError(f"a program of a proof: {found.message}")
+        every = {**self._always, **rows}
+        scaled = {
+            name: -float(dual) / max(map(abs, row.values()))
+            for (name, row), dual in zip(every.items(), found.ineqlin.marginals, strict=True)
+            if dual
+        }
+        return Answer(-float(found.fun), found.x, scaled)
+
+    def holds(self, table: FloatArray, rows: Rows) -> bool:
+        """Whether a table satisfies further rows, but for rounding."""
+        return bool(np.all(self.matrix(rows.values()) @ table >= -1e-9))
+
+
+def multipliers(
+    held: Collection[Place],
+    best: Collection[Place],
+    rows: Rows,
+    duals: Mapping[str, float],
+    most: Fraction | None = None,
+) -> tuple[Fraction, Multipliers] | None:
+    """Return m and y in rationals, from y in floats; None where they prove nothing, or not ``most``.
+
+    Where ``most`` is enough, y is rounded to short fractions first. Where these do not prove it, and where m is to be the
+    least, the equations that y meets as floats are solved exactly.
+
+    Parameters
+    ----------
+    held, best
+        Places of the objective and of the normalisation.
+    rows
+        All rows by name.
+    duals
+        y of rows.
+    most
+        Largest m that is of use; None: the least is asked for.
+    """
+    if most is not None:
+        for largest in _DENOMINATORS:
+            y = {name: Fraction(dual).limit_denominator(largest) for name, dual in duals.items()}
+            ratio = _proven(held, best, rows, y)
+            if ratio is not None and ratio <= most:
+                return ratio, {name: dual for name, dual in y.items() if dual}
+    exact = _solved(held, best, rows, duals)
+    ratio = None if exact is None else _proven(held, best, rows, exact)
+    if exact is None or ratio is None or (most is not None and ratio > most):
+        return None
+    return ratio, {name: dual for name, dual in exact.items() if dual}
+
+
+def _proven(held: Collection[Place], best: Collection[Place], rows: Rows, y: Multipliers) -> Fraction | None:
+    """Return the least m that y proves, None where it proves none."""
+    if min(y.values(), default=0) < 0:
+        return None
+    total = _total(held, rows, y)
+    if any(value > 0 for place, value in total.items() if place not in best):
+        return None
+    return max(total.get(place, Fraction(0)) for place in best)
+
+
+def _total(held: Collection[Place], rows: Rows, y: Multipliers) -> dict[Place, Fraction]:
+    """Coefficients of c(held) + y A c."""
+    total = dict.fromkeys(held, Fraction(1))
+    for name, dual in y.items():
+        for place, coefficient in rows[name].items():
+            total[place] = total.get(place, Fraction(0)) + dual * coefficient
+    return total
+
+
+def _solved(
+    held: Collection[Place], best: Collection[Place], rows: Rows, duals: Mapping[str, float]
+) -> Multipliers | None:
+    """Solve  held + y A = m best  at the places where the floats meet it, for m and those y that are not 0."""
+    used = [name for name, dual in duals.items() if dual > _ZERO]
+    columns: dict[Place, Equation] = {place: {RIGHT: Fraction(-1)} for place in held}
+    for index, name in enumerate(used):
+        for place, coefficient in rows[name].items():
+            columns.setdefault(place, {})[index] = Fraction(coefficient)
+    slack = {
+        place: float(column.get(RIGHT, 0)) * -1
+        + sum(duals[used[k]] * float(c) for k, c in column.items() if k != RIGHT)
+        for place, column in columns.items()
+    }
+    ratio = max(slack.get(place, 0.0) for place in best)
+    for place in best:
+        columns.setdefault(place, {})[len(used)] = Fraction(-1)
+        slack[place] = slack.get(place, 0.0) - ratio
+    met = [column for place, column in columns.items() if column and abs(slack[place]) < _MET]
+    found = solution(met, len(used) + 1)
+    return None if found is None else dict(zip(used, found, strict=False))

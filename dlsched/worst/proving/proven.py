@@ -1,0 +1,194 @@
+"""``prove``: how bad a method is at worst, with a certificate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import itemgetter
+
+from dlsched.core.budget import Budget, Stopped
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.instance import InstanceFile
+from dlsched.core.limits import Limits, Progress, ProgressCallback
+from dlsched.worst.proving.instances import equal_jobs, instance_of, ratio_of
+from dlsched.worst.proving.programs import Multipliers
+from dlsched.worst.proving.runs import End, Tail
+from dlsched.worst.proving.search import Tree, search
+from dlsched.worst.proving.setting import Setting
+from dlsched.worst.proving.showing import Table, approaching, attaining
+
+KIND = "worst"
+_NEAR = Fraction(1, 2**24)
+"""How much of the inside table is added to the limit in the instance that is shown."""
+_EVERY = 50  # programs between two reports
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proven:
+    """The supremum of a method's objective over the optimum, on all instances of a setting.
+
+    Parameters
+    ----------
+    setting
+        Of what it is the supremum.
+    supremum
+        None: the ratio has no bound.
+    ratio
+        Of the instance.
+    instance
+        A worst instance, or one close to it.
+    programs
+        Linear programs that were solved.
+    leaves
+        Of the proof; none without a supremum.
+    limit
+        Where the supremum is not attained, the tables that approach it, as the certificate has them.
+    """
+
+    setting: Setting
+    supremum: Fraction | None
+    ratio: Fraction
+    instance: InstanceFile
+    programs: int
+    leaves: Sequence[tuple[Tail, Multipliers]] = field(repr=False)
+    limit: dict[str, object] | None = field(repr=False)
+
+    @property
+    def attained(self) -> bool:
+        """Whether the instance has just this ratio."""
+        return self.ratio == self.supremum
+
+    def as_data(self) -> dict[str, object]:
+        """Return the certificate, a JSON object that ``dlsched check`` verifies in rationals."""
+        asked = self.setting
+        data: dict[str, object] = {"kind": KIND, "family": asked.family, "method": asked.method, "jobs": asked.jobs}
+        data |= {"gpus": asked.gpus, "tables": asked.tables, "counts": asked.offered}
+        data |= {"supremum": self._text, "ratio": str(self.ratio)}
+        data |= {"instance": self.instance.as_data(), "proof": _proof(self.leaves)}
+        return data if self.limit is None else {**data, "limit": self.limit}
+
+    def brief(self) -> dict[str, object]:
+        """Return jobs, supremum and whether it is attained, for JSON."""
+        return {"jobs": self.setting.jobs, "supremum": self._text, "attained": self.attained}
+
+    @property
+    def _text(self) -> str | None:
+        return None if self.supremum is None else str(self.supremum)
+
+
+def prove(
+    family: str,
+    method: str,
+    *,
+    jobs: int = 2,
+    gpus: int,
+    tables: str = "convex",
+    counts: str | None = None,
+    limits: Limits | None = None,
+    progress: ProgressCallback | None = None,
+) -> Proven:
+    """Prove how bad a greedy method can be: the supremum of its objective over the optimum.
+
+    Parameters
+    ----------
+    family, method
+        ``ring_allocation`` with ``doubling``, ``marginal`` or ``hull``, or ``async_sgd`` with ``marginal``.
+    jobs, gpus
+        Number of jobs without current counts, and of GPUs (nodes).
+    tables
+        Class of the tables of costs, by count: ``any`` costs >= 0; ``monotone``: they do not rise; ``sublinear``: and count
+        times cost does not fall; ``convex``: and what an added GPU saves does not rise along the counts offered.
+    counts
+        ``powers`` of two, or ``all``. None: ``powers``; in ``async_sgd``, which has no other, ``all``.
+    limits
+        Nodes are linear programs.
+    progress
+        Called now and then with the number of programs.
+
+    Raises
+    ------
+    UsageError
+        A method, class or size that cannot be proven; or a limit was reached before the proof was done.
+    SolverError
+        HiGHS gives no answer, or one that no rational comes close enough to.
+    """
+    offered = ("all" if family == "async_sgd" else "powers") if counts is None else counts
+    setting = Setting(family, method, jobs, gpus, tables, offered)
+    budget = Budget(limits)
+
+    def tick(programs: int) -> None:
+        budget.tick(programs)
+        if programs and progress is not None and budget.nodes % _EVERY == 0:
+            progress(Progress(budget.elapsed_s, None, None, budget.nodes, "proof"))
+
+    try:
+        tree = search(setting, tick)
+    except Stopped as stopped:
+        message = (
+            f"limits: found a {stopped} after {budget.nodes} linear programs, allowed: more, the proof is not done"
+        )
+        raise UsageError(message) from None
+    instance, ratio, limit = _shown(setting, tree)
+    return Proven(
+        setting=setting,
+        supremum=tree.supremum,
+        ratio=ratio,
+        instance=instance,
+        programs=tree.programs,
+        leaves=tree.leaves,
+        limit=limit,
+    )
+
+
+def _shown(setting: Setting, tree: Tree) -> tuple[InstanceFile, Fraction, dict[str, object] | None]:
+    """Return an instance, its ratio and, where that is not the supremum, what proves that there are others close to it."""
+    if setting.family == "async_sgd":
+        return equal_jobs(setting), Fraction(1), None
+    if tree.supremum is not None:
+        for table, order in attaining(setting, tree.worst, tree.supremum):
+            instance = instance_of(setting, table, order)
+            ratio = ratio_of(setting, instance)
+            if ratio == tree.supremum:
+                return instance, ratio, None
+    pair = approaching(setting, tree.worst, tree.supremum)
+    if pair is None:
+        raise SolverError("no table of rationals was found on which the worst run happens")
+    limit, inside = pair
+    near = {place: limit[place] + _NEAR * inside[place] for place in limit}
+    instance = instance_of(setting, near, tuple(range(setting.jobs)))
+    ratio = ratio_of(setting, instance)
+    if ratio == tree.supremum:
+        return instance, ratio, None
+    best = [best for _, best in tree.worst.best]
+    return instance, ratio, {"best": best, "limit": _rows(setting, limit), "inside": _rows(setting, inside)}
+
+
+def _rows(setting: Setting, table: Table) -> list[list[str]]:
+    return [[str(table[job, count]) for count in setting.counts] for job in range(setting.jobs)]
+
+
+def _proof(leaves: Sequence[tuple[Tail, Multipliers]]) -> list[dict[str, object]]:
+    """Leaves as nested objects, one for every end of runs."""
+    trees: dict[End, Node] = {}
+    for tail, multipliers in leaves:
+        node = trees.setdefault(tail.end, Node())
+        for job, count in tail.steps:
+            node = node.before.setdefault(f"{job} {count}", Node())
+        node.multipliers = {name: str(value) for name, value in sorted(multipliers.items())}
+    return [
+        {"end": [list(triple) for triple in end], **node.as_data()}
+        for end, node in sorted(trees.items(), key=itemgetter(0))
+    ]
+
+
+@dataclass
+class Node:
+    """A tail of runs in the proof: what bounds its ratio, or the steps that may come before it."""
+
+    multipliers: dict[str, str] | None = None
+    before: dict[str, "Node"] = field(default_factory=dict)
+
+    def as_data(self) -> dict[str, object]:
+        """Return the tree as certificates hold it."""
+        if self.multipliers is not None:
+            return {"multipliers": self.multipliers}
+        return {"before": {step: node.as_data() for step, node in self.before.items()}}

@@ -1,0 +1,197 @@
+"""Runs of a greedy method, from their ends backwards, and the rows that a table satisfies on which they happen.
+
+A run ends with a count for every job. Each job then has a *target*, the count of its next step, that does not fit any more,
+or none. An end beside one feasible allocation ``best`` is a sorted tuple of triples (count, target, best), one a job: jobs
+that swap their names change nothing. Before the last step some job j was at a smaller count, and its present count was its
+target; and so on back to the smallest counts. What is known of the last steps alone already bounds the method's ratio.
+
+Rows, all ``>= 0``, by name:
+
+==================  ===============================================================================================
+``falls j n``       c_j(n) - c_j(n'), where n' is the count after n
+``speed j n``       n' c_j(n') - n c_j(n)
+``bends j n``       the saving per unit from n to n' less that from n' to n''
+``saves j u v``     c_j(u) - c_j(v): a step is taken because it saves
+``steep j u v x``   hull: the saving per unit from u to v less that from u to x
+``stuck j u x``     c_j(x) - c_j(u): no step from u to x would save
+``turn t i``        the t-th last step's saving per unit less that of the step that i could have taken
+==================  ===============================================================================================
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from dlsched.core.budget import Tick, no_tick
+from dlsched.core.errors import UsageError
+from dlsched.worst.proving.setting import NONE, Setting
+
+Row = dict[tuple[int, int], int]
+"""Coefficients by job and count."""
+Rows = dict[str, Row]
+End = tuple[tuple[int, int, int], ...]
+LARGEST = 2 * 10**6
+"""Jobs of all ends of runs that are looked at: a GiB of memory, and two jobs at a million ends."""
+
+
+def ends(setting: Setting, tick: Tick = no_tick) -> Iterator[End]:
+    """All ends of runs, each with every allocation that can be best, up to the names of the jobs.
+
+    ``tick`` is called now and then.
+
+    Raises
+    ------
+    UsageError
+        More of them, and of what is no end, than ``LARGEST`` allows.
+    """
+    most = LARGEST // setting.jobs
+    bests = list(islice(_bests(setting, tick), most))
+    looked_at = len(bests)
+    pairs = [(count, target) for count in setting.held for target in (NONE, *setting.targets(count))]
+    for chosen in _within(pairs, setting.jobs, setting.gpus, ascending=True):
+        tick()
+        looked_at += 1
+        if looked_at >= most:
+            raise UsageError(f"jobs and gpus: found {most} ends of runs or more, allowed: fewer jobs, GPUs or counts")
+        left = setting.gpus - sum(count for count, _ in chosen)
+        if not all(_ends(setting, count, target, left) for count, target in chosen):
+            continue
+        for best in bests:
+            end = tuple((count, target, given) for (count, target), (given, _) in zip(chosen, best, strict=True))
+            if all(first <= second for first, second in pairwise(end)):
+                looked_at += 1
+                yield end
+
+
+def _ends(setting: Setting, count: int, target: int, left: int) -> bool:
+    """Whether a job may end like this: its step does not fit, or, where costs may stall, none saves."""
+    if target != NONE:
+        return target - count > left
+    later = setting.targets(count)
+    if not later or setting.tables == "convex":  # there, steps that save nothing may be taken to the end
+        return not later
+    return setting.method == "hull" or later[0] - count <= left
+
+
+def _bests(setting: Setting, tick: Tick) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Allocations that fit; where costs fall only those in which no larger count would."""
+    added = {low: high - low for low, high in pairwise(setting.counts)}
+    for best in _within([(count, NONE) for count in setting.counts], setting.jobs, setting.gpus, ascending=False):
+        tick()
+        spare = setting.gpus - sum(given for given, _ in best)
+        if not setting.falling or all(added.get(given, setting.gpus) > spare for given, _ in best):
+            yield best
+
+
+def _within(
+    pairs: Sequence[tuple[int, int]], jobs: int, room: int, *, ascending: bool
+) -> Iterator[tuple[tuple[int, int], ...]]:
+    """All ways to choose a pair for each job, maybe in ascending order only, whose counts fit into the room."""
+    if jobs == 0:
+        yield ()
+        return
+    for k, pair in enumerate(pairs):
+        if pair[0] + jobs - 1 > room:
+            return
+        for rest in _within(pairs[k:] if ascending else pairs, jobs - 1, room - pair[0], ascending=ascending):
+            yield (pair, *rest)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The last steps of a run, and an allocation that may be best.
+
+    Parameters
+    ----------
+    end
+        Where it ends.
+    steps
+        Pairs (job, count before), the last step first.
+    counts, targets
+        Of every job before the first of these steps.
+    """
+
+    end: End
+    steps: tuple[tuple[int, int], ...]
+    counts: tuple[int, ...]
+    targets: tuple[int, ...]
+
+    @classmethod
+    def at(cls, end: End) -> "Tail":
+        """No step but the end."""
+        return cls(end, (), tuple(count for count, _, _ in end), tuple(target for _, target, _ in end))
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a whole run."""
+        return set(self.counts) == {1}
+
+    def before(self, setting: Setting) -> Iterator["Tail"]:
+        """All that one more step may have been."""
+        for job, count in enumerate(self.counts):
+            for source in setting.sources(count):
+                yield Tail(
+                    self.end,
+                    (*self.steps, (job, source)),
+                    (*self.counts[:job], source, *self.counts[job + 1 :]),
+                    (*self.targets[:job], count, *self.targets[job + 1 :]),
+                )
+
+
+def class_rows(setting: Setting) -> Rows:
+    """Rows of the class of tables."""
+    rows: Rows = {}
+    for job in range(setting.jobs if setting.falling else 0):
+        steps = list(pairwise(setting.counts))
+        for low, high in steps:
+            rows[f"falls {job} {low}"] = {(job, low): 1, (job, high): -1}
+            if setting.assumed != "monotone":
+                rows[f"speed {job} {low}"] = {(job, high): high, (job, low): -low}
+        for (low, middle), (_, high) in pairwise(steps) if setting.tables == "convex" else ():
+            rows[f"bends {job} {low}"] = _less((job, low, middle), (job, middle, high))
+    return rows
+
+
+def end_rows(setting: Setting, end: End) -> Rows:
+    """Rows of the targets with which a run ends."""
+    rows: Rows = {}
+    for job, (count, target, _) in enumerate(end):
+        if target == NONE:
+            for later in setting.targets(count):
+                rows[f"stuck {job} {count} {later}"] = {(job, later): 1, (job, count): -1}
+        elif setting.method == "hull":
+            rows |= _step(setting, job, count, target)
+    return rows
+
+
+def last_rows(setting: Setting, tail: Tail) -> Rows:
+    """Rows of the earliest step that is known."""
+    if not tail.steps:
+        return end_rows(setting, tail.end)
+    job, low = tail.steps[-1]
+    high = tail.targets[job]
+    rows = _step(setting, job, low, high)
+    left = setting.gpus - sum(tail.counts)
+    for other, (count, target) in enumerate(zip(tail.counts, tail.targets, strict=True)):
+        if other != job and target != NONE and target - count <= left:
+            rows[f"turn {len(tail.steps)} {other}"] = _less((job, low, high), (other, count, target))
+    return rows
+
+
+def _step(setting: Setting, job: int, low: int, high: int) -> Rows:
+    """Rows of a step, as such."""
+    rows: Rows = {} if setting.falling else {f"saves {job} {low} {high}": {(job, low): 1, (job, high): -1}}
+    if setting.method == "hull":
+        for other in setting.targets(low):
+            if other != high:
+                rows[f"steep {job} {low} {high} {other}"] = _less((job, low, high), (job, low, other))
+    return rows
+
+
+def _less(first: tuple[int, int, int], second: tuple[int, int, int]) -> Row:
+    """Saving per unit of the first step (job, from, to) less that of the second, times both lengths."""
+    row: Row = {}
+    for sign, (job, low, high), (_, begin, end) in ((1, first, second), (-1, second, first)):
+        for where, coefficient in ((low, sign * (end - begin)), (high, sign * (begin - end))):
+            row[job, where] = row.get((job, where), 0) + coefficient
+    return row

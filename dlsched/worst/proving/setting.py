@@ -1,0 +1,116 @@
+"""What is proven of: a method, jobs, GPUs, the counts that are offered, and the class of tables.
+
+====================  =====================================================================================
+code                  mathematics
+====================  =====================================================================================
+``counts``            1 = n_0 < n_1 < ..., the counts offered that fit beside one GPU for every other job
+``tables``            class of the tables of costs c_j(n) >= 0, see ``TABLES``
+``targets(n)``        the counts to which one step of the method may lead from n
+====================  =====================================================================================
+
+Counts that fit beside no other job are of no use to anybody. Leaving them out of a table keeps it in its class, and every
+table without them has an extension, by its last cost, that is in the class again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from dlsched.core.errors import UsageError
+
+TABLES = {
+    "any": "any costs",
+    "monotone": "costs that do not rise with the count",
+    "sublinear": "monotone, and count times cost does not fall: no speed beyond linear",
+    "convex": "sublinear, and the saving per added unit does not rise",
+}
+OFFERED = ("powers", "all")
+METHODS = {"ring_allocation": ("doubling", "marginal", "hull"), "async_sgd": ("marginal",)}
+NONE = 0
+"""The target of a job that no further step serves."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The question how bad a method is at worst on tables of a class.
+
+    Parameters
+    ----------
+    family, method
+        Whose method, and its name.
+    jobs, gpus
+        Number of jobs, and what they share.
+    tables
+        One of ``TABLES``.
+    offered
+        ``powers`` of two, or ``all`` counts.
+
+    Raises
+    ------
+    UsageError
+        A name that is not known, fewer than 1 job, or fewer GPUs than jobs.
+    """
+
+    family: str
+    method: str
+    jobs: int
+    gpus: int
+    tables: str
+    offered: str
+
+    def __post_init__(self) -> None:
+        _among("family", self.family, METHODS)
+        _among("method", self.method, METHODS[self.family])
+        _among("tables", self.tables, TABLES)
+        _among("counts", self.offered, OFFERED)
+        if self.family == "async_sgd" and (self.tables, self.offered) != ("convex", "all"):
+            raise UsageError("async_sgd: its times are convex in the nodes: found other tables, allowed: convex, all")
+        if self.jobs < 1 or self.gpus < self.jobs:
+            raise UsageError(f"jobs and gpus: found {self.jobs} and {self.gpus}, allowed: 1 <= jobs <= gpus")
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """The counts offered that can fit, ascending."""
+        return self.up_to(self.gpus - self.jobs + 1)
+
+    @cached_property
+    def held(self) -> tuple[int, ...]:
+        """The counts that the method may hold on its way."""
+        return _powers(self.counts[-1]) if self.method == "doubling" else self.counts
+
+    def up_to(self, most: int) -> tuple[int, ...]:
+        """The counts offered up to there."""
+        return tuple(range(1, most + 1)) if self.offered == "all" else _powers(most)
+
+    @property
+    def assumed(self) -> str:
+        """The class of tables that is enough to look at.
+
+        ``hull`` sees the same vertices, and the optimum is the same, when every cost becomes the least up to its count.
+        """
+        return "monotone" if self.method == "hull" and self.tables == "any" else self.tables
+
+    @property
+    def falling(self) -> bool:
+        """Whether costs do not rise with the count."""
+        return self.assumed != "any"
+
+    def targets(self, count: int) -> tuple[int, ...]:
+        """Counts to which a step may lead: any larger one for ``hull``, the next one held for the others."""
+        later = self.held[self.held.index(count) + 1 :]
+        return later if self.method == "hull" else later[:1]
+
+    def sources(self, count: int) -> tuple[int, ...]:
+        """Counts from which a step may lead here."""
+        earlier = self.held[: self.held.index(count)]
+        return earlier if self.method == "hull" else earlier[-1:]
+
+
+def _powers(most: int) -> tuple[int, ...]:
+    return tuple(2**k for k in range(most.bit_length()))
+
+
+def _among(field: str, found: str, allowed: Iterable[str]) -> None:
+    names = tuple(allowed)
+    if found not in names:
+        raise UsageError(f"{field}: found {found!r}, allowed: {', '.join(names)}")

@@ -1,0 +1,268 @@
+"""Whether the trees of a certificate cover all runs, and whether their multipliers prove the supremum."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count as count_from
+
+from dlsched.core.errors import InputError
+from dlsched.worst.proving.verification.claims import Claim, End, Tree
+
+Expression = dict[tuple[int, int], Fraction]
+"""Linear in the costs: factors by job and count."""
+LARGEST = 10**7
+"""Ends of runs, and their beginnings, that are looked at: a minute."""
+
+
+def cover(claim: Claim) -> int:
+    """Verify that no run has a ratio above the supremum; return the number of leaves.
+
+    Raises
+    ------
+    ValueError
+        A run that is not covered, a name that is no inequality there, or multipliers that prove too little.
+    """
+    covered = set()
+    for end in _ends(claim):
+        if end not in claim.proof:
+            raise ValueError(f"proof: the end {_said(end)} is not covered")
+        covered.add(end)
+    for end in claim.proof:
+        if end not in covered:
+            raise ValueError(f"proof: the end {_said(end)} is no end of a run")
+    return sum(_verify(claim, Part(claim, end, (), *_columns(end)), claim.proof[end]) for end in sorted(claim.proof))
+
+
+def offered(claim: Claim, most: int) -> list[int]:
+    """Counts that are offered, up to there."""
+    return [n for n in range(1, most + 1) if claim.counts == "all" or n & (n - 1) == 0]
+
+
+def fitting(claim: Claim) -> list[int]:
+    """Counts that are offered and fit beside one unit for every other job."""
+    return offered(claim, claim.gpus - claim.jobs + 1)
+
+
+def steps_from(claim: Claim, count: int) -> list[int]:
+    """Counts to which one step of the method may lead."""
+    later = [n for n in fitting(claim) if n > count]
+    if claim.method == "doubling":
+        return [n for n in later if n == 2 * count]
+    return later if claim.method == "hull" else later[:1]
+
+
+def _reached(claim: Claim) -> list[int]:
+    """Counts that the method may hold."""
+    return [n for n in fitting(claim) if claim.method != "doubling" or n & (n - 1) == 0]
+
+
+def _falling(claim: Claim) -> bool:
+    """Whether costs do not rise; hull sees of a table, and the optimum takes, only costs that no smaller count matches."""
+    return claim.tables != "any" or claim.method == "hull"
+
+
+def _said(end: End) -> list[list[int]]:
+    return [list(triple) for triple in end]
+
+
+def _columns(end: End) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return tuple(count for count, _, _ in end), tuple(target for _, target, _ in end)
+
+
+def _ends(claim: Claim) -> Iterator[End]:
+    """Every end once: triples (count, target, best) that do not fall from job to job.
+
+    Raises
+    ------
+    InputError
+        More than ``LARGEST`` of them would have to be looked at.
+    """
+    bests = fitting(claim)
+    looked_at = count_from(1)
+
+    def full(best: int, spare: int) -> bool:
+        return not _falling(claim) or not any(0 < n - best <= spare for n in bests)
+
+    def over(count: int, target: int, left: int) -> bool:
+        if target:
+            return target - count > left
+        further = steps_from(claim, count)
+        if not further or claim.tables == "convex":
+            return not further
+        return claim.method == "hull" or further[0] - count <= left
+
+    states = [(count, target) for count in _reached(claim) for target in (0, *steps_from(claim, count))]
+
+    def grow(chosen: End, left: int, spare: int) -> Iterator[End]:
+        if next(looked_at) > LARGEST:
+            raise InputError(f"jobs, gpus: found {claim.jobs} and {claim.gpus}, allowed: fewer, this has too many ends")
+        if len(chosen) == claim.jobs:
+            if all(over(count, target, left) and full(best, spare) for count, target, best in chosen):
+                yield chosen
+            return
+        others = claim.jobs - len(chosen) - 1
+        for count, target in states:
+            for best in bests if count + others <= left else ():
+                triple = (count, target, best)
+                if best + others <= spare and (not chosen or chosen[-1] <= triple):
+                    yield from grow((*chosen, triple), left - count, spare - best)
+
+    return grow((), claim.gpus, claim.gpus)
+
+
+@dataclass(frozen=True)
+class Part:
+    """All runs of the last steps on the way to a node.
+
+    Parameters
+    ----------
+    claim
+        Of what.
+    end
+        Where they end.
+    steps
+        (job, from, to, counts and targets of all jobs before it), the last step first.
+    counts, targets
+        Of all jobs before these steps.
+    """
+
+    claim: Claim
+    end: End
+    steps: tuple[tuple[int, int, int, tuple[int, ...], tuple[int, ...]], ...]
+    counts: tuple[int, ...]
+    targets: tuple[int, ...]
+
+    def earlier(self, job: int, count: int) -> "Part":
+        """Those of its runs that took a step of the job from that count before."""
+        target = self.counts[job]
+        counts = (*self.counts[:job], count, *self.counts[job + 1 :])
+        targets = (*self.targets[:job], target, *self.targets[job + 1 :])
+        return Part(self.claim, self.end, (*self.steps, (job, count, target, counts, targets)), counts, targets)
+
+    def inequality(self, name: str) -> Expression:
+        """Return the expression of that name, which is >= 0 on all these runs; ValueError: there is none."""
+        kind, *texts = name.split(" ")
+        numbers = [int(text) for text in texts if text.isascii() and text.isdigit() and len(text) < 6]
+        maker, length = _INEQUALITIES.get(kind, (_turn, -1))
+        found = maker(self, *numbers) if len(numbers) == len(texts) == length else None
+        if found is None:
+            raise ValueError(f"proof: {name!r} is no inequality at the end {_said(self.end)}")
+        return found
+
+    def steps_known(self) -> set[tuple[int, int, int]]:
+        """Steps (job, from, to) that are the steepest of their job: those taken, and those with which the runs end."""
+        ended = {(job, count, target) for job, (count, target, _) in enumerate(self.end) if target}
+        return {step[:3] for step in self.steps} | (ended if self.claim.method == "hull" else set())
+
+
+def _verify(claim: Claim, part: Part, tree: Tree) -> int:
+    """Verify a node; return the number of its leaves."""
+    if tree.multipliers is not None:
+        _prove(claim, part, tree.multipliers)
+        return 1
+    expected = {
+        (job, earlier)
+        for job, count in enumerate(part.counts)
+        for earlier in _reached(claim)
+        if earlier < count and count in steps_from(claim, earlier)
+    }
+    if not expected or set(tree.before) != expected:
+        raise ValueError(
+            f"proof: at the end {_said(part.end)} after {len(part.steps)} steps back "
+            f"the steps before are {sorted(tree.before)}, allowed: {sorted(expected)}"
+        )
+    return sum(_verify(claim, part.earlier(*step), tree.before[step]) for step in sorted(expected))
+
+
+def _prove(claim: Claim, part: Part, multipliers: Mapping[str, Fraction]) -> None:
+    """Verify that multipliers prove the supremum; ValueError if not."""
+    total: Expression = {(job, count): Fraction(1) for job, (count, _, _) in enumerate(part.end)}
+    for name, multiplier in multipliers.items():
+        if multiplier < 0:
+            raise ValueError(f"proof: the multiplier {multiplier} of {name!r} is negative")
+        for place, factor in part.inequality(name).items():
+            total[place] = total.get(place, Fraction(0)) + multiplier * factor
+    assert claim.supremum is not None
+    best = {(job, count) for job, (_, _, count) in enumerate(part.end)}
+    for place, factor in total.items():
+        if factor > (claim.supremum if place in best else 0):
+            raise ValueError(
+                f"proof: at the end {_said(part.end)} the multipliers leave "
+                f"{factor} of the cost of job {place[0]} with {place[1]}"
+            )
+
+
+def _falls(part: Part, job: int, low: int) -> Expression | None:
+    high = _next(part, job, low)
+    return None if high is None or not _falling(part.claim) else {(job, low): Fraction(1), (job, high): Fraction(-1)}
+
+
+def _speed(part: Part, job: int, low: int) -> Expression | None:
+    high = _next(part, job, low)
+    if high is None or part.claim.tables not in ("sublinear", "convex"):
+        return None
+    return {(job, high): Fraction(high), (job, low): Fraction(-low)}
+
+
+def _bends(part: Part, job: int, low: int) -> Expression | None:
+    middle = _next(part, job, low)
+    high = None if middle is None else _next(part, job, middle)
+    if middle is None or high is None or part.claim.tables != "convex":
+        return None
+    return _steeper((job, low, middle), (job, middle, high))
+
+
+def _saves(part: Part, job: int, low: int, high: int) -> Expression | None:
+    return {(job, low): Fraction(1), (job, high): Fraction(-1)} if (job, low, high) in part.steps_known() else None
+
+
+def _steep(part: Part, job: int, low: int, high: int, other: int) -> Expression | None:
+    if part.claim.method != "hull" or (job, low, high) not in part.steps_known():
+        return None
+    further = other in steps_from(part.claim, low) and other != high
+    return _steeper((job, low, high), (job, low, other)) if further else None
+
+
+def _stuck(part: Part, job: int, low: int, high: int) -> Expression | None:
+    ended = job < len(part.end) and part.end[job][:2] == (low, 0) and high in steps_from(part.claim, low)
+    return {(job, high): Fraction(1), (job, low): Fraction(-1)} if ended else None
+
+
+def _turn(part: Part, number: int, other: int) -> Expression | None:
+    """The step of that number, counted from the last, 1, saves no less per unit than a step of another job that fitted."""
+    if not (1 <= number <= len(part.steps) and other < part.claim.jobs):
+        return None
+    job, low, high, counts, targets = part.steps[number - 1]
+    units = targets[other] - counts[other]
+    if other == job or targets[other] == 0 or sum(counts) + units > part.claim.gpus:
+        return None
+    return _steeper((job, low, high), (other, counts[other], targets[other]))
+
+
+_INEQUALITIES: dict[str, tuple[Callable[..., Expression | None], int]] = {
+    "falls": (_falls, 2),
+    "speed": (_speed, 2),
+    "bends": (_bends, 2),
+    "saves": (_saves, 3),
+    "steep": (_steep, 4),
+    "stuck": (_stuck, 3),
+    "turn": (_turn, 2),
+}
+"""Kinds of inequalities, and how many numbers follow their names."""
+
+
+def _next(part: Part, job: int, count: int) -> int | None:
+    """The next larger count of a table."""
+    counts = fitting(part.claim)
+    known = job < part.claim.jobs and count in counts[:-1]
+    return counts[counts.index(count) + 1] if known else None
+
+
+def _steeper(first: tuple[int, int, int], second: tuple[int, int, int]) -> Expression:
+    """Saving per unit of the first step (job, from, to) less that of the second, times the lengths of both."""
+    (i, a, b), (j, c, d) = first, second
+    terms = [((i, a), d - c), ((i, b), c - d), ((j, c), a - b), ((j, d), b - a)]
+    total: Expression = {}
+    for place, factor in terms:
+        total[place] = total.get(place, Fraction(0)) + factor
+    return total

@@ -1,0 +1,1 @@
+"""The spaces of the families, one module each: ``space_of`` makes it."""

@@ -1,0 +1,207 @@
+"""Where worst instances of async_sgd are searched: batches, and the seconds of a batch on a worker, an update and a transfer.
+
+A job of N batches has one epoch of N examples; its one server has full-duplex links of 1 GB/s, so 1e9 bytes take a second. Times
+are up to 10 s, those of updates and transfers 0 or at least 10 ms, batches up to 1000: beyond that ratios hardly grow. With
+nodes and jobs they do: where nodes are short, ``equal`` and ``knee`` give all of J jobs as many, and where one job has all the
+work and perfect speed, they take (N - J + 1) / floor(N / J) times the optimum, in the limit J times. ``fixed`` has no answer
+where its counts do not fit.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dlsched.core.figures import four_digits, log_uniform
+from dlsched.families import FAMILIES
+from dlsched.worst.space import Data, Number, Space
+from dlsched.worst.spaces.naming import jobs_drawn, lettered, require_one_of, require_sizes
+
+NODES = 16
+BATCHES = (1.0, 1000.0)
+COMPUTE_S = (0.1, 10.0)
+UPDATE_S = (0.0, 10.0)
+BYTES = (0.0, 1e10)
+BANDWIDTH = 1e9
+
+_KEYS = ("dataset_examples", "compute_s", "update_s", "parameter_bytes")
+_LEAST_S = 0.01  # of an update or transfer that takes time
+
+
+def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | None = None) -> Space:
+    """Return the space of a cluster.
+
+    Parameters
+    ----------
+    jobs
+        Most jobs, of which a draw has as many; None: at most 4, of which a draw has 2 to 4.
+    gpus
+        Nodes of the cluster; None: 16.
+    preset
+        Of the generator, whose jobs are drawn: their times and batches on scales on which the longest times take 10 s and the
+        most batches are 1000, on one server of full-duplex links; None: every number log-uniform in its range, an update or a
+        transfer 0 with probability 1/4.
+
+    Raises
+    ------
+    UsageError
+        A number or a word that is not allowed.
+    """
+    require_sizes(jobs=jobs, gpus=gpus)
+    family = FAMILIES["async_sgd"]
+    require_one_of("preset", preset, (None, *family.presets))
+    total = gpus or NODES
+    most = jobs_drawn(jobs, total)[-1]
+
+    def repair(data: Data) -> Data | None:
+        """Whole batches and numbers in range; what is not searched as it is; jobs named in their order."""
+        if not 1 <= len(data["jobs"]) <= most:
+            return None
+        changed = [_job(*(float(job[key]) for key in _KEYS)) for job in data["jobs"]]
+        return {"format": "dlsched/async_sgd/1", "name": "worst", "nodes": total, "jobs": lettered(changed)}
+
+    def draw(generator: np.random.Generator) -> Data:
+        """Draw jobs, or those of a preset."""
+        many = int(generator.choice(jobs_drawn(jobs, total)))
+        if preset is None:
+            found = [_drawn(generator) for _ in range(many)]
+        else:
+            made = family.generate(preset=preset, jobs=many, nodes=total, seed=int(generator.integers(2**31)))
+            found = _scaled([(job.batches, job.compute_s, job.update_s, job.transfer_s) for job in made.jobs])
+        data = repair({"jobs": found})
+        assert data is not None
+        return data
+
+    return Space(
+        family=family,
+        draw=draw,
+        numbers=[
+            Number("jobs[].dataset_examples", *BATCHES, whole=True),
+            Number("jobs[].compute_s", *COMPUTE_S),
+            Number("jobs[].update_s", *UPDATE_S),
+            Number("jobs[].parameter_bytes", *BYTES),
+        ],
+        members=[("jobs", 1, most)],
+        moves=(perfect, stuck, as_long, all_but_one, swap_services),
+        simpler=(simpler,),
+        repair=repair,
+    )
+
+
+def perfect(data: Data, generator: np.random.Generator) -> Data:
+    """A job whose speed grows in proportion to its nodes: it only computes."""
+    return _with_job(data, int(generator.integers(len(data["jobs"]))), update_s=0.0, parameter_bytes=0.0)
+
+
+def stuck(data: Data, generator: np.random.Generator) -> Data:
+    """A job whose updates, or transfers, take a share of its time, so that few nodes are of use to it."""
+    index = int(generator.integers(len(data["jobs"])))
+    seconds = data["jobs"][index]["compute_s"] * float(generator.choice([0.1, 0.2, 0.5, 1.0, 2.0, 10.0, 100.0]))
+    if generator.random() < 0.5:
+        return _with_job(data, index, update_s=seconds, parameter_bytes=0.0)
+    return _with_job(data, index, update_s=0.0, parameter_bytes=seconds * BANDWIDTH)
+
+
+def as_long(data: Data, generator: np.random.Generator) -> Data | None:
+    """Batches with which a job takes a simple multiple of the seconds of another on one node."""
+    if len(data["jobs"]) < 2:
+        return None
+    first, second = generator.choice(len(data["jobs"]), 2, replace=False).tolist()
+    aim = data["jobs"][first]["dataset_examples"] * _cycle_s(data["jobs"][first])
+    factor = float(generator.choice([0.1, 0.5, 1.0, 2.0, 3.0, 10.0]))
+    return _with_job(data, second, dataset_examples=aim * factor / _cycle_s(data["jobs"][second]))
+
+
+def all_but_one(data: Data, generator: np.random.Generator) -> Data:
+    """All jobs but one as another."""
+    alone, model = generator.integers(len(data["jobs"]), size=2).tolist()
+    jobs = [job if index == alone else data["jobs"][model] for index, job in enumerate(data["jobs"])]
+    return data | {"jobs": jobs}
+
+
+def swap_services(data: Data, generator: np.random.Generator) -> Data:
+    """Updates as long as a job's transfers, and transfers as its updates."""
+    index = int(generator.integers(len(data["jobs"])))
+    job = data["jobs"][index]
+    return _with_job(
+        data, index, update_s=job["parameter_bytes"] / BANDWIDTH, parameter_bytes=job["update_s"] * BANDWIDTH
+    )
+
+
+def simpler(data: Data) -> list[Data]:
+    """All jobs with perfect speed; one job without updates or transfers, or of one second a batch, or with another's times."""
+    return [candidate for candidate in _candidates(data) if candidate != data]
+
+
+def _candidates(data: Data) -> Iterator[Data]:
+    yield data | {"jobs": [job | {"update_s": 0.0, "parameter_bytes": 0.0} for job in data["jobs"]]}
+    for index, job in enumerate(data["jobs"]):
+        transfer_s = job["parameter_bytes"] / BANDWIDTH
+        yield _with_job(data, index, update_s=0.0, parameter_bytes=0.0)
+        if job["parameter_bytes"]:
+            yield _with_job(data, index, update_s=four_digits(job["update_s"] + 2 * transfer_s), parameter_bytes=0.0)
+        if job["update_s"]:
+            yield _with_job(data, index, update_s=0.0)
+        if job["compute_s"] != 1 and BATCHES[0] <= job["dataset_examples"] * job["compute_s"] <= BATCHES[1]:
+            yield _with_job(
+                data,
+                index,
+                dataset_examples=round(job["dataset_examples"] * job["compute_s"]),
+                compute_s=1.0,
+                update_s=four_digits(job["update_s"] / job["compute_s"]),
+                parameter_bytes=four_digits(job["parameter_bytes"] / job["compute_s"]),
+            )
+        for other in data["jobs"][:index]:
+            yield _with_job(data, index, **{key: other[key] for key in _KEYS if key != "dataset_examples"})
+
+
+def _job(batches: float, compute_s: float, update_s: float, moved_bytes: float) -> Data:
+    """A job with numbers in range."""
+    return {
+        "epochs": 1.0,
+        "dataset_examples": float(round(_within(batches, BATCHES))),
+        "batch_examples": 1.0,
+        "parameter_bytes": _within(moved_bytes, BYTES, _LEAST_S * BANDWIDTH),
+        "bandwidth_bytes_per_s": BANDWIDTH,
+        "compute_s": _within(compute_s, COMPUTE_S),
+        "update_s": _within(update_s, UPDATE_S, _LEAST_S),
+    }
+
+
+def _within(value: float, ends: tuple[float, float], least: float = 0.0) -> float:
+    """Bring a value into a range; what is nearer to 0 than to the least that is not 0 becomes 0."""
+    return 0.0 if value < least / 2 else min(max(value, ends[0], least), ends[1])
+
+
+def _with_job(data: Data, index: int, **numbers: float) -> Data:
+    """Copy with some numbers of one job changed."""
+    jobs = list(data["jobs"])
+    jobs[index] = jobs[index] | numbers
+    return data | {"jobs": jobs}
+
+
+def _cycle_s(job: Data) -> float:
+    """Seconds of a batch on one node."""
+    return float(job["compute_s"] + job["update_s"] + 2 * job["parameter_bytes"] / BANDWIDTH)
+
+
+def _drawn(generator: np.random.Generator) -> Data:
+    batches, compute_s = log_uniform(generator, *BATCHES), log_uniform(generator, *COMPUTE_S)
+    update_s, transfer_s = (
+        0.0 if generator.random() < 0.25 else log_uniform(generator, _LEAST_S, UPDATE_S[1]) for _ in range(2)
+    )
+    return _job(batches, four_digits(compute_s), four_digits(update_s), four_digits(transfer_s * BANDWIDTH))
+
+
+def _scaled(jobs: list[tuple[float, float, float, float]]) -> list[Data]:
+    """Jobs of batches, compute, update and transfer seconds, on scales on which the largest are those of the ranges."""
+    batches = BATCHES[1] / max(job[0] for job in jobs)
+    seconds = COMPUTE_S[1] / max(max(job[1:]) for job in jobs)
+    return [
+        _job(
+            job[0] * batches,
+            four_digits(job[1] * seconds),
+            four_digits(job[2] * seconds),
+            four_digits(job[3] * seconds * BANDWIDTH),
+        )
+        for job in jobs
+    ]

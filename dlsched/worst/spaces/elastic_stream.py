@@ -1,0 +1,196 @@
+"""Where worst instances of elastic_stream are searched: few jobs that arrive at ticks of 100 s, with tables of a class.
+
+One epoch a job, so times are those of whole jobs: 100 to 600 s, so that no job is shorter than a tick, for which units are
+held. No weights and no early ends; restarts where they are asked for. With tables ``sublinear`` or ``convex`` ratios grow with
+the jobs and the units: in order of arrival J - 1 short jobs wait for a long one, and all flow up to J times as long as need be,
+the more the longer the range of times; and a job that stays on one unit takes up to C times as long. With ``any`` and
+``monotone`` ones a job that is T times as fast on more units than it is given takes T times the optimum.
+
+What proves optima is the search over slots alone (``SLOTS_ALONE``): on instances as small it takes a tenth of the time of
+``exact``, which asks all policies and solves linear programs first. It is meant for 3 jobs; 4 may take seconds.
+"""
+
+import numpy as np
+
+from dlsched.core.errors import UsageError
+from dlsched.core.family import Method
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
+from dlsched.elastic_stream.exact import SLOTS, offer_quick, run_exact
+from dlsched.elastic_stream.heuristics import POLICIES
+from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.slots import plan
+from dlsched.elastic_stream.slots.search import TooLarge, search_slots
+from dlsched.elastic_stream.solution import Stream
+from dlsched.families import FAMILIES
+from dlsched.worst.space import Data, Number, Space
+from dlsched.worst.spaces.naming import jobs_drawn, lettered, require_one_of, require_sizes
+from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, drawn, offered, projected, tabulated
+from dlsched.worst.spaces.table_moves import simpler_tables, table_moves, table_of
+
+JOBS, UNITS = 3, 8
+TICK_S = 100.0
+LOW_S, HIGH_S = TICK_S, 600.0
+LATEST_S = 300.0
+"""Last arrival."""
+_FIRST = ("srpt-marginal", "weighted")  # streams that are seldom bad
+
+
+def run_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
+    """Two policies, then the search over slots; all of ``exact`` where that is too large."""
+    offer_quick(instance, search)
+    for name in _FIRST:
+        search.offer(POLICIES[name](instance, tick=search.tick), source=name)
+    weight = instance.total_weight
+    assert search.objective is not None
+    try:
+        search_slots(
+            instance,
+            search.objective * weight,
+            found=lambda made: search.offer(plan.stream_of(instance, made), source=SLOTS),
+            proven=lambda total_s: search.prove(total_s / weight, source=SLOTS),
+            budget=search.budget,
+        )
+    except TooLarge:
+        return run_exact(instance, search)
+    if not search.proven:  # what is held is worse than what was found, by rounding of slots
+        return TerminationStatus.FEASIBLE
+    search.prove(search.objective, source=SLOTS)
+    return TerminationStatus.OPTIMAL
+
+
+SLOTS_ALONE = Method("exact", "exact", run_slots, warm=offer_quick)
+"""``exact`` for small instances: the same optima sooner."""
+
+
+def space_of(
+    *,
+    jobs: int | None = None,
+    gpus: int | None = None,
+    preset: str | None = None,
+    tables: str = "sublinear",
+    counts: str = "powers",
+    restart: float = 0.0,
+) -> Space:
+    """Return the space of a cluster: jobs that arrive at ticks, with tables of a class on the first of 1, 2, 4, ... units.
+
+    Parameters
+    ----------
+    jobs
+        Most jobs, of which a draw has as many; None: at most 3, of which a draw has 2 or 3.
+    gpus
+        Units of the cluster; None: 8.
+    preset
+        Of the generator, whose jobs are drawn: their seconds on each count, on a scale on which the slowest takes 600 s,
+        brought into the class, and their arrivals, on a scale on which the last one is at 300 s; None: tables drawn from the
+        class, and arrivals uniform.
+    tables
+        ``any``: positive times. ``monotone``: non-increasing. ``sublinear``: and w c(w) non-decreasing. ``convex``: and falling
+        gains per unit, between counts that are offered.
+    counts
+        ``powers`` of two, or ``all``.
+    restart
+        Most seconds of a restart, below 100.
+
+    Raises
+    ------
+    UsageError
+        A number or a word that is not allowed.
+    """
+    require_sizes(jobs=jobs, gpus=gpus)
+    require_one_of("tables", tables, CLASSES)
+    require_one_of("counts", counts, COUNTS)
+    if not 0 <= restart < TICK_S:
+        raise UsageError(f"restart: found {restart}, allowed: seconds from 0 to less than {TICK_S:g}")
+    family = FAMILIES["elastic_stream"]
+    require_one_of("preset", preset, (None, *family.presets))
+    total = gpus or UNITS
+    most, allowed = jobs_drawn(jobs, JOBS)[-1], offered(counts, total)
+    restarts = [Number("jobs[].restart_s", 0.0, restart)] if restart else []
+
+    def repair(data: Data) -> Data | None:
+        """Tables back into their class, arrivals onto ticks, the first at 0; jobs named in their order."""
+        if not 1 <= len(data["jobs"]) <= most:
+            return None
+        ticks = [round(min(max(job["arrival_s"], 0.0), LATEST_S) / TICK_S) for job in data["jobs"]]
+        changed = []
+        for job, tick in zip(data["jobs"], ticks, strict=True):
+            table = projected(tables, dict(zip(allowed, table_of(job).values(), strict=False)), LOW_S, HIGH_S)
+            made = {"epochs": 1.0, "epoch_time_s": {str(count): time for count, time in table.items()}}
+            made["arrival_s"] = (tick - min(ticks)) * TICK_S
+            changed.append(made | ({"restart_s": min(max(job["restart_s"], 0.0), restart)} if restart else {}))
+        head = {"format": "dlsched/elastic_stream/1", "name": "worst", "units": total, "tick_s": TICK_S}
+        return head | {"jobs": lettered(changed)}
+
+    def draw(generator: np.random.Generator) -> Data:
+        """Draw tables from the class and arrivals, or jobs of a preset."""
+        many = int(generator.choice(jobs_drawn(jobs, JOBS)))
+        if preset is None:
+            found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
+            arrivals_s = (TICK_S * generator.integers(0, round(LATEST_S / TICK_S) + 1, many)).tolist()
+        else:
+            made = family.generate(
+                preset=preset, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
+            )
+            found = tabulated(made.jobs, allowed, HIGH_S)
+            scale = LATEST_S / (max(job.arrival_s for job in made.jobs) or LATEST_S)
+            arrivals_s = [job.arrival_s * scale for job in made.jobs]
+        pauses_s = generator.uniform(0.0, restart, many).round(1).tolist()
+        drawn_jobs = [
+            {"epoch_time_s": table, "arrival_s": arrival_s, "restart_s": pause_s}
+            for table, arrival_s, pause_s in zip(found, arrivals_s, pauses_s, strict=True)
+        ]
+        data = repair({"jobs": drawn_jobs})
+        assert data is not None
+        return data
+
+    return Space(
+        family=family,
+        draw=draw,
+        numbers=[Number("jobs[].epoch_time_s{}", LOW_S, HIGH_S), Number("jobs[].arrival_s", 0.0, LATEST_S), *restarts],
+        members=[("jobs", 1, most)],
+        moves=(*table_moves(allowed), together, at_another, whole_ticks),
+        simpler=[simpler_tables(repair), sooner],
+        repair=repair,
+        reference=SLOTS_ALONE,
+    )
+
+
+def together(data: Data, generator: np.random.Generator) -> Data:
+    """All jobs arrive at once, or all but one, a tick later."""
+    late = int(generator.integers(2 * len(data["jobs"])))
+    jobs = [job | {"arrival_s": TICK_S if index == late else 0.0} for index, job in enumerate(data["jobs"])]
+    return data | {"jobs": jobs}
+
+
+def at_another(data: Data, generator: np.random.Generator) -> Data:
+    """A job arrives when another arrives, or ends if it runs alone on some count; or a tick later."""
+    first, second = generator.integers(len(data["jobs"]), size=2).tolist()
+    aim = data["jobs"][first]
+    then_s = aim["arrival_s"] + float(generator.choice([0.0, *table_of(aim).values()]))
+    jobs = list(data["jobs"])
+    jobs[second] = jobs[second] | {"arrival_s": then_s + TICK_S * int(generator.integers(-1, 2))}
+    return data | {"jobs": jobs}
+
+
+def whole_ticks(data: Data, generator: np.random.Generator) -> Data:
+    """A job takes whole ticks on some count, or a second more; times on the other counts change in proportion."""
+    jobs = list(data["jobs"])
+    index = int(generator.integers(len(jobs)))
+    table = table_of(jobs[index])
+    time = float(generator.choice(list(table.values())))
+    aim = max(1, round(time / TICK_S)) * TICK_S + float(generator.choice([0.0, 0.0, 1.0]))
+    jobs[index] = jobs[index] | {"epoch_time_s": {str(count): each * aim / time for count, each in table.items()}}
+    return data | {"jobs": jobs}
+
+
+def sooner(data: Data) -> list[Data]:
+    """All jobs at once; each at the start, at the first tick, or a tick earlier."""
+    found = [data | {"jobs": [job | {"arrival_s": 0.0} for job in data["jobs"]]}]
+    for index, job in enumerate(data["jobs"]):
+        for arrival_s in (0.0, TICK_S, job["arrival_s"] - TICK_S):
+            if 0 <= arrival_s < job["arrival_s"]:
+                jobs = list(data["jobs"])
+                jobs[index] = job | {"arrival_s": arrival_s}
+                found.append(data | {"jobs": jobs})
+    return [each for each in found if each != data]

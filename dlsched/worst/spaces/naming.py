@@ -1,0 +1,37 @@
+"""What the spaces of several families ask of their options, and how their jobs are named."""
+
+from collections.abc import Sequence
+
+from dlsched.core.errors import UsageError
+from dlsched.worst.space import Data
+
+MOST_JOBS = 26
+"""Jobs of an instance that a person can read: a letter for each."""
+FEWEST_DRAWN, MOST_DRAWN = 2, 4
+
+
+def jobs_drawn(jobs: int | None, most: int) -> list[int]:
+    """Numbers of jobs that draws have, ascending: ``jobs``, or from 2 to 4, but then never more than ``most``."""
+    return list(range(min(FEWEST_DRAWN, most), min(MOST_DRAWN, most) + 1)) if jobs is None else [jobs]
+
+
+def lettered(jobs: Sequence[Data]) -> list[Data]:
+    """Name jobs a, b, c, ... in their order."""
+    return [
+        {"id": chr(ord("a") + index)} | {key: job[key] for key in job if key != "id"} for index, job in enumerate(jobs)
+    ]
+
+
+def require_one_of(name: str, value: str | None, allowed: Sequence[str | None]) -> None:
+    """Refuse a word that is not allowed (None among them: it need not be given) with a ``UsageError``."""
+    if value not in allowed:
+        raise UsageError(f"{name}: found {value!r}, allowed: {', '.join(word for word in allowed if word is not None)}")
+
+
+def require_sizes(*, jobs: int | None, **sizes: int | None) -> None:
+    """Refuse sizes below 1 (None: not given), and more jobs than there are letters, with a ``UsageError``."""
+    if jobs is not None and (not isinstance(jobs, int) or not 1 <= jobs <= MOST_JOBS):
+        raise UsageError(f"jobs: found {jobs}, allowed: an integer from 1 to {MOST_JOBS}")
+    for name, size in sizes.items():
+        if size is not None and (not isinstance(size, int) or size < 1):
+            raise UsageError(f"{name}: found {size}, allowed: an integer >= 1")

@@ -1,0 +1,93 @@
+"""Where worst instances of ring_allocation are searched: tables of a class, one epoch a job, no weights and no restarts.
+
+Times are 1 to 1000 s. With tables ``any`` or ``monotone`` ratios grow with that range, so no instance is the worst: a job as
+slow on its second count as on its first, and T times as fast on its third, stalls ``doubling`` and ``marginal`` at T times the
+optimum; so does a job that is T times as fast beyond the counts that ``fixed`` and ``equal`` give it. With ``sublinear`` and
+``convex`` ones no ratio exceeds the GPUs, as no job is more than w times as fast on w of them; it grows with their number.
+``fixed`` has no answer where its counts do not fit, however the times are.
+"""
+
+import numpy as np
+
+from dlsched.families import FAMILIES
+from dlsched.worst.space import Data, Number, Space
+from dlsched.worst.spaces.naming import jobs_drawn, lettered, require_one_of, require_sizes
+from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, drawn, offered, projected, tabulated
+from dlsched.worst.spaces.table_moves import simpler_tables, table_moves, table_of
+
+LOW_S, HIGH_S = 1.0, 1000.0
+GPUS = 17
+
+
+def space_of(
+    *,
+    jobs: int | None = None,
+    gpus: int | None = None,
+    preset: str | None = None,
+    tables: str = "convex",
+    counts: str = "powers",
+) -> Space:
+    """Return the space of a cluster: tables of a class on the first of 1, 2, 4, ... or of all counts.
+
+    Parameters
+    ----------
+    jobs
+        Most jobs, of which a draw has as many; None: at most 4, of which a draw has 2 to 4.
+    gpus
+        GPUs of the cluster; None: 17.
+    preset
+        Of the generator, whose jobs are drawn: their seconds on each count, on a scale on which the slowest takes 1000 s,
+        brought into the class; None: tables drawn from the class.
+    tables
+        ``any``: positive times. ``monotone``: non-increasing. ``sublinear``: and w c(w) non-decreasing. ``convex``: and falling
+        gains per GPU, between counts that are offered.
+    counts
+        ``powers`` of two, or ``all``.
+
+    Raises
+    ------
+    UsageError
+        A number or a word that is not allowed.
+    """
+    require_sizes(jobs=jobs, gpus=gpus)
+    require_one_of("tables", tables, CLASSES)
+    require_one_of("counts", counts, COUNTS)
+    family = FAMILIES["ring_allocation"]
+    require_one_of("preset", preset, (None, *family.presets))
+    total = gpus or GPUS
+    most, allowed = jobs_drawn(jobs, total)[-1], offered(counts, total)
+
+    def repair(data: Data) -> Data | None:
+        """Tables back into their class, and onto the first counts; jobs named in their order."""
+        if not 1 <= len(data["jobs"]) <= most:
+            return None
+        changed = []
+        for job in data["jobs"]:
+            times = table_of(job).values()
+            table = projected(tables, dict(zip(allowed, times, strict=False)), LOW_S, HIGH_S)
+            changed.append({"epochs": 1.0, "epoch_time_s": {str(count): time for count, time in table.items()}})
+        return {"format": "dlsched/ring_allocation/1", "name": "worst", "gpus": total, "jobs": lettered(changed)}
+
+    def draw(generator: np.random.Generator) -> Data:
+        """Draw tables from the class, or jobs of a preset."""
+        many = int(generator.choice(jobs_drawn(jobs, total)))
+        if preset is None:
+            found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
+        else:
+            made = family.generate(
+                preset=preset, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
+            )
+            found = tabulated(made.jobs, allowed, HIGH_S)
+        data = repair({"jobs": [{"epoch_time_s": table} for table in found]})
+        assert data is not None
+        return data
+
+    return Space(
+        family=family,
+        draw=draw,
+        numbers=[Number("jobs[].epoch_time_s{}", LOW_S, HIGH_S)],
+        members=[("jobs", 1, most)],
+        moves=table_moves(allowed),
+        simpler=[simpler_tables(repair)],
+        repair=repair,
+    )

@@ -1,0 +1,124 @@
+"""Classes of speed tables: whether a table is in one, in rational arithmetic, and the table of the class that is near by.
+
+==============  ==========================================================================
+class           c(w), seconds on w GPUs
+==============  ==========================================================================
+``any``         > 0
+``monotone``    non-increasing
+``sublinear``   monotone, and w c(w) non-decreasing: no super-linear speed
+``convex``      sublinear, and gains per GPU between counts that are offered fall or stay
+==============  ==========================================================================
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from dlsched.cluster.training_job import TrainingJob
+from dlsched.core.errors import UsageError
+from dlsched.core.figures import four_digits, log_uniform
+
+CLASSES = ("any", "monotone", "sublinear", "convex")
+COUNTS = ("powers", "all")
+MOST = 1000
+"""Entries of a table: longer ones take longer to change than to judge."""
+
+_DIGITS = 4  # of times that the class moves, where as many do
+
+Table = dict[int, float]
+"""Seconds by count, counts ascending."""
+
+
+def offered(counts: str, most: int) -> list[int]:
+    """Counts of up to ``most`` GPUs: 1, 2, 4, ... (``powers``) or all of them; UsageError: more than ``MOST``."""
+    if counts == "all" and most > MOST:
+        raise UsageError(f"gpus: found {most} with all counts, allowed: at most {MOST}, a time for each")
+    return [2**power for power in range(most.bit_length())] if counts == "powers" else list(range(1, most + 1))
+
+
+def holds(tables: str, table: Mapping[int, float]) -> bool:
+    """Whether a table is of the class, exactly."""
+    exact = {count: Fraction(time) for count, time in sorted(table.items())}
+    pairs = list(pairwise(exact.items()))
+    gains = [(first - second) / (more - few) for (few, first), (more, second) in pairs]
+    return (
+        min(exact.values()) > 0
+        and (tables == "any" or all(gain >= 0 for gain in gains))
+        and (
+            tables in ("any", "monotone") or all(few * first <= more * second for (few, first), (more, second) in pairs)
+        )
+        and (tables != "convex" or all(later <= earlier for earlier, later in pairwise(gains)))
+    )
+
+
+def projected(tables: str, table: Mapping[int, float], low: float, high: float) -> Table:
+    """Move the times that leave the class or the range, one count after the other, no farther than needed.
+
+    A time that has to rise takes four digits where these do. What is in the class and the range stays as it is.
+    """
+    found: Table = {}
+    for count, time in sorted(table.items()):
+        least, most = _range(tables, found, count, low, high)
+        found[count] = most if time > most else time if time >= least else _above(least, most)
+    return found
+
+
+def _range(tables: str, before: Table, count: int, low: float, high: float) -> tuple[Fraction, float]:
+    """Least and largest time that the class allows behind smaller counts; never empty."""
+    least = Fraction(low)
+    if tables == "any" or not before:
+        return least, high
+    *earlier, (last, time) = before.items()
+    if tables != "monotone":
+        least = max(least, Fraction(time) * last / count)
+    if tables == "convex" and earlier:
+        few, slower = earlier[-1]
+        gain = (Fraction(slower) - Fraction(time)) / (last - few)
+        least = max(least, Fraction(time) - gain * (count - last))
+    return least, time
+
+
+def _above(least: Fraction, most: float) -> float:
+    """Return a float from ``least`` to ``most``, close to ``least``, of four digits where one is there."""
+    nearest = least.numerator / least.denominator
+    exponent = Decimal(nearest).adjusted() - _DIGITS + 1
+    rounded = float(Decimal(nearest).quantize(Decimal(1).scaleb(exponent), rounding=ROUND_CEILING))
+    for value in (rounded, nearest, math.nextafter(nearest, math.inf)):
+        if least <= value <= most:
+            return value
+    return most
+
+
+def drawn(generator: np.random.Generator, tables: str, counts: Iterable[int], low: float, high: float) -> Table:
+    """Draw a table of four digits: the first time log-uniform in the range, every other uniform in what the class allows then.
+
+    Where that is only the range, or what is below the time before, the others are log-uniform too.
+    """
+    table: Table = {}
+    for count in counts:
+        least, most = _range(tables, table, count, low, high)
+        free = not table or tables in ("any", "monotone")
+        time = log_uniform(generator, low, most) if free else float(generator.uniform(float(least), most))
+        table = projected(tables, table | {count: four_digits(time)}, low, high)
+    return table
+
+
+def tabulated(jobs: Iterable[TrainingJob], counts: Sequence[int], high: float) -> list[Table]:
+    """Tabulate epochs times seconds an epoch on those counts, on the scale on which the slowest of all takes ``high`` seconds.
+
+    A count that a job does not offer is as fast as the one before; counts below all that it offers are as slow as the first.
+    """
+    tables = []
+    for job in jobs:
+        given = job.fitting_counts(counts[-1]) or job.counts(counts[-1])[:1]
+        table: Table = {}
+        for count in counts:
+            best = max((each for each in given if each <= count), default=given[0])
+            table[count] = job.epochs * job.speed.epoch_time_s(best)
+        tables.append(table)
+    longest = max(max(table.values()) for table in tables)
+    return [{count: four_digits(time * high / longest) for count, time in table.items()} for table in tables]

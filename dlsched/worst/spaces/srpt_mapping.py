@@ -1,0 +1,218 @@
+"""Where worst instances of srpt_mapping are searched: few jobs of short chains on few servers, in round figures.
+
+A replica computes ``COMPUTE_S`` = 1 s an iteration, a server's GPUs exchange 1e11 B/s and its card sends 1e10 B/s, always.
+So 1e10 bytes take .1 s inside a server, and g s to another from one of g GPUs. What is searched are the servers, the chains and
+their replicas, the bytes, the numbers of iterations and the releases.
+
+*What grows.* Ratios are of flow times. A single job that could have a server for every stage, and is spread, is worse by a
+factor that grows with b_in / b_out and the GPUs of a server; with these figures and servers of 8 by some 13. A queue that starts
+a long job lets J - 1 short ones wait that come just after it: a factor that grows to J with the length. Where both meet they
+multiply. So no finite number is the worst of all instances, and ratios are to be compared within one space only.
+"""
+
+import copy
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.core.arguments import require_arguments
+from dlsched.core.errors import UsageError
+from dlsched.core.figures import log_uniform
+from dlsched.srpt_mapping import FAMILY, generate
+from dlsched.srpt_mapping.generator import PRESETS
+from dlsched.worst.space import Data, Draw, Number, Space
+from dlsched.worst.spaces import gangs
+from dlsched.worst.spaces.naming import lettered, require_sizes
+
+JOBS, GPUS = 3, 8
+MOST_SERVERS, LARGEST_SERVER = 4, 8
+INTRA, NIC, COMPUTE_S = 1e11, 1e10, 1.0  # B/s, B/s, s
+ITERATIONS, RELEASES_S, BYTES = (1.0, 1000.0), (0.0, 1000.0), (0.0, 1e10)
+
+_FEW_BYTES, _NO_BYTES = 1e8, 1e3  # the fewest that are drawn, beside none; fewer than those count as none
+_TIMES = (Number("jobs[].iterations", *ITERATIONS, whole=True), Number("jobs[].release_s", *RELEASES_S, whole=True))
+_SENT = (Number("jobs[].stages[].output_bytes", *BYTES), Number("jobs[].stages[].parameter_bytes", *BYTES))
+_OF_PRESETS = (
+    Number("jobs[].iterations", 1, 1e6, whole=True),
+    Number("jobs[].release_s", 0, 1e6),
+    Number("jobs[].stages[].compute_s", 0.01, 10),
+    Number("jobs[].stages[].output_bytes", 0, 1e9),
+    Number("jobs[].stages[].parameter_bytes", 0, 1e10),
+)
+
+
+def space_of(
+    *,
+    jobs: int | None = None,
+    gpus: int | None = None,
+    preset: str | None = None,
+    prediction_error: float = 1.0,
+    sends: bool = True,
+) -> Space:
+    """Return the space of instances that such arguments describe.
+
+    Parameters
+    ----------
+    jobs
+        The most jobs; None: ``JOBS``. With one, only placements differ.
+    gpus
+        The most GPUs of all servers; None: ``GPUS``.
+    preset
+        Of ``generate``, whose bandwidths and ranges are then searched; None: the round figures above.
+    prediction_error
+        Predictions are between the true numbers divided by it and times it; 1: they are true.
+    sends
+        Whether jobs send bytes. False: it does not matter where they run, only when; one server holds all GPUs.
+
+    Raises
+    ------
+    UsageError
+        An unknown preset, one whose jobs are to send nothing, or a number out of range.
+    """
+    most, total = JOBS if jobs is None else jobs, GPUS if gpus is None else gpus
+    require_sizes(jobs=most, gpus=total)
+    require_arguments(PRESETS, next(iter(PRESETS)) if preset is None else preset, 0)
+    if not 1 <= prediction_error < math.inf:
+        raise UsageError(f"prediction_error: found {prediction_error}, allowed: a number >= 1")
+    if preset is not None and not sends:
+        raise UsageError(f"sends: found False with preset {preset!r}, allowed: True, as its jobs send bytes")
+    largest = LARGEST_SERVER if sends else total
+    servers = total if preset is not None else max(MOST_SERVERS, -(-total // largest)) if sends else 1
+    numbers = [
+        Number("jobs[].stages[].replicas", 1, total, whole=True),
+        Number("servers[].gpus", 1, largest, whole=True),
+    ]
+    numbers += _OF_PRESETS if preset is not None else (*_TIMES, *(_SENT if sends else ()))
+    if prediction_error > 1:
+        numbers.append(Number("jobs[].predicted_iterations", 1 / prediction_error, 1e6 * prediction_error))
+    drawn = _Drawn(most, total, servers, prediction_error, sends)
+    return Space(
+        family=FAMILY,
+        draw=drawn if preset is None else _draw_preset(preset, most, total, prediction_error),
+        numbers=numbers,
+        members=(
+            ("jobs", 1, most),
+            *((("servers", 1, servers), ("jobs[].stages", 1, gangs.MOST_STAGES)) if sends else ()),
+        ),
+        moves=(gangs.fill, *((gangs.meet,) if most > 1 else ()), *(gangs.OF_PLACES if sends else ())),
+        simpler=(*(gangs.SIMPLER_PLACES if sends else ()), gangs.smaller),
+        repair=lambda data: _repair(data, total, largest, prediction_error),
+    )
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Draws an instance of the round figures; the most jobs, GPUs and servers, and how wrong predictions may be."""
+
+    jobs: int
+    gpus: int
+    servers: int
+    error: float
+    sends: bool
+
+    def __call__(self, generator: np.random.Generator) -> Data:
+        sizes = self._sizes(generator)
+        jobs = range(int(generator.integers(1, self.jobs + 1)))
+        return {
+            "format": "dlsched/srpt_mapping/1",
+            "name": "worst",
+            "intra_bandwidth_bytes_per_s": INTRA,
+            "nic_bandwidth_bytes_per_s": NIC,
+            "servers": [{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
+            "jobs": lettered([self._job(generator, sizes) for _ in jobs]),
+        }
+
+    def _sizes(self, generator: np.random.Generator) -> list[int]:
+        """GPUs of one to ``servers`` servers."""
+        sizes: list[int] = []
+        for _ in range(int(generator.integers(1, self.servers + 1))):
+            left = min(self.gpus - sum(sizes), LARGEST_SERVER if self.sends else self.gpus)
+            if left:
+                sizes.append(left if generator.random() < 1 / 3 else int(generator.integers(1, left + 1)))
+        return sizes
+
+    def _job(self, generator: np.random.Generator, sizes: list[int]) -> Data:
+        drawn: Data = {
+            "release_s": 0.0 if generator.random() < 1 / 2 else _whole(generator, 1, RELEASES_S[1]),
+            "iterations": _whole(generator, *ITERATIONS),
+            "stages": [
+                {
+                    "replicas": replicas,
+                    "compute_s": COMPUTE_S,
+                    "output_bytes": self._bytes(generator),
+                    "parameter_bytes": self._bytes(generator),
+                }
+                for replicas in self._chain(generator, sizes)
+            ],
+        }
+        drawn["stages"][-1]["output_bytes"] = 0.0
+        return _predicted(drawn, generator, self.error)
+
+    def _chain(self, generator: np.random.Generator, sizes: list[int]) -> list[int]:
+        """Replicas of the stages: in a quarter of the draws as many as some servers have GPUs, else any."""
+        if self.sends and generator.random() < 1 / 4:
+            counts: list[int] = generator.permutation(sizes).tolist()
+            return counts[: int(generator.integers(1, gangs.MOST_STAGES + 1))]
+        gpus = int(generator.integers(1, sum(sizes) + 1))
+        stages = int(generator.integers(1, min(gangs.MOST_STAGES, gpus) + 1)) if self.sends else 1
+        cuts = sorted((generator.permutation(gpus - 1)[: stages - 1] + 1).tolist())
+        return [last - first for first, last in zip([0, *cuts], [*cuts, gpus], strict=True)]
+
+    def _bytes(self, generator: np.random.Generator) -> float:
+        """None in half of the draws, the most in a quarter."""
+        if not self.sends or generator.random() < 1 / 2:
+            return 0.0
+        return BYTES[1] if generator.random() < 1 / 2 else float(f"{log_uniform(generator, _FEW_BYTES, BYTES[1]):.2g}")
+
+
+def _draw_preset(preset: str, most: int, total: int, error: float) -> Draw:
+    def draw(generator: np.random.Generator) -> Data:
+        drawn = generate(preset=preset, jobs=most, gpus=total, seed=int(generator.integers(2**31))).as_data()
+        del drawn["source"]
+        jobs = [_predicted(job, generator, error) for job in drawn["jobs"]]
+        return drawn | {"name": "worst", "jobs": lettered(jobs)}
+
+    return draw
+
+
+def _whole(generator: np.random.Generator, low: float, high: float) -> float:
+    return float(round(log_uniform(generator, low, high)))
+
+
+def _predicted(job: Data, generator: np.random.Generator, error: float) -> Data:
+    """The job, with a prediction where it may be wrong."""
+    told = {name: value for name, value in job.items() if name != "predicted_iterations"}
+    if error > 1:
+        told["predicted_iterations"] = job["iterations"] * log_uniform(generator, 1 / error, error)
+    return told
+
+
+def _repair(data: Data, total: int, largest: int, error: float) -> Data | None:
+    """Servers within their sizes, jobs that they hold, ids by index."""
+    repaired = copy.deepcopy(data)
+    sizes = [server["gpus"] for server in repaired["servers"]]
+    if sum(sizes) > total or max(sizes) > largest:
+        return None
+    if any(len(job["stages"]) > sum(sizes) for job in repaired["jobs"]):
+        return None
+    for job in repaired["jobs"]:
+        _repair_job(job, sum(sizes), error)
+    repaired["jobs"] = lettered(repaired["jobs"])
+    for index, server in enumerate(repaired["servers"]):
+        server["id"] = f"s{index}"
+    return repaired
+
+
+def _repair_job(job: Data, gpus: int, error: float) -> None:
+    """No more replicas than there are GPUs, a chain that ends, bytes that count, a prediction as wrong as is allowed."""
+    stages = job["stages"]
+    while (excess := sum(stage["replicas"] for stage in stages) - gpus) > 0:
+        most = max(stages, key=lambda stage: int(stage["replicas"]))
+        most["replicas"] -= min(excess, most["replicas"] - 1)
+    stages[-1]["output_bytes"] = 0.0
+    for stage in stages:
+        stage |= {name: 0.0 for name in ("output_bytes", "parameter_bytes") if stage[name] < _NO_BYTES}
+    if error > 1:
+        true = job["iterations"]
+        job["predicted_iterations"] = min(max(job["predicted_iterations"], true / error), true * error)

@@ -1,0 +1,198 @@
+"""Moves and simplifications of jobs with speed tables: plateaus, cliffs, perfect speed, ties of gains, round times.
+
+What moves make may leave the class of tables; ``Space.repair`` brings it back.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray
+from dlsched.worst.space import Data, Move, Simplify
+from dlsched.worst.spaces.speed_tables import Table
+
+Change = Callable[[FloatArray, FloatArray, np.random.Generator], FloatArray]
+"""From counts and seconds of a table, and a generator, to other seconds."""
+
+
+def table_of(job: Data) -> Table:
+    """Read the table of a job."""
+    return {int(count): float(time) for count, time in job["epoch_time_s"].items()}
+
+
+def with_table(data: Data, index: int, table: Table) -> Data:
+    """Copy with another table of one job."""
+    jobs = list(data["jobs"])
+    jobs[index] = jobs[index] | {"epoch_time_s": {str(count): float(time) for count, time in table.items()}}
+    return data | {"jobs": jobs}
+
+
+def table_moves(offered: Sequence[int]) -> tuple[Move, ...]:
+    """Moves of jobs with ``epoch_time_s`` on the first few of the counts ``offered``."""
+
+    def another_count(data: Data, generator: np.random.Generator) -> Data | None:
+        """Take the largest count out of a table, or offer one more, on which the job is as fast."""
+        index = int(generator.integers(len(data["jobs"])))
+        times = list(table_of(data["jobs"][index]).values())
+        times = [*times, times[-1]] if generator.random() < 0.5 else times[:-1]
+        if not 0 < len(times) <= len(offered):
+            return None
+        return with_table(data, index, dict(zip(offered, times, strict=False)))
+
+    return (*map(_of_a_job, (_plateau, _perfect, _line, _cliff, _slope, _scale)), another_count, tie_gains, alike)
+
+
+def tie_gains(data: Data, generator: np.random.Generator) -> Data | None:
+    """Scale a job so that one of its steps gains as much per GPU as one of another job, or a hundredth more or less."""
+    if len(data["jobs"]) < 2:
+        return None
+    first, second = generator.choice(len(data["jobs"]), 2, replace=False).tolist()
+    aim, own = (_gain(table_of(data["jobs"][index]), generator) for index in (first, second))
+    if aim <= 0 or own <= 0:
+        return None
+    factor = aim / own * float(generator.choice([1.0, 1.0, 0.99, 1.01]))
+    table = table_of(data["jobs"][second])
+    return with_table(data, second, {count: time * factor for count, time in table.items()})
+
+
+def alike(data: Data, generator: np.random.Generator) -> Data | None:
+    """Give a job the table of another, times a factor."""
+    if len(data["jobs"]) < 2:
+        return None
+    first, second = generator.choice(len(data["jobs"]), 2, replace=False).tolist()
+    factor = float(generator.choice([0.1, 0.5, 0.99, 1.01, 2.0, 10.0]))
+    return with_table(data, second, {count: time * factor for count, time in table_of(data["jobs"][first]).items()})
+
+
+def simpler_tables(repair: Callable[[Data], Data | None]) -> Simplify:
+    """Ways to make tables simpler that ``repair`` leaves simpler: fewer counts, fewer different times, fewer digits."""
+    last: list[tuple[Data, list[Data]]] = []  # shrinking asks for the same again, one by one
+
+    def simpler(data: Data) -> list[Data]:
+        """All times round at once on several scales; one time less; one as the time before, in proportion to it, or round."""
+        if last and last[0][0] is data:
+            return last[0][1]
+        now = _digits(data)
+        repaired = (repair(candidate) for candidate in _candidates(data))
+        found = [each for each in repaired if each is not None and _digits(each) < now]
+        last[:] = [(data, found)]
+        return found
+
+    return simpler
+
+
+def _candidates(data: Data) -> Iterator[Data]:
+    largest = max(max(table_of(job).values()) for job in data["jobs"])
+    for digits in (1, 2, 3):
+        for top in (10.0, 100.0, 1000.0, 60.0, 64.0, 120.0):
+            yield _rounded(data, top / largest, digits)
+    for index, job in enumerate(data["jobs"]):
+        table = table_of(job)
+        counts = list(table)
+        if len(counts) > 1:
+            yield with_table(data, index, {count: table[count] for count in counts[:-1]})
+        for place in range(len(counts) - 1, 0, -1):
+            count, before = counts[place], counts[place - 1]
+            yield with_table(data, index, table | {count: table[before]})
+            yield with_table(data, index, table | {count: table[before] * before / count})
+        for time in sorted(set(table.values())):
+            for rounded in (
+                _to(math.ceil, time, 2),
+                _to(math.floor, time, 2),
+                _to(math.ceil, time, 3),
+                _to(math.floor, time, 3),
+            ):
+                yield with_table(
+                    data, index, {count: rounded if table[count] == time else table[count] for count in counts}
+                )
+
+
+def _rounded(data: Data, factor: float, digits: int) -> Data:
+    """Every time times a factor, rounded."""
+    for index, job in enumerate(data["jobs"]):
+        table = {count: float(f"{time * factor:.{digits}g}") for count, time in table_of(job).items()}
+        data = with_table(data, index, table)
+    return data
+
+
+def _to(whole: Callable[[float], int], time: float, digits: int) -> float:
+    """Round up or down to significant digits: what must stay above or below another time, all but equal, has to."""
+    step = 10.0 ** (math.floor(math.log10(time)) - digits + 1)
+    return float(f"{whole(time / step) * step:.{digits}g}")
+
+
+def _digits(data: Data) -> int:
+    """What a reader has to take in: the digits of all different times of each job, and a count for every entry."""
+    tables = [table_of(job) for job in data["jobs"]]
+    return sum(len(table) + sum(map(_significant, set(table.values()))) for table in tables)
+
+
+def _significant(value: float) -> int:
+    """Significant digits of the shortest number that reads as this one."""
+    return len(f"{value!r}".split("e")[0].replace(".", "").strip("0"))
+
+
+def _of_a_job(change: Change) -> Move:
+    """A move that changes the times of one job."""
+
+    def move(data: Data, generator: np.random.Generator) -> Data:
+        index = int(generator.integers(len(data["jobs"])))
+        table = table_of(data["jobs"][index])
+        times = change(np.array(list(table), dtype=np.float64), np.array(list(table.values())), generator)
+        return with_table(data, index, dict(zip(table, times.tolist(), strict=True)))
+
+    return move
+
+
+def _plateau(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """From one count to another as slow as on the first."""
+    first, last = _stretch(counts, generator)
+    return np.concatenate((times[:first], np.full(last - first, times[first]), times[last:]))
+
+
+def _perfect(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """From one count on speed in proportion to the count, up to another, then no faster."""
+    first, last = _stretch(counts, generator)
+    return np.concatenate((times[:first], times[first] * counts[first] / np.minimum(counts[first:], counts[last - 1])))
+
+
+def _line(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """From one count to another the same gain per GPU."""
+    first, last = _stretch(counts, generator)
+    ends = [first, last - 1]
+    return np.concatenate((times[:first], np.interp(counts[first:last], counts[ends], times[ends]), times[last:]))
+
+
+def _cliff(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """Much faster from one count on."""
+    factor = 10 ** float(generator.uniform(-3, 0))
+    return np.where(np.arange(len(times)) < generator.integers(len(times)), times, times * factor)
+
+
+def _slope(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """Slower up to some count, as a whole."""
+    factor = 10 ** float(generator.uniform(0, 1))
+    return np.where(np.arange(len(times)) <= generator.integers(len(times)), times * factor, times)
+
+
+def _scale(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """The whole job faster or slower."""
+    little = float(generator.choice([0.5, 2.0, 0.98, 1.02]))
+    return times * (10 ** float(generator.uniform(-1, 1)) if generator.random() < 0.5 else little)
+
+
+def _stretch(counts: FloatArray, generator: np.random.Generator) -> tuple[int, int]:
+    """First place and the one behind the last, of one place at least."""
+    first = int(generator.integers(len(counts)))
+    return first, int(generator.integers(first + 1, len(counts) + 1))
+
+
+def _gain(table: Table, generator: np.random.Generator) -> float:
+    """What a step, drawn, saves per GPU; 0 of a table that has none."""
+    counts = list(table)
+    if len(counts) < 2:
+        return 0.0
+    place = int(generator.integers(1, len(counts)))
+    before, after = counts[place - 1], counts[place]
+    return (table[before] - table[after]) / (after - before)

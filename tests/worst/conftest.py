@@ -1,0 +1,51 @@
+"""A small space of ring_allocation, and methods whose ratios are known by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dlsched import FAMILIES
+from dlsched.core.family import Method
+from dlsched.core.methods import heuristic
+from dlsched.ring_allocation.solution import Allocation
+from dlsched.worst.space import Data, Number, Space
+
+FAMILY = FAMILIES["ring_allocation"]
+
+
+def ring(*tables: dict[str, float], gpus: int = 2) -> Data:
+    """Data of an instance of jobs with those tables, one epoch each, named a, b, c."""
+    jobs = [{"id": name, "epochs": 1.0, "epoch_time_s": table} for name, table in zip("abcdef", tables, strict=False)]
+    return {"format": "dlsched/ring_allocation/1", "name": "by hand", "gpus": gpus, "jobs": jobs}
+
+
+def draw(generator: np.random.Generator) -> Data:
+    """One or two jobs on 4 GPUs, 1 to 100 s on one GPU and on two, whatever these are."""
+    tables = [{w: round(float(generator.uniform(1, 100)), 3) for w in "12"} for _ in range(generator.integers(1, 3))]
+    return ring(*tables, gpus=4)
+
+
+def always(name: str, gpus: int | None) -> Method[Any, Any]:
+    """A heuristic that gives every job that many GPUs, and none where it has no answer."""
+
+    def give(instance: Any) -> Allocation | None:
+        return None if gpus is None else Allocation({job.id: gpus for job in instance.jobs})
+
+    return Method(name, "heuristic", heuristic(name, give))
+
+
+ONE = always("one", 1)
+"""At worst 100 times the optimum in the space: every job takes 100 s on one GPU and 1 s on two."""
+NONE = always("none", None)
+
+
+@pytest.fixture
+def space() -> Space:
+    """At most three jobs."""
+    return Space(
+        family=FAMILY,
+        draw=draw,
+        numbers=[Number("jobs[].epoch_time_s{}", 1.0, 100.0)],
+        members=[("jobs", 1, 3)],
+    )

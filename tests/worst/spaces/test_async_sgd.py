@@ -1,0 +1,102 @@
+"""The space of async_sgd: numbers that a person can read, moves that mean something, and worst instances known by hand."""
+
+import numpy as np
+import pytest
+
+from dlsched import async_sgd
+from dlsched.core.errors import UsageError
+from dlsched.families import instance_from, solve
+from dlsched.worst.finding import find_worst
+from dlsched.worst.spaces import async_sgd as space
+from tests.worst.spaces.walking import walk
+
+PERFECT = {"dataset_examples": 1000.0, "compute_s": 1.0, "update_s": 0.0, "parameter_bytes": 0.0}
+SHORT = {"dataset_examples": 1.0, "compute_s": 0.1, "update_s": 0.0, "parameter_bytes": 0.0}
+
+
+@pytest.mark.parametrize("preset", [None, "published", "mixed"])
+def test_a_walk_stays_in_the_space(preset: str | None) -> None:
+    """Whole batches, times in their range or 0, one server of full-duplex links; the walk comes about."""
+    met = walk(space.space_of(jobs=3, gpus=8, preset=preset), 60)
+    for _, instance in met:
+        assert isinstance(instance, async_sgd.Instance)
+        assert instance.nodes == 8
+        assert 1 <= len(instance.jobs) <= 3
+        for job in instance.jobs:
+            assert job.batches == round(job.batches) <= 1000
+            assert 0.1 <= job.compute_s <= 10
+            assert all(seconds == 0 or 0.01 <= seconds <= 10 for seconds in (job.update_s, job.transfer_s))
+            assert (job.shards, job.duplex, job.max_nodes) == (1, "full", None)
+    assert len({repr(data) for data, _ in met}) > 20
+
+
+@pytest.mark.parametrize("options", [{"jobs": 0}, {"gpus": -1}, {"preset": "none"}])
+def test_options_out_of_range_are_refused(options: dict[str, int | str]) -> None:
+    """By name."""
+    with pytest.raises(UsageError, match=next(iter(options))):
+        space.space_of(**options)  # type: ignore[arg-type]
+
+
+def test_moves_by_hand() -> None:
+    """Perfect speed, a bottleneck in the updates or the links, as long on one node as another, update and transfer swapped."""
+    job = {"dataset_examples": 10.0, "compute_s": 2.0, "update_s": 1.0, "parameter_bytes": 5e8}
+    generator = np.random.default_rng(0)
+    (found,) = space.perfect({"jobs": [job]}, generator)["jobs"]
+    assert (found["update_s"], found["parameter_bytes"]) == (0.0, 0.0)
+    (found,) = space.swap_services({"jobs": [job]}, generator)["jobs"]
+    assert (found["update_s"], found["parameter_bytes"]) == (0.5, 1e9)
+    for _ in range(10):
+        (found,) = space.stuck({"jobs": [job]}, generator)["jobs"]
+        assert (found["update_s"] == 0) != (found["parameter_bytes"] == 0)
+    longer = space.as_long({"jobs": [job, PERFECT]}, generator)
+    assert longer is not None
+    a, b = (each["dataset_examples"] for each in longer["jobs"])  # 10 batches of 4 s, 1000 of 1 s
+    assert (a, round(b / 40, 6)) in {(10.0, 0.1), (10.0, 0.5), (10.0, 1.0), (10.0, 2.0), (10.0, 3.0), (10.0, 10.0)} or (
+        b == 1000 and round(a / 250, 6) in {0.1, 0.5, 1.0, 2.0, 3.0, 10.0}
+    )
+    assert space.as_long({"jobs": [job]}, generator) is None
+
+
+def test_all_jobs_but_one_are_made_alike() -> None:
+    """With three jobs two are, or all."""
+    jobs = [PERFECT, SHORT, PERFECT | {"compute_s": 2.0}]
+    generator = np.random.default_rng(0)
+    kinds = {len({repr(job) for job in space.all_but_one({"jobs": jobs}, generator)["jobs"]}) for _ in range(20)}
+    assert kinds == {1, 2}
+
+
+def test_simpler_jobs_by_hand() -> None:
+    """Perfect speed; without transfers, as updates; without updates; one second a batch."""
+    job = {"dataset_examples": 10.0, "compute_s": 2.0, "update_s": 1.0, "parameter_bytes": 5e8}
+    found = [each["jobs"][0] for each in space.simpler({"jobs": [job]})]
+    assert found == [
+        job | {"parameter_bytes": 0.0, "update_s": 0.0},
+        job | {"parameter_bytes": 0.0, "update_s": 0.0},
+        job | {"parameter_bytes": 0.0, "update_s": 2.0},
+        job | {"update_s": 0.0},
+        {"dataset_examples": 20, "compute_s": 1.0, "update_s": 0.5, "parameter_bytes": 2.5e8},
+    ]
+    assert space.simpler({"jobs": [PERFECT]}) == []
+
+
+def test_an_equal_share_is_bad_for_one_long_job() -> None:
+    """Four jobs on 16 nodes, one of 1000 s with perfect speed, three of .1 s: 250 + .075 s against 1000 / 13 + .3 s."""
+    data = space.space_of().repair({"jobs": [PERFECT, SHORT, SHORT, SHORT]})
+    assert data is not None
+    instance = instance_from(data, "known")
+    objectives = [solve(instance, method=method).objective for method in ("equal", "knee", "exact")]
+    assert objectives == pytest.approx([250.075, 250.075, 1000 / 13 + 0.3], rel=1e-12)
+
+
+def test_a_short_search_finds_as_much() -> None:
+    """At least 95 % of that ratio, 3.238, which is below (N - J + 1) / floor(N / J) = 13/4."""
+    worst = find_worst("async_sgd", "equal", jobs=4, budget=250, seed=0)
+    assert worst.ratio is not None
+    assert 0.95 * 3.238 < worst.ratio <= 3.25
+
+
+def test_marginal_gain_is_never_beaten() -> None:
+    """It is optimal (Fox 1966)."""
+    worst = find_worst("async_sgd", "marginal", budget=100, seed=0)
+    assert worst.ratio == 1
+    assert not worst.failures

@@ -1,0 +1,114 @@
+"""The space of ring_allocation: its classes, its options, and the worst instances that are known by hand."""
+
+import numpy as np
+import pytest
+
+from dlsched.core.errors import UsageError
+from dlsched.families import instance_from, solve
+from dlsched.worst.finding import find_worst
+from dlsched.worst.spaces.ring_allocation import space_of
+from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, holds
+from dlsched.worst.spaces.table_moves import table_of, tie_gains
+from tests.worst.spaces.walking import walk
+
+
+@pytest.mark.parametrize("tables", CLASSES)
+@pytest.mark.parametrize("counts", COUNTS)
+def test_a_walk_stays_in_the_space(tables: str, counts: str) -> None:
+    """Tables of the class on the first counts, one epoch a job, at most 3 jobs; the walk comes about."""
+    space = space_of(jobs=3, gpus=9, tables=tables, counts=counts)
+    met = walk(space, 60)
+    for data, _ in met:
+        assert 1 <= len(data["jobs"]) <= 3
+        assert data["gpus"] == 9
+        for job in data["jobs"]:
+            table = table_of(job)
+            assert holds(tables, table)
+            first = [1, 2, 4, 8] if counts == "powers" else list(range(1, 10))
+            assert list(table) == first[: len(table)]
+            assert job["epochs"] == 1
+    assert len({repr(data) for data, _ in met}) > 20
+
+
+@pytest.mark.parametrize("preset", ["mixed", "table", "concave", "adversarial"])
+def test_jobs_of_presets_are_brought_into_the_space(preset: str) -> None:
+    """The slowest takes 1000 s; the same seed draws the same."""
+    space = space_of(jobs=2, preset=preset)
+    data = space.draw(np.random.default_rng(1))
+    assert max(max(table_of(job).values()) for job in data["jobs"]) == 1000
+    assert data == space.repair(data) == space.draw(np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"jobs": 0}, {"jobs": 27}, {"gpus": 0}, {"preset": "none"}, {"tables": "concave"}, {"counts": "odd"}],
+)
+def test_options_out_of_range_are_refused(options: dict[str, int | str]) -> None:
+    """By name."""
+    with pytest.raises(UsageError, match=next(iter(options))):
+        space_of(**options)  # type: ignore[arg-type]
+
+
+def test_few_gpus_few_jobs() -> None:
+    """Every job has a GPU, so there always is an answer."""
+    space = space_of(gpus=1)
+    assert space.members == [("jobs", 1, 1)]
+    assert len(space.draw(np.random.default_rng(0))["jobs"]) == 1
+
+
+def test_jobs_are_named_in_their_order() -> None:
+    """Whatever moves called them; no jobs, or too many, are no instance."""
+    space = space_of(jobs=2)
+    job = {"epoch_time_s": {"1": 4.0, "2": 3.0}}
+    data = space.repair({"jobs": [job | {"id": "n7"}, job | {"id": "a", "weight": 3.0}]})
+    assert data is not None
+    assert [list(each.items())[:2] for each in data["jobs"]] == [
+        [("id", "a"), ("epochs", 1.0)],
+        [("id", "b"), ("epochs", 1.0)],
+    ]
+    assert space.repair({"jobs": []}) is None
+    assert space.repair({"jobs": [job] * 3}) is None
+
+
+def test_gains_are_tied() -> None:
+    """Job b gains 4 s on its second GPU, a 1 s: b is scaled to a quarter, or a hundredth beside it; or a to four times."""
+    data = {"jobs": [{"epoch_time_s": {"1": 5.0, "2": 4.0}}, {"epoch_time_s": {"1": 8.0, "2": 4.0}}]}
+    generator = np.random.default_rng(0)
+    gains = set()
+    for _ in range(40):
+        changed = tie_gains(data, generator)
+        assert changed is not None
+        a, b = (table_of(job) for job in changed["jobs"])
+        gains.add(round((b[1] - b[2]) / (a[1] - a[2]), 6))
+    assert {1.0} < gains <= {1.0, 0.99, 1.01, round(1 / 0.99, 6), round(1 / 1.01, 6)}
+
+
+def test_the_known_family_is_in_the_space() -> None:
+    """C = 2^k + 1, a perfect job and one listed before it that gains as much by its second GPU: 2 - ... as k grows.
+
+    For k = 4, with A = 256: g = 2, so doubling takes 2 + 32 s, the optimum 4 + 16 s: 17/10.
+    """
+    perfect = {"epoch_time_s": {str(2**power): 256 / 2**power for power in range(5)}}
+    small = {"epoch_time_s": {"1": 4.0, "2": 2.0}}
+    data = space_of().repair({"jobs": [small, perfect]})
+    assert data is not None
+    assert [table_of(job) for job in data["jobs"]] == [{1: 4, 2: 2}, {1: 256, 2: 128, 4: 64, 8: 32, 16: 16}]
+    instance = instance_from(data, "known")
+    objectives = [solve(instance, method=method).objective for method in ("doubling", "marginal", "hull", "exact")]
+    assert objectives == [34, 34, 34, 20]
+
+
+def test_a_short_search_finds_it() -> None:
+    """Two jobs on 17 GPUs: at least 1.65 of at most 17/10 in 1,500 evaluations, an answer that no guarantee forbids."""
+    worst = find_worst("ring_allocation", "doubling", jobs=2, budget=1500, seed=0)
+    assert worst.ratio is not None
+    assert 1.65 <= worst.ratio <= 1.7 + 1e-9
+    assert not worst.failures
+
+
+@pytest.mark.parametrize(("tables", "least"), [("monotone", 50.0), ("sublinear", 4.0)])
+def test_a_plateau_stalls_marginal(tables: str, least: float) -> None:
+    """As slow on two GPUs as on one: it never looks further, whatever four would bring."""
+    worst = find_worst("ring_allocation", "marginal", jobs=1, gpus=8, budget=300, tables=tables)
+    assert worst.ratio is not None
+    assert worst.ratio >= least - 1e-9

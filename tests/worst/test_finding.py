@@ -1,0 +1,166 @@
+"""``find_worst``: the same again from the same seed, within its budget, with what stops it said; misuse is refused."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import dlsched
+from dlsched import Limits, Progress, SolverError, UsageError, find_worst
+from dlsched.core.family import Method
+from dlsched.worst.judging import Failure
+from dlsched.worst.space import Space
+
+from .conftest import NONE, ONE, always
+from .test_judging import raising
+
+FAMILY = "ring_allocation"
+
+
+def test_what_is_known_by_hand(space: Space) -> None:
+    """One job, 100 s on one GPU and 1 s on two: the instance says so, is solved, and shows its ratio."""
+    worst = find_worst(FAMILY, ONE, space=space, budget=500)
+    assert (worst.ratio, worst.objective, worst.reference) == (100.0, 100.0, 1.0)
+    assert (worst.family, worst.method, worst.reference_kind, worst.ended) == (FAMILY, "one", "optimum", "budget")
+    assert worst.evaluations <= 500
+    assert worst.found is not None and worst.found >= 99
+    instance = worst.instance
+    assert [dict(job.epoch_time_s) for job in instance.jobs] == [{1: 100.0, 2: 1.0}]
+    assert (instance.name, instance.known.optimum) == ("worst-one", 1.0)
+    assert instance.known.proof.startswith("exact, dlsched ")
+    assert instance.source == "dlsched worst ring_allocation --method one --budget 500 --seed 0: one 100"
+    assert dlsched.solve(instance).objective == 1.0
+
+
+def test_the_same_seed_finds_the_same_to_the_last_byte(space: Space) -> None:
+    """Another one goes another way."""
+    found = [find_worst(FAMILY, "doubling", space=space, budget=150, seed=seed).as_data() for seed in (3, 3, 4)]
+    assert json.dumps(found[0]) == json.dumps(found[1]) != json.dumps(found[2])
+
+
+def test_the_data_are_those_that_the_command_prints(space: Space) -> None:
+    """Their names are the contract; what is without bound is null."""
+    data = find_worst(FAMILY, NONE, space=space, budget=20).as_data()
+    first = ["family", "method", "ratio", "reference_kind", "evaluations", "seed", "proven", "instance"]
+    assert list(data)[:8] == first
+    assert (data["ratio"], data["found"], data["objective"], data["proven"]) == (None, None, None, None)
+    assert dlsched.read is not None and json.loads(json.dumps(data)) == data
+
+
+def test_ratio_texts(space: Space) -> None:
+    """With a sign where a bound stands in, and in words where there is none."""
+    assert find_worst(FAMILY, ONE, space=space, budget=60).ratio_text == "100"
+    assert find_worst(FAMILY, ONE, space=space, budget=60, against="lagrange").ratio_text.startswith("<= ")
+    assert find_worst(FAMILY, NONE, space=space, budget=20).ratio_text == "without bound"
+    told = find_worst(FAMILY, "doubling", space=space, budget=60, against="marginal")
+    assert told.reference_kind == "answer" and told.instance.known is None
+
+
+@pytest.mark.parametrize("budget", [1, 2, 7, 60])
+def test_the_budget_counts_everything(budget: int, space: Space) -> None:
+    """Progress is told after each evaluation; shrinking's are among them."""
+    seen: list[Progress] = []
+    worst = find_worst(FAMILY, ONE, space=space, budget=budget, progress=seen.append)
+    assert [each.nodes for each in seen] == list(range(1, worst.evaluations + 1))
+    assert worst.evaluations <= budget
+    assert seen[-1].doing.endswith(f"{worst.evaluations:,} of {budget:,} evaluations")
+    ratios = [each.objective for each in seen if each.objective is not None]
+    assert ratios == sorted(ratios)
+
+
+def test_ctrl_c_keeps_the_worst(space: Space) -> None:
+    """Nothing is shrunk then; before anything is held it is the end."""
+    worst = find_worst(FAMILY, raising(KeyboardInterrupt(), after=30), space=space, budget=500)
+    assert (worst.ended, worst.evaluations) == ("interrupted", 30)
+    assert worst.ratio == worst.found is not None
+    with pytest.raises(KeyboardInterrupt):
+        find_worst(FAMILY, raising(KeyboardInterrupt()), space=space)
+
+
+def test_ctrl_c_while_shrinking_keeps_what_is_shrunk(space: Space) -> None:
+    """The steps that were taken."""
+    whole = find_worst(FAMILY, ONE, space=space, budget=100)
+    worst = find_worst(FAMILY, raising(KeyboardInterrupt(), after=whole.evaluations - 3), space=space, budget=100)
+    assert (worst.ended, worst.found) == ("interrupted", whole.found)
+
+
+def test_time_ends_it(space: Space) -> None:
+    """Of no time nothing comes, which is said; a bit of time is enough for something, though the budget is endless."""
+    with pytest.raises(UsageError, match="before the time was up"):
+        find_worst(FAMILY, ONE, space=space, limits=Limits(time_s=0))
+    worst = find_worst(FAMILY, "doubling", space=space, budget=10**9, limits=Limits(time_s=0.5))
+    assert worst.ended == "limit"
+    assert worst.ratio is not None
+
+
+def test_failures_are_told_and_kept(space: Space) -> None:
+    """A method that raises after a while; one that always does raises that, so that nobody waits for it."""
+    told: list[Failure] = []
+    worst = find_worst(FAMILY, raising(ValueError("no"), after=5), space=space, budget=50, tell=told.append)
+    assert [each.message for each in worst.failures] == ["raising: ValueError: no"]
+    assert told == list(worst.failures)
+    assert worst.as_data()["failures"] == [
+        {"message": "raising: ValueError: no", "instance": told[0].instance.as_data()}
+    ]
+    with pytest.raises(SolverError, match="raising: ValueError: no"):
+        find_worst(FAMILY, raising(ValueError("no")), space=space, budget=50)
+    with pytest.raises(SolverError, match="the checker rejects"):
+        find_worst(FAMILY, always("five", 5), space=space, budget=50)
+
+
+def test_a_function_of_the_users_own(space: Space, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By file and function; the instance is named after the function."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "def ones(instance):\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
+    )
+    worst = find_worst(FAMILY, "mine.py:ones", space=space, budget=500)
+    assert (worst.ratio, worst.method, worst.instance.name) == (100.0, "mine.py:ones", "worst-ones")
+    (tmp_path / "bad.py").write_text("def bad(instance):\n    return 1 / 0\n")
+    with pytest.raises(UsageError, match=r"bad.py:bad: bad.py, line 2: ZeroDivisionError"):
+        find_worst(FAMILY, "bad.py:bad", space=space, budget=5)
+
+
+@pytest.mark.parametrize(
+    ("method", "named", "words"),
+    [
+        ("nosuch", {}, "method: found 'nosuch'"),
+        ("doubling", {"against": "nosuch"}, "method: found 'nosuch'"),
+        ("doubling", {"budget": 0}, "budget: found 0"),
+        ("doubling", {"budget": 1.5}, "budget: found 1.5"),
+        ("doubling", {"seed": -1}, "seed: found -1"),
+        ("doubling", {"share": 1}, "share: found 1"),
+        ("doubling", {"slots": 3}, "slots: found 3, allowed: no such option for ring_allocation"),
+        ("doubling", {"tables": "round"}, "tables: found 'round'"),
+        ("doubling", {"jobs": 0}, "jobs: found 0"),
+    ],
+)
+def test_misuse(method: str, named: dict[str, Any], words: str) -> None:
+    """Refused before anything is evaluated."""
+    with pytest.raises(UsageError, match=words):
+        find_worst(FAMILY, method, **named)
+
+
+def test_a_space_of_ones_own_stands_alone(space: Space) -> None:
+    """It is of the family, and no size or option would change it."""
+    with pytest.raises(UsageError, match="gpus: found 5, allowed: none beside a space of one's own"):
+        find_worst(FAMILY, "doubling", space=space, gpus=5)
+    with pytest.raises(UsageError, match=f"space: found one of {FAMILY}, allowed: one of async_sgd"):
+        find_worst("async_sgd", "marginal", space=space)
+
+
+def test_an_unknown_family() -> None:
+    """The message lists those there are."""
+    with pytest.raises(UsageError, match="family: found 'nosuch', allowed: ring_allocation"):
+        find_worst("nosuch", "doubling")
+
+
+def test_where_there_is_no_ratio_that_is_said(space: Space) -> None:
+    """Three jobs for two GPUs."""
+    crowded = replace(space, draw=lambda generator: {**space.draw(generator), "gpus": 1}, members=[])
+    alone = Method("one", "heuristic", ONE.run)
+    assert find_worst(FAMILY, alone, space=crowded, budget=20).ratio == 1.0
+    empty = replace(space, draw=lambda generator: {})
+    with pytest.raises(UsageError, match="budget: found no instance on which one has a ratio among 0"):
+        find_worst(FAMILY, ONE, space=empty, budget=20)

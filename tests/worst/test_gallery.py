@@ -1,0 +1,86 @@
+"""The gallery: of every heuristic and policy the worst instance known, in ``instances``, and what the pages say of it.
+
+That the optima are what the files say is proven again by ``tests/test_instances.py``.
+"""
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shipped import ROOT
+
+import dlsched
+from dlsched import FAMILIES
+from dlsched.core.status import Sense
+
+DOCS = ROOT.parent / "docs"
+HEADING = "## The worst known"
+SOURCE = re.compile(
+    r"dlsched worst (?P<family>\S+) --method (?P<searched>\S+).* --seed \d+: (?P<method>\S+) (?P<ratio>.+)"
+)
+METHODS = [
+    pytest.param(name, method, id=f"{name}-{method}")
+    for name, family in FAMILIES.items()
+    for method in family.methods
+    if family.methods[method].kind == "heuristic"
+]
+
+
+def file_of(family: str, method: str) -> Path:
+    """Where the worst instance of a method lies."""
+    return ROOT / family / f"worst-{method}.json"
+
+
+def ratio_on(instance: Any, method: str) -> float:
+    """Objective over the known optimum, or the other way round where more is better; infinite where there is no answer."""
+    family = FAMILIES[instance.family]
+    objective, optimum = dlsched.solve(instance, method=method).objective, instance.known.optimum
+    if objective is None:
+        return math.inf
+    constant = family.constant(instance)
+    if family.sense_for(instance) is Sense.MAXIMIZE:
+        return (optimum - constant) / (objective - constant) if objective > constant else math.inf
+    return (objective - constant) / (optimum - constant)
+
+
+@pytest.mark.parametrize(("family", "method"), METHODS)
+def test_the_ratio_is_what_the_file_says(family: str, method: str) -> None:
+    """The file names a command and a ratio, and the method does as badly as that against the known optimum."""
+    instance = dlsched.read(file_of(family, method))
+    said = SOURCE.fullmatch(instance.source)
+    assert said is not None and (said["family"], said["method"]) == (family, method)
+    ratio = ratio_on(instance, method)
+    if said["ratio"] == "without bound":
+        assert math.isinf(ratio)
+    else:
+        assert ratio == pytest.approx(float(said["ratio"]), rel=1e-5)
+
+
+@pytest.mark.parametrize(("family", "method"), METHODS)
+def test_no_guarantee_is_below_the_worst_known(family: str, method: str) -> None:
+    """Where the method promises something for the instance, its answer keeps it."""
+    instance, record = dlsched.read(file_of(family, method)), FAMILIES[family]
+    promise, result = record.methods[method].guarantee, dlsched.solve(instance, method=method)
+    if promise is None or not promise.holds_for(instance) or result.objective is None:
+        pytest.skip("nothing is promised for it")
+    allowed = promise.worst(instance, instance.known.optimum)
+    sense = record.sense_for(instance)
+    assert not sense.better(allowed, result.objective) or allowed == pytest.approx(result.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize(("family", "method"), METHODS)
+def test_the_page_names_the_worst_known(family: str, method: str) -> None:
+    """The family's page has the ratio of the file, and the README of the instances lists it."""
+    page = (DOCS / f"{family}.md").read_text(encoding="utf-8")
+    section = page[page.index(HEADING) :].split("\n## ")[0]
+    ratio = ratio_on(dlsched.read(file_of(family, method)), method)
+    assert f"`{method}` {'without bound' if math.isinf(ratio) else f'{ratio:.4g}'}" in section
+    assert f"`worst-{method}.json`" in (ROOT / family / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_gallery_has_nothing_else() -> None:
+    """No file of a method that is gone."""
+    held = {file_of(each.values[0], each.values[1]) for each in METHODS}
+    assert set(ROOT.glob("*/worst-*.json")) == held

@@ -1,0 +1,209 @@
+"""Ratios by hand, in both senses; references; what is no candidate; failures are kept with their instance."""
+
+import math
+from typing import Any
+
+import pytest
+
+import dlsched
+from dlsched import FAMILIES, Limits
+from dlsched.core.budget import Stopped
+from dlsched.core.family import Guarantee, Method
+from dlsched.core.status import TerminationStatus
+from dlsched.worst.judging import Failure, Judge
+
+from .conftest import FAMILY, NONE, ONE, always, ring
+
+SLOW = ring({"1": 8.0, "2": 2.0})
+
+
+def judge(method: Method[Any, Any], reference: str = "exact", **more: Any) -> Judge:
+    """A judge of ring_allocation."""
+    return Judge(FAMILY, method, FAMILY.method(reference), **more)
+
+
+def raising(error: BaseException, after: int = 0) -> Method[Any, Any]:
+    """A heuristic that raises an error, or does as ``one`` the first few times."""
+    calls = 0
+
+    def run(instance: Any, search: Any) -> TerminationStatus:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise error
+        return ONE.run(instance, search)
+
+    return Method("raising", "heuristic", run)
+
+
+def test_a_ratio_by_hand() -> None:
+    """One GPU takes 8 s, two take 2."""
+    judged = judge(ONE).judge(SLOW)
+    assert judged is not None
+    assert (judged.ratio, judged.objective, judged.reference.value, judged.reference.kind) == (4.0, 8.0, 2.0, "optimum")
+    assert judged.score == pytest.approx(math.log(4))
+    assert judged.instance.name == "by hand"
+
+
+@pytest.mark.parametrize("name", ["source", "known"])
+def test_what_the_file_says_beside_is_dropped(name: str) -> None:
+    """An instance that was changed is from nowhere, and nothing is known of it."""
+    value = {"source": "elsewhere", "known": {"optimum": 2.0, "proof": "by hand"}}[name]
+    judged = judge(ONE).judge(SLOW | {name: value})
+    assert judged is not None and getattr(judged.instance, name) is None
+
+
+def test_the_worst_is_kept_and_evaluations_are_counted() -> None:
+    """Four times, then once the optimum, then what is no instance at all, which is not counted."""
+    counted: list[int] = []
+    ours = judge(ONE)
+    ours.judged = lambda: counted.append(ours.evaluations)
+    for table in ({"1": 8.0, "2": 2.0}, {"1": 1.0, "2": 1.0}, {"1": -1.0}):
+        ours.judge(ring(table))
+    assert ours.worst is not None and ours.worst.ratio == 4.0
+    assert (ours.evaluations, counted) == (2, [1, 2])
+    assert not ours.failures
+
+
+def test_no_answer_where_there_is_one_is_without_bound() -> None:
+    """And the logarithm is infinite."""
+    judged = judge(NONE).judge(SLOW)
+    assert judged is not None
+    assert (judged.ratio, judged.objective, judged.score) == (math.inf, None, math.inf)
+
+
+def test_where_no_ratio_is_defined_there_is_no_candidate() -> None:
+    """Infeasible: three jobs on two GPUs; and nothing to do: zero over zero."""
+    ours = judge(ONE)
+    assert ours.judge(ring(*[{"1": 1.0}] * 3)) is None
+    idle = ring({"1": 8.0, "2": 2.0})
+    idle["jobs"][0]["epochs"] = 0.0
+    assert ours.judge(idle) is None
+    assert (ours.evaluations, ours.worst, ours.failures) == (2, None, {})
+
+
+def test_against_a_bound_the_ratio_is_at_most() -> None:
+    """Three jobs, 12 s on one GPU and 6 on two, with four GPUs: one has two. The price per GPU is 6: the bound is 30, and met."""
+    tight = ring(*[{"1": 12.0, "2": 6.0}] * 3, gpus=4)
+    judged = judge(ONE, "lagrange").judge(tight)
+    assert judged is not None
+    assert (judged.reference.kind, judged.reference.answered) == ("bound", False)
+    assert judged.ratio == pytest.approx(36 / 30)
+    loose = ring(*[{"1": 12.0, "3": 6.0}] * 3, gpus=4)  # three GPUs do not fit beside two jobs: the optimum is 36
+    judged = judge(ONE, "lagrange").judge(loose)
+    assert judged is not None and judged.ratio > 1
+    assert judge(NONE, "lagrange").judge(tight) is None  # whether there is an answer is not known
+
+
+def test_against_another_heuristic() -> None:
+    """What it answers is no proof: the ratio may be below 1, and that contradicts nothing."""
+    two = always("two", 2)
+    ours = Judge(FAMILY, two, ONE)
+    judged = ours.judge(SLOW)
+    assert judged is not None
+    assert (judged.ratio, judged.reference.kind, ours.failures) == (0.25, "answer", {})
+
+
+def test_maximised_and_constant_objectives() -> None:
+    """As ``dlsched.ratio`` says of the two results, for each heuristic on its family's example; None there is infinite here."""
+    for family in FAMILIES.values():
+        instance = family.example()
+        best = dlsched.solve(instance)
+        for method in [method for method in family.methods.values() if method.kind == "heuristic"]:
+            judged = Judge(family, method, family.method("exact")).judge(instance.as_data())
+            result = dlsched.solve(instance, method=method)
+            assert judged is not None, (family.name, method.name)
+            expected = dlsched.ratio(result.objective, best.objective, best.sense, best.constant)
+            expected = math.inf if expected is None else expected
+            assert judged.ratio == pytest.approx(expected, rel=1e-6), (family.name, method.name)
+            assert judged.ratio >= 1
+
+
+def test_nothing_gained_where_there_is_something_to_gain_is_without_bound() -> None:
+    """The example of ring_embedding without its sigmoid, and nobody runs."""
+    family = FAMILIES["ring_embedding"]
+    whole = family.example()
+    instance = whole.model_copy(update={"jobs": whole.jobs[:2]})
+    nobody = family.read_solution({"slots": []}, instance)
+
+    def run(instance: Any, search: Any) -> TerminationStatus:
+        search.offer(nobody, source="nobody")
+        return TerminationStatus.FEASIBLE
+
+    judged = Judge(family, Method("nobody", "heuristic", run), family.method("exact")).judge(instance.as_data())
+    assert judged is not None
+    assert (judged.ratio, judged.objective) == (math.inf, 0.0)
+
+
+def test_an_error_is_kept_with_its_instance() -> None:
+    """Told once for each message; the search goes on."""
+    told: list[Failure] = []
+    ours = judge(raising(ZeroDivisionError("by zero")), tell=told.append)
+    assert ours.judge(SLOW) is None and ours.judge(SLOW) is None
+    (failure,) = ours.failures.values()
+    assert failure.message == "raising: ZeroDivisionError: by zero"
+    assert isinstance(failure.error, ZeroDivisionError)
+    assert failure.instance.jobs[0].epoch_time_s[2] == 2.0
+    assert (told, ours.evaluations) == ([failure], 2)
+
+
+def test_a_broken_rule_is_kept_with_its_instance() -> None:
+    """Three GPUs of two."""
+    ours = judge(always("three", 3))
+    assert ours.judge(ring({"1": 8.0, "2": 2.0, "3": 1.0})) is None
+    (failure,) = ours.failures.values()
+    assert failure.message.startswith("three: three returned an answer that the checker rejects: capacity")
+
+
+@pytest.mark.parametrize(("factor", "broken"), [(3.9, True), (4.0, False)])
+def test_a_guarantee_is_held_against_every_answer(factor: float, broken: bool) -> None:
+    """Four times the optimum breaks a promise of 3.9 times; the instance is a candidate all the same."""
+    promise = Guarantee[Any]("within a factor", lambda instance: True, lambda instance, optimum: factor * optimum)
+    ours = judge(Method("one", "heuristic", ONE.run, promise))
+    judged = ours.judge(SLOW)
+    assert judged is not None and judged.ratio == 4.0
+    assert list(ours.failures) == (["one: it breaks its guarantee, within a factor"] if broken else [])
+    assert not judge(Method("one", "heuristic", ONE.run, promise), "lagrange").failures
+
+
+def test_a_guarantee_that_is_not_made_is_not_broken() -> None:
+    """It may be made for other instances only, and is made of answers: where there is none it is not broken."""
+    elsewhere = Guarantee[Any]("never", lambda instance: False, lambda instance, optimum: 0.0)
+    anywhere = Guarantee[Any]("always", lambda instance: True, lambda instance, optimum: 0.0)
+    for method, guarantee, failures in ((ONE, elsewhere, 0), (NONE, anywhere, 0), (ONE, anywhere, 1)):
+        ours = judge(Method(method.name, "heuristic", method.run, guarantee))
+        assert ours.judge(SLOW) is not None
+        assert len(ours.failures) == failures
+
+
+def test_a_reference_that_is_beaten_is_a_contradiction() -> None:
+    """A bound that claims 5 where 2 is possible."""
+
+    def claim(instance: Any, search: Any) -> TerminationStatus:
+        search.prove(5.0, source="wrong")
+        return TerminationStatus.FEASIBLE
+
+    ours = Judge(FAMILY, always("two", 2), Method("wrong", "bound", claim))
+    ours.judge(SLOW)
+    assert list(ours.failures) == ["two: its objective contradicts what wrong proved"]
+
+
+def test_time_and_ctrl_c_end_it() -> None:
+    """They are no failures of a method."""
+    with pytest.raises(Stopped):
+        judge(ONE, limits=Limits(time_s=0)).judge(SLOW)
+    with pytest.raises(KeyboardInterrupt):
+        judge(raising(KeyboardInterrupt())).judge(SLOW)
+
+
+def test_what_a_limit_cut_short_is_no_candidate() -> None:
+    """The answer held then is that of a faster rule."""
+
+    def run(instance: Any, search: Any) -> TerminationStatus:
+        ONE.run(instance, search)
+        search.tick(search.budget.limits.nodes + 1)
+        return TerminationStatus.FEASIBLE
+
+    ours = judge(Method("endless", "heuristic", run))
+    assert ours.judge(SLOW) is None
+    assert (ours.evaluations, ours.worst, ours.failures) == (1, None, {})
