@@ -18,7 +18,7 @@ from dlsched.core.status import Sense
 DOCS = ROOT.parent / "docs"
 HEADING = "## The worst known"
 SOURCE = re.compile(
-    r"dlsched worst (?P<family>\S+) --method (?P<searched>\S+).* --seed \d+: (?P<method>\S+) (?P<ratio>.+)"
+    r"dlsched worst (?P<family>\S+) --method (?P<searched>\S+).* --seed \d+(?: --prove)?: (?P<method>\S+) (?P<ratio>.+)"
 )
 METHODS = [
     pytest.param(name, method, id=f"{name}-{method}")
