@@ -39,13 +39,15 @@ class Kind(NamedTuple):
     """Of a hundred instances."""
     size: Callable[[Any], float] = lambda instance: 0.0
     others: tuple[str, ...] = ()
-    """Methods whose ``optimal`` meets a bound of linear programs, within 1e-6."""
+    """Methods whose ``optimal`` meets a bound of prices or linear programs, within 1e-6."""
 
 
 KINDS = {
     "ring_allocation": Kind("ring_allocation", nasty_allocation, 16),
     "async_sgd": Kind("async_sgd", nasty_async, 14),
-    "stream with ticks": Kind("elastic_stream", lambda rng: nasty_stream(rng, True, weighted=rng.random() < 0.5), 14),
+    "stream with ticks": Kind(
+        "elastic_stream", lambda rng: nasty_stream(rng, True, weighted=rng.random() < 0.5), 14, others=("plan",)
+    ),
     "stream": Kind("elastic_stream", lambda rng: nasty_stream(rng, False, weighted=rng.random() < 0.5), 10),
     "placement": Kind("matching_placement", nasty_placement, 12),
     "fair placement": Kind("matching_placement", nasty_fair_placement, 10),
