@@ -12,8 +12,10 @@ CLOCKS = (0.0, 0.0, 3.0, 1e3, 1e6, 1e8)
 """First arrivals, in ticks."""
 
 
-def nasty(generator: np.random.Generator, ticked: bool | None = None, most_jobs: int = 4) -> Instance:
-    """Draw a stream; with ticks small enough for brute force."""
+def nasty(
+    generator: np.random.Generator, ticked: bool | None = None, most_jobs: int = 4, weighted: bool = False
+) -> Instance:
+    """Draw a stream; with ticks small enough for brute force. Weights: alike, near ties, 1e9 apart, of any magnitude."""
 
     def one(values: Any) -> Any:
         return values[int(generator.integers(len(values)))]
@@ -33,6 +35,9 @@ def nasty(generator: np.random.Generator, ticked: bool | None = None, most_jobs:
         jobs.append(job | {"id": f"j{index}", "arrival_s": one((clock + later, later + tick * (clock // tick)))})
     if generator.random() < 0.03:
         jobs[-1] = jobs[-1] | {"epochs": 1.0, "epoch_time_s": {str(units + 1): tick}}
+    if weighted:
+        level = one((1.0, 0.1, 10.0 ** float(generator.uniform(-12, 12))))
+        jobs = [job | {"weight": level * one((1.0, 1.0, 2.0, 3.0, 1.0 + 1e-9, 1e-9, 1e9))} for job in jobs]
     return Instance(name="nasty", units=units, tick_s=tick if ticked else None, jobs=jobs)
 
 

@@ -7,6 +7,7 @@ of the speed of others, smallest sizes that leave no choice, and workers that ar
 import numpy as np
 from nasty import magnitudes
 
+from dlsched.core.errors import InstanceError
 from dlsched.matching_placement.instance import Instance
 
 _QUANTITIES = ("bandwidth", "iterations", "batch", "gradient", "rate")
@@ -43,3 +44,15 @@ def _job(generator, types, magnitude):
     if generator.random() < 0.3:
         job["max_workers"] = int(generator.integers(job.get("min_workers", 1), 6))
     return job
+
+
+def nasty_objective(generator: np.random.Generator) -> Instance:
+    """The same with the largest slowdown, or an alpha-fair sum, in place of the mean."""
+    instance = nasty(generator)
+    if generator.random() < 0.4:
+        return instance.model_copy(update={"objective": "max_rho"})
+    alpha = float(generator.choice([0.0, 0.5, 1.0, 1.0, 1.0 + 1e-9, 2.0, 3.0, 8.0]))
+    try:
+        return instance.model_copy(update={"objective": "alpha_fair", "alpha": alpha})
+    except InstanceError:  # powers of speeds so far apart are beyond floats
+        return instance.model_copy(update={"objective": "alpha_fair", "alpha": 1.0})

@@ -5,12 +5,12 @@ import numpy as np
 from dlsched.srpt_mapping.instance import Instance
 
 
-def nasty(generator: np.random.Generator) -> Instance:
+def nasty(generator: np.random.Generator, begun: bool = False) -> Instance:
     """Draw one to four jobs on one to three servers of one to three GPUs.
 
     Clocks from 0, at a Unix time, at a million, and with jobs far apart; seconds, bytes, bandwidths and iterations from 1e-12
     to 1e12, alike or within a thousand million of each other; whole numbers with ties, thirds, neighbours in floating point;
-    identical jobs; rarely a job larger than the cluster.
+    identical jobs; rarely a job larger than the cluster. With ``begun`` the first jobs that fit together run already.
     """
     pick = generator.choice
     sizes = [int(pick([1, 2, 2, 3])) for _ in range(int(pick([1, 2, 2, 3])))]
@@ -58,6 +58,8 @@ def nasty(generator: np.random.Generator) -> Instance:
         jobs = [jobs[0]] * len(jobs)
     if generator.random() < 0.02:
         jobs[0]["stages"] = [stage(sum(sizes) + 1, last=True)]
+    if begun:
+        jobs = _running(generator, jobs, sizes)
     return Instance(
         name="nasty",
         intra_bandwidth_bytes_per_s=inside,
@@ -65,3 +67,24 @@ def nasty(generator: np.random.Generator) -> Instance:
         servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
         jobs=[{"id": f"j{index}", **each} for index, each in enumerate(jobs)],
     )
+
+
+def _running(generator, jobs, sizes):
+    """Release the jobs that fit together at the earliest time, each replica on any server that has room."""
+    earliest = min(job["release_s"] for job in jobs)
+    room = [server for server, size in enumerate(sizes) for _ in range(size)]
+    generator.shuffle(room)
+    made = []
+    for job in jobs:
+        replicas = [stage["replicas"] for stage in job["stages"]]
+        if sum(replicas) > len(room):
+            made.append(job)
+            continue
+        placed = []
+        for stage, count in enumerate(replicas):
+            held = [room.pop() for _ in range(count)]
+            placed += [
+                {"stage": stage, "server": f"s{server}", "replicas": held.count(server)} for server in sorted(set(held))
+            ]
+        made.append(job | {"release_s": earliest, "begun": placed})
+    return made

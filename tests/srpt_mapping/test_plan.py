@@ -41,6 +41,15 @@ def test_a_later_job_runs_in_front():
     assert [each.start_s for each in ran] == [0.0, 4.0, 1.0, 2.0]
 
 
+def test_none_runs_across_a_job_whose_length_vanishes_beside_its_start():
+    """One second at 1e18, where floats are 128 apart, on the only GPU: what is longer comes after it, what ends then before."""
+    instance = gangs([1], (1e18, 1, 1), (0, 2e18, 1), (0, 1e18, 1), (1e18, 1, 1))
+    ran = Serial(instance, [1.0, 2e18, 1e18, 1.0]).run([0, 1, 2, 3])
+    assert [each.start_s for each in ran] == [1e18, 1e18, 0.0, 1e18 + 2e18]
+    result = srpt_mapping.solve(instance, method="plan")
+    assert result.status in ("feasible", "optimal") and not check(instance, result.solution)
+
+
 def test_it_waits_where_that_ends_sooner():
     """A ring of 2 GPUs takes 1.08 s on a server, 3 s on two: after 1 s it still ends sooner than at once."""
     instance = gangs([2, 2], (0, 1, 1), (0, 1, 1), (0, 1, 2), ring=8.0)

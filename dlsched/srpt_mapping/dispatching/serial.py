@@ -100,15 +100,25 @@ class Serial:
         return min(choices, key=lambda choice: choice[1])
 
     def _take(self, start_s: float, end_s: float, placed: Placed) -> None:
-        first, last = self._cut(start_s), self._cut(end_s)
+        """Take GPUs for a while; a job whose length vanishes beside its start has a piece of no length, which none crosses."""
+        self._cut(start_s)
+        self._cut(end_s)
+        first, last = bisect_right(self._times, start_s) - 1, bisect_left(self._times, end_s)
+        if start_s == end_s:
+            self._insert(first, start_s, copied=first)
+            last = first + 1
         for server, row in placed:
             self._free[first:last, server] -= sum(row)
 
-    def _cut(self, time_s: float) -> int:
-        """Make a piece begin at a time; return its index."""
+    def _cut(self, time_s: float) -> None:
+        """Make a piece begin at a time."""
         index = bisect_left(self._times, time_s)
         if index == len(self._times) or self._times[index] > time_s:
-            self._free[index + 1 : len(self._times) + 1] = self._free[index : len(self._times)]
-            self._free[index] = self._free[index - 1]
-            self._times.insert(index, time_s)
-        return index
+            self._insert(index, time_s, copied=index - 1)
+
+    def _insert(self, index: int, time_s: float, *, copied: int) -> None:
+        """Insert a piece in which as much is free as in another before it is inserted."""
+        free = self._free[copied].copy()
+        self._free[index + 1 : len(self._times) + 1] = self._free[index : len(self._times)]
+        self._free[index] = free
+        self._times.insert(index, time_s)
