@@ -77,7 +77,7 @@ def any_time_prices(
     start
         Prices to begin with.
     better
-        Called with ever better certificates: when a level has ended, and with the best when the search is stopped.
+        Called with ever better certificates: when the first level has ended, and with the best whatever ends the search.
     solved, tick
         Called after every linear program, and often; either may raise to stop.
     """
@@ -128,7 +128,7 @@ class _Levels:
         self._keep(self.breakpoints, known, found.least)
 
     def climb(self, *, coarse: bool) -> None:
-        """Raise the prices level by level, without pauses on the first one only; hand on the best of each."""
+        """Raise the prices level by level, without pauses on the first one only; hand on the best of that."""
         counts = [most for most in _LEVELS if coarse and 2 * most < len(self.breakpoints)]
         levels = [self._some(most) for most in counts] + [self.breakpoints]
         width = 1.0 if coarse else _NARROW
@@ -137,7 +137,8 @@ class _Levels:
             width = _NARROW
         for breakpoints in levels:
             self._ascend(self.jobs, breakpoints, width, _CLOSE if breakpoints is self.breakpoints else _COARSE)
-            self.hand_on()
+            if breakpoints is levels[0]:  # a first bound soon; every one takes as long as some rounds
+                self.hand_on()
             width = _NARROW
 
     def hand_on(self) -> None:
