@@ -141,6 +141,12 @@ class Search(Generic[SolutionT]):
             self.bound, self.bound_source = bound, source
             self.report(source)
 
+    def restate(self, certificate: Certificate) -> None:
+        """Hold the certificate in another form; a bound that is its own is what it now proves."""
+        self.certificate = certificate
+        if self.bound_source == "certificate":
+            self.bound = certificate.value
+
     def _require_consistent(self, objective: float | None, bound: float | None, who: str) -> None:
         if objective is None or bound is None or not self.sense.better(objective, bound):
             return
