@@ -8,6 +8,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -22,7 +23,7 @@ from ring_embedding.nasty import nasty as nasty_embedding
 from ring_embedding.nasty import nasty_objective
 from srpt_mapping.nasty import nasty as nasty_gangs
 
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InstanceError, UsageError
 from dlsched.core.limits import Limits
 from dlsched.elastic_stream import Instance as Stream
 from dlsched.elastic_stream import exact
@@ -88,12 +89,15 @@ def ticked_stream(generator: np.random.Generator) -> Any:
 
 
 def fair_placement(generator: np.random.Generator) -> Any:
-    """A nasty placement of the largest ratio, or of a fair sum."""
+    """A nasty placement of the largest ratio, or of a fair sum whose utilities are not refused as too far apart."""
     drawn = nasty_placement(generator)
-    aim = {"objective": "max_rho"}
-    if generator.random() < 0.6:
-        aim = {"objective": "alpha_fair", "alpha": float(generator.choice(_ALPHAS))}
-    return type(drawn)(**drawn.model_dump(exclude_none=True) | aim)
+    data = drawn.model_dump(exclude_none=True)
+    if generator.random() < 0.4:
+        return type(drawn)(**data | {"objective": "max_rho"})
+    for alpha in generator.permutation(_ALPHAS).tolist():
+        with suppress(InstanceError):
+            return type(drawn)(**data | {"objective": "alpha_fair", "alpha": alpha})
+    return drawn
 
 
 def begun_gangs(generator: np.random.Generator) -> Any:
