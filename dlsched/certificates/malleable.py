@@ -20,7 +20,8 @@ So phi >= min over k of max over mu of min(h(s_k), h(s_k+1)), or the last node w
 an interval. Each mu is valid for all k.
 
 *Search.* h is concave in mu, of slope 1 - work done. Of each interval two tangents are kept, one rising and one falling; the
-next mu is where those of the least interval meet. What comes of it is within 2^-42 of the best, or 100 rounds are over.
+next mu is where those of the least interval meet. What comes of it is within 2^-42 of the best, or the rounds are over: 100,
+and some for every interval, since where many are all but equally cheap to end in each needs a mu of its own.
 
 *Rounding.* u = 2^-53, n intervals. ``speeds`` are at least (1 + 2^-48) f(w), so the float of mu f(w) - lambda w, computed as
 p - c, is no less than the true one if that is positive: p >= mu f (1 + 2^-48) (1 - u), c <= lambda w (1 + u)^2 (once for the
@@ -41,7 +42,10 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 
-ROUNDS = 100
+_ROUNDS, _MORE = 100, 4
+"""Evaluations at most, in all and for every interval."""
+_STEEPEST = 32
+"""Of a worth that is raised until a job does its work: at most eight times two to this."""
 _U = 2.0**-53
 _CLOSE = 2.0**-42
 _FAR = 1e290
@@ -76,7 +80,7 @@ def least_costs(window: Window) -> Floats:
     under = _Tangent(np.zeros_like(low), window.nodes[:, :-1].copy(), np.ones_like(low))
     over = _Tangent(np.full_like(low, np.inf), np.zeros_like(low), np.zeros_like(low))
     multipliers = lengths
-    for number in range(ROUNDS):
+    for number in range(_ROUNDS + _MORE * low.shape[1]):
         height, slope, slack = _evaluate(window, multipliers)
         np.maximum(low, np.minimum(height[:, :-1] - slack[:, :-1], height[:, 1:] - slack[:, 1:]), out=low)
         falls = height[:, 1:] < height[:, :-1]
@@ -125,7 +129,7 @@ def _meet(under: _Tangent, over: _Tangent, number: int) -> tuple[Floats, NDArray
         middle = np.where(near, under.multiplier + wide / 2, np.sqrt(under.multiplier) * np.sqrt(over.multiplier))
     inside = (step > 0) & (step < wide)
     following = np.where(inside & (number % 3 < 2), under.multiplier + step, middle)
-    following = np.where(np.isfinite(over.multiplier), following, 8 * 2.0**number * under.multiplier)
+    following = np.where(np.isfinite(over.multiplier), following, 8 * 2.0 ** min(number, _STEEPEST) * under.multiplier)
     return np.maximum(following, 2.0**-60), close & np.isfinite(over.multiplier)
 
 

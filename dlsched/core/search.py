@@ -127,7 +127,7 @@ class Search(Generic[SolutionT]):
             self.offer(solution, source=source)
 
     def prove(self, bound: float, *, source: str, certificate: Certificate | None = None) -> None:
-        """Record a bound when it is tighter than the one held, and a certificate when there is one.
+        """Record a bound when it is tighter than the one held, and a certificate when it proves more than the one held.
 
         Raises
         ------
@@ -135,11 +135,18 @@ class Search(Generic[SolutionT]):
             A solution is held that is better than the bound allows: ``source`` broke its promise.
         """
         self._require_consistent(self.objective, bound, f"{source} and the checker")
-        if certificate is not None:
+        held = self.certificate
+        if certificate is not None and (held is None or self.sense.better(held.value, certificate.value)):
             self.certificate = certificate
         if self.bound is None or self.sense.better(self.bound, bound):
             self.bound, self.bound_source = bound, source
             self.report(source)
+
+    def restate(self, certificate: Certificate) -> None:
+        """Hold the certificate in another form; a bound that is its own is what it now proves."""
+        self.certificate = certificate
+        if self.bound_source == "certificate":
+            self.bound = certificate.value
 
     def _require_consistent(self, objective: float | None, bound: float | None, who: str) -> None:
         if objective is None or bound is None or not self.sense.better(objective, bound):

@@ -99,7 +99,7 @@ def ordered(
 
 
 def _play(instance: Instance, policy: Policy, step: Step, tick: Tick) -> Stream | None:
-    return None if infeasible(instance) is not None else simulate(instance, policy, step=step, tick=tick)
+    return None if infeasible(instance) is not None else simulate(instance.even, policy, step=step, tick=tick)
 
 
 PLAIN: dict[str, Heuristic] = {

@@ -159,6 +159,15 @@ class Instance(InstanceFile):
         return any(job.weight != 1 for job in self.jobs)
 
     @property
+    def even(self) -> Self:
+        """The instance, with weights of 1 where all jobs weigh the same: the mean stays, and nothing is rounded by weights."""
+        alike = len({job.weight for job in self.jobs}) == 1
+        if not alike or not self.weighted:
+            return self
+        jobs = tuple(job.model_copy(update={"weight": 1.0}) for job in self.jobs)
+        return self.model_copy(update={"jobs": jobs})
+
+    @property
     def total_weight(self) -> float:
         """Sum of all weights: the number of jobs where none has one."""
         return math.fsum(job.weight for job in self.jobs)

@@ -1,10 +1,14 @@
 """The methods of elastic_stream by name, as ``solve`` and the command line run them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from dlsched.certificates import PricesCertificate
 from dlsched.core.family import Method
 from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.result import Certificate
+from dlsched.core.search import Search
+from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import bounds
 from dlsched.elastic_stream.exact import offer_quick, run_bound, run_exact, run_milp, run_plan, run_prices
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
@@ -16,8 +20,24 @@ def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, 
     return Method(name, "bound", bound_by(lambda instance, search: function(instance, tick=search.tick)))
 
 
+def _evenly(method: Method[Instance, Stream]) -> Method[Instance, Stream]:
+    """Run a method on ``Instance.even``: weights that are all alike change nothing, to the bit; what it proves is restated."""
+
+    def run(instance: Instance, search: Search[Stream]) -> TerminationStatus:
+        even = instance.even
+        if even is instance:
+            return method.run(instance, search)
+        try:
+            return method.run(even, search)
+        finally:  # whatever ends it
+            if isinstance(search.certificate, PricesCertificate):
+                search.restate(bounds.restated(instance, search.certificate))
+
+    return replace(method, run=run)
+
+
 METHODS = {
-    method.name: method
+    method.name: _evenly(method)
     for method in (
         Method("exact", "exact", run_exact, seeded=True, warm=offer_quick),
         Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=offer_quick),

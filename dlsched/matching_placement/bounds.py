@@ -72,7 +72,12 @@ def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget
 
 
 def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> DualsCertificate:
-    """Prices as a certificate; the value allows for rounding, the exact one is ``certificate.verify``'s."""
+    """Prices as a certificate, without its verification: the value is lower than what that proves by what it may lose.
+
+    ``certificate.verify`` takes ``ERROR`` off every least value, which is off by as much; prices over S times S, sums and
+    quotients are off by some 2^-52. With p the power of a utility, that is at most (3 ERROR + n 2^-52) max(1, p + 1) of the sum
+    of least values, offsets and p s, all >= 0 in size, less than a third of ``_ROUNDING`` for n of some thousands.
+    """
     room = _ROUNDING * float(prices.least.sum() + prices.prices @ data.stock)
     if isinstance(data.costs, Fair):
         room = max(1.0, data.costs.power + 1) * (room + _ROUNDING * float(np.abs(data.costs.offset).sum()))
@@ -82,7 +87,7 @@ def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> Duals
 
 
 def threshold_certificate(instance: Instance, rho: float, prices: Floats) -> DualsCertificate:
-    """Prices that prove that the largest ratio is at least ``rho``, less a hair."""
+    """Prices that prove that the largest ratio is at least ``rho``, less a hair: more than the verifier widens times by."""
     rows = {row: -price for row, price in _by_type(instance, prices).items()}
     return DualsCertificate("threshold", rows, rho * (1 - HAIR))
 

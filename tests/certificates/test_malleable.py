@@ -51,3 +51,18 @@ def test_the_least_cost_is_that_of_all_paths(ugly):
         for job, found in enumerate(least_costs(window)):
             exact = expected(window, job)
             assert exact * (1 - Fraction(1e-12)) <= Fraction(float(found)) <= exact, (seed, job, window)
+
+
+@pytest.mark.parametrize(("intervals", "length"), [(96, 32), (400, 128), (1600, 512)])
+def test_ends_that_are_equally_cheap_everywhere_by_hand(intervals, length):
+    """Prices fall evenly by 1 within the seconds that the job takes: wherever it ends, it costs 1 s and what is paid first.
+
+    It runs in the last second before its end, the cheapest, for T + sum of the prices of that second / ``length``; the end a
+    step later costs 1 / ``length`` more in time and as much less in prices. The worth of its work is another at every end.
+    """
+    prices = np.maximum(0, np.arange(intervals - 1, -1 - length, -1))[None] / length
+    spans = np.full_like(prices, 1 / length)
+    nodes = np.concatenate(([[0.0]], np.cumsum(spans, axis=1)), axis=1)
+    found = least_costs(Window(nodes, spans, prices, np.ones((1, 1)), np.full((1, 1), ABOVE), np.zeros(1)))
+    exact = 1 + Fraction(sum(range(intervals - length, intervals)), length**2)
+    assert exact * (1 - Fraction(1e-11)) <= Fraction(float(found[0])) <= exact

@@ -27,6 +27,7 @@ from dlsched.elastic_stream import (
     weighted,
 )
 from dlsched.elastic_stream.certificate import verify
+from dlsched.elastic_stream.methods import METHODS
 from dlsched.testing import brute_force_stream, elastic_stream_instances
 
 from .streams import POLICIES, stream
@@ -147,6 +148,32 @@ def test_only_ratios_of_weights_matter(tick):
     assert verify(heavier(alike, 3.0), area(alike)) == verify(alike, area(alike))
     for name in ("srpt-fixed", "las-equal", "priced", "weighted", "doubling"):
         assert solve(heavier(alike, 4.0), method=name).solution == solve(alike, method=name).solution
+
+
+@pytest.mark.parametrize("tick", [60.0, None])
+@pytest.mark.parametrize("factor", [0.1, 3.0, 1e-7 / 3])
+def test_weights_that_are_all_alike_change_no_bit(tick, factor):
+    """Also those that are no power of two: the same streams, objectives and ends by every method; prices times the weight."""
+    alike = generate(preset="slots", jobs=5, gpus=3, seed=3, tick=60.0).model_copy(update={"tick_s": tick})
+    changed = heavier(alike, factor)
+    limits = Limits(nodes=40)
+    for name in METHODS:
+        if name == "milp" and tick is None:
+            continue
+        plain, scaled = (solve(each, method=name, limits=limits) for each in (alike, changed))
+        for said in ("solution", "objective", "status", "message", "figures"):
+            assert getattr(scaled, said) == getattr(plain, said), (name, said)
+        if plain.bound is not None:
+            assert scaled.bound == pytest.approx(plain.bound, rel=1e-14)
+        if scaled.certificate is not None:
+            assert scaled.certificate.value <= verify(changed, scaled.certificate)
+        if plain.certificate is not None and plain.certificate.kind == "prices":
+            expected = tuple(factor * price for price in plain.certificate.prices)
+            assert scaled.certificate.prices == expected and any(expected)
+    found = prices(changed)
+    assert found.prices == tuple(factor * price for price in prices(alike).prices)
+    assert prices(changed, start=found).value >= found.value * (1 - 1e-3)
+    assert plan(changed, effort=100.0) == plan(alike, effort=100.0)
 
 
 @pytest.mark.parametrize("seed", range(3))

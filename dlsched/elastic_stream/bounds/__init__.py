@@ -6,7 +6,8 @@ one schedule, not a mix of some. The largest of the three is a bound; a mix, job
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -16,7 +17,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.result import Certificate
 from dlsched.elastic_stream.bounds.any_time import ROUNDS, Better, any_time_prices, ignore
 from dlsched.elastic_stream.bounds.ticks import refusal, ticked_prices
-from dlsched.elastic_stream.certificate import area_value, exact_length_s, exact_size_s, length_value
+from dlsched.elastic_stream.certificate import area_value, exact_length_s, exact_size_s, length_value, verify
 from dlsched.elastic_stream.checker import infeasible, objective
 from dlsched.elastic_stream.heuristics import ordered
 from dlsched.elastic_stream.instance import Instance
@@ -57,7 +58,8 @@ def prices(
 ) -> PricesCertificate:
     """Prices of a unit over time, at which every job chooses its units alone; what all of them pay is taken off again.
 
-    With ticks prices by slot, where these are few enough, else prices that hold for decisions at any time.
+    With ticks prices by slot, where these are few enough, else prices that hold for decisions at any time. Weights that are
+    all alike are looked at as 1, and the prices found multiplied by them.
 
     Parameters
     ----------
@@ -83,12 +85,41 @@ def prices(
     """
     if infeasible(instance) is not None:
         raise UsageError("the instance is infeasible: every bound holds")
+    even = instance.even
+    if even is not instance:
+        begin = None if start is None else _times(even, start, 1 / instance.jobs[0].weight)
+        found = prices(
+            even,
+            known=known,
+            start=begin,
+            rounds=rounds,
+            better=lambda certificate: better(restated(instance, certificate)),
+            solved=solved,
+            tick=tick,
+        )
+        return restated(instance, found)
     stream = known or quick_stream(instance, tick=tick)
     if instance.tick_s is None or refusal(instance) is not None:
         return any_time_prices(instance, stream, rounds=rounds, start=start, better=better, solved=solved, tick=tick)
     certificate = ticked_prices(instance, stream, better=better, solved=solved, tick=tick)
     assert certificate is not None, "not refused"
     return certificate
+
+
+def restated(instance: Instance, certificate: PricesCertificate) -> PricesCertificate:
+    """A certificate of ``instance.even`` as one of the instance, whose jobs all weigh the same: its prices times that weight."""
+    return _times(instance, certificate, instance.jobs[0].weight)
+
+
+def _times(instance: Instance, certificate: PricesCertificate, factor: float) -> PricesCertificate:
+    """Prices times a factor, and what the verifier proves of them."""
+
+    def scaled(prices: Sequence[float]) -> tuple[float, ...]:
+        return tuple(price * factor for price in prices)
+
+    blocks = {size: scaled(prices) for size, prices in certificate.blocks.items()}
+    changed = PricesCertificate(certificate.breakpoints, scaled(certificate.prices), 0.0, blocks)
+    return replace(changed, value=rounded_down(verify(instance, changed)))
 
 
 def bounds(

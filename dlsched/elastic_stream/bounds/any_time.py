@@ -6,22 +6,23 @@
 3. The bundle method of ``columns.price_ascent`` raises them, first on few intervals without pauses, which is fast, then with
    them on ever more.
 
-All prices on the way are a bound. With ticks breakpoints are ticks.
+All prices on the way are a bound. What the search makes of them is an estimate, by which it chooses; a certificate's value is
+what the verifier's arithmetic proves of the prices as they are handed out. With ticks breakpoints are ticks.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
-from dlsched.certificates import PricesCertificate, exact_sum
+from dlsched.certificates import PricesCertificate, rounded_down
 from dlsched.columns.malleable.any_time import AnyTime
 from dlsched.columns.malleable.jobs import Jobs
 from dlsched.columns.price_ascent import Ascent, Cheapest
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.elastic_stream.bounds.jobs import jobs_of
+from dlsched.elastic_stream.certificate.any_time import any_time_value
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
 
@@ -42,8 +43,6 @@ _FINEST = 3
 _PIECES = 4
 _FEWEST = 96
 """Intervals, of streams of few jobs."""
-_SAFE = 1e-9
-"""Of the sums that a bound is the difference of: what the verifier's rounding may take."""
 _LARGE = 400
 """Jobs from which on those that come one after the other share a plane."""
 
@@ -78,7 +77,7 @@ def any_time_prices(
     start
         Prices to begin with.
     better
-        Called with every better certificate on the way.
+        Called with ever better certificates: when the first level has ended, and with the best whatever ends the search.
     solved, tick
         Called after every linear program, and often; either may raise to stop.
     """
@@ -86,14 +85,19 @@ def any_time_prices(
     if not len(jobs.index):
         return PricesCertificate((0.0, 1.0), (0.0,), 0.0)
     ascents = _Levels(instance, jobs, breakpoints_of(instance, jobs, stream, most), rounds, better, solved, tick)
-    if start is None:
-        for known in guesses(instance, jobs, ascents.breakpoints, stream):
-            if known.any():
-                ascents.look(known)
-    else:
-        times = np.array(start.breakpoints) * (instance.tick_s or 1.0)
-        ascents.look(resampled(times, start.prices, ascents.breakpoints))
-    return ascents.climb(coarse=start is None)
+    try:
+        if start is None:
+            for known in guesses(instance, jobs, ascents.breakpoints, stream):
+                if known.any():
+                    ascents.look(known)
+        else:
+            times = np.array(start.breakpoints) * (instance.tick_s or 1.0)
+            ascents.look(resampled(times, start.prices, ascents.breakpoints))
+        ascents.climb(coarse=start is None)
+    finally:  # whatever stops the search
+        ascents.hand_on()
+    assert ascents.handed is not None, "prices were looked at"
+    return ascents.handed
 
 
 class _Levels:
@@ -110,12 +114,12 @@ class _Levels:
         tick: Tick,
     ) -> None:
         self.jobs, self.breakpoints = jobs, breakpoints
-        self._units, self._weight, self._tick_s = instance.units, instance.total_weight, instance.tick_s
-        waits_s = (Fraction(job.weight) * instance.wait_s(index) for index, job in enumerate(instance.jobs))
-        self._waits_s = float(exact_sum(waits_s))
+        self._instance = instance
         self._rounds, self._better, self._solved, self._tick = rounds, better, solved, tick
         self._free = replace(jobs, restart_s=np.zeros_like(jobs.restart_s))
-        self._kept: PricesCertificate | None = None
+        self._estimate = -np.inf
+        self._best: tuple[FloatArray, FloatArray] | None = None
+        self.handed: PricesCertificate | None = None
         self.known = np.zeros(len(breakpoints) - 1)
 
     def look(self, known: FloatArray) -> None:
@@ -123,8 +127,8 @@ class _Levels:
         found = AnyTime(self._free, self.breakpoints).cheapest(known, tick=self._tick)
         self._keep(self.breakpoints, known, found.least)
 
-    def climb(self, *, coarse: bool) -> PricesCertificate:
-        """Raise the prices level by level, without pauses on the first one only; return the best."""
+    def climb(self, *, coarse: bool) -> None:
+        """Raise the prices level by level, without pauses on the first one only; hand on the best of that."""
         counts = [most for most in _LEVELS if coarse and 2 * most < len(self.breakpoints)]
         levels = [self._some(most) for most in counts] + [self.breakpoints]
         width = 1.0 if coarse else _NARROW
@@ -133,11 +137,19 @@ class _Levels:
             width = _NARROW
         for breakpoints in levels:
             self._ascend(self.jobs, breakpoints, width, _CLOSE if breakpoints is self.breakpoints else _COARSE)
+            if breakpoints is levels[0]:  # a first bound soon; every one takes as long as some rounds
+                self.hand_on()
             width = _NARROW
-        assert self._kept is not None, "prices were looked at"
-        breakpoints, known = np.array(self._kept.breakpoints) * (self._tick_s or 1.0), np.array(self._kept.prices)
-        self._keep(breakpoints, known, float(AnyTime(self.jobs, breakpoints).least(known, tick=self._tick).sum()))
-        return self._kept
+
+    def hand_on(self) -> None:
+        """Hand on the best prices since the last time, if the verifier proves more of them."""
+        if self._best is None:
+            return
+        (breakpoints, known), self._best = self._best, None
+        certificate = _certificate(self._instance, breakpoints, known)
+        if self.handed is None or certificate.value > self.handed.value:
+            self.handed = certificate
+            self._better(certificate)
 
     def _some(self, most: int) -> FloatArray:
         return self.breakpoints[np.unique(np.linspace(0, len(self.breakpoints) - 1, most + 1).astype(np.int64))]
@@ -145,7 +157,7 @@ class _Levels:
     def _ascend(self, jobs: Jobs, breakpoints: FloatArray, width: float, close: float) -> None:
         known = averaged(self.breakpoints, self.known, breakpoints)
         oracle = AnyTime(jobs, breakpoints)
-        supply = self._units * np.diff(breakpoints)
+        supply = self._instance.units * np.diff(breakpoints)
 
         def price(at: FloatArray) -> Cheapest:
             precision = _SHARE * (ascent.promised / ascent.value - 1) if 0 < ascent.value < ascent.promised else 1.0
@@ -161,17 +173,18 @@ class _Levels:
                 break
 
     def _keep(self, breakpoints: FloatArray, known: FloatArray, least: float) -> None:
-        certificate = self._certificate(breakpoints, known, least)
-        if self._kept is None or certificate.value > self._kept.value:
-            self._kept = certificate
-            self._better(certificate)
+        estimate = least - self._instance.units * float(np.diff(breakpoints) @ known)
+        if estimate > self._estimate or (self._best is None and self.handed is None):
+            self._estimate, self._best = estimate, (breakpoints, known)
             self.known = resampled(breakpoints, known, self.breakpoints)
 
-    def _certificate(self, breakpoints: FloatArray, known: FloatArray, least: float) -> PricesCertificate:
-        paid = self._units * float(np.diff(breakpoints) @ known)
-        value = (self._waits_s + least - paid - _SAFE * (self._waits_s + least + paid)) / self._weight
-        clock = breakpoints if self._tick_s is None else np.rint(breakpoints / self._tick_s)
-        return PricesCertificate(tuple(clock.tolist()), tuple(known.tolist()), value)
+
+def _certificate(instance: Instance, breakpoints: FloatArray, known: FloatArray) -> PricesCertificate:
+    """Return what the verifier proves of prices at any time; with ticks, breakpoints are whole numbers of these."""
+    tick_s, prices = instance.tick_s, tuple(known.tolist())
+    clock = breakpoints if tick_s is None else np.rint(breakpoints / tick_s)
+    value = any_time_value(instance, (clock * (tick_s or 1.0)).tolist(), prices)
+    return PricesCertificate(tuple(clock.tolist()), prices, rounded_down(value))
 
 
 def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) -> FloatArray:

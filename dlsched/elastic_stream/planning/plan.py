@@ -57,6 +57,7 @@ def plan(
     """
     if infeasible(instance) is not None:
         return None
+    instance = instance.even
     weights = worths(instance, prices(instance, tick=tick), tick=tick).tolist()
     generator = np.random.default_rng(0) if generator is None else generator
     return plan_stream(instance, weights, generator=generator, effort=EFFORT if effort is None else effort, tick=tick)

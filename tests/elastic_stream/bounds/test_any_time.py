@@ -1,8 +1,11 @@
 """Prices at any time: what the search claims the verifier proves, at any scale, with many counts; and by hand."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+from dlsched.certificates import rounded_down
 from dlsched.elastic_stream import Instance, bound, length, objective, plan, prices
 from dlsched.elastic_stream.bounds.any_time import averaged, resampled
 from dlsched.elastic_stream.certificate import verify
@@ -55,6 +58,36 @@ def test_two_jobs_on_one_unit() -> None:
     found = prices(instance)
     assert 13.0 <= found.value <= 15.0
     assert verify(instance, found) >= found.value
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-9])
+def test_the_value_is_what_the_verifier_proves(scale: float) -> None:
+    """Of prices at which two jobs may end all but anywhere at the same cost: no less is proven than is claimed, nor more."""
+    times = {"a": {1: 3.0, 2: 1.0, 3: 2.0, 4: 2.0}, "b": {1: 4.0, 2: 2.0, 4: 1.0}}
+    jobs = [
+        {"id": name, "arrival_s": 0.0, "epochs": 1.0, "epoch_time_s": {n: scale * each for n, each in table.items()}}
+        for name, table in times.items()
+    ]
+    instance = Instance(name="ties", units=4, jobs=jobs)
+    kept = []
+    found = prices(instance, better=kept.append)
+    assert found == kept[-1]
+    assert all(each.value == rounded_down(verify(instance, each)) for each in kept)
+
+
+def test_a_search_that_is_stopped_hands_on_what_the_verifier_proves() -> None:
+    """Wherever it is stopped once it has prices: the best of them, with the value proven."""
+    instance = drawn(1, counts=4)
+    for after in (35, 50, 65):
+        kept, calls = [], itertools.count()
+
+        def stop(after: int = after, calls: itertools.count = calls) -> None:
+            if next(calls) == after:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            prices(instance, better=kept.append, tick=stop)
+        assert kept and all(each.value == rounded_down(verify(instance, each)) for each in kept)
 
 
 def test_prices_on_other_breakpoints() -> None:
