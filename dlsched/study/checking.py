@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from dlsched.core.files import Json
 from dlsched.results.verification import Verification
@@ -25,9 +26,11 @@ from dlsched.study.truth import require_true
 PATIENT = CellLimits(time_s=86_400.0, memory_gib=64.0)
 """Limits of a process for each row."""
 _KEPT = """
-SELECT method.data, cell.seed, cell.limits, environment.data, solution, certificate, {bound_source}, {solver}
+SELECT method.data, cell.seed, cell.limits, environment.data, solution, certificate, {bound_source}, {solver},
+    own.content, its.data
 FROM planned JOIN result ON result.cell = planned.cell LEFT JOIN cell ON cell.id = planned.cell
 LEFT JOIN method ON method.id = planned.method LEFT JOIN environment ON environment.id = cell.environment
+LEFT JOIN instance AS own ON own.id = cell.instance LEFT JOIN method AS its ON its.id = cell.method
 WHERE study = ? ORDER BY position"""
 
 
@@ -36,6 +39,7 @@ def check(
     *,
     take: Callable[[Row, Verification], None],
     workers: int | None = None,
+    again: bool = False,
     progress: Callable[[Standing], None] | None = None,
 ) -> int:
     """Compute every row of a study anew from its instance, solution and certificate; return how many there are.
@@ -48,6 +52,8 @@ def check(
         Called with every row and what came of it; rows of an instance one after another, instances in no order.
     workers
         Processes, >= 1; None: one for each processor.
+    again
+        Whether dlsched's own methods are run again besides, and have to end as their rows say.
     progress
         Called when rows were computed.
 
@@ -69,7 +75,7 @@ def check(
         general = list(_of_the_study(store))
         rows: dict[str, list[Row]] = {}
         folder = str(Path(path).absolute().parent)
-        with closing(local.run(_cells(store, rows), workers or os.cpu_count() or 1, folder)) as arriving:
+        with closing(local.run(_cells(store, rows, again), workers or os.cpu_count() or 1, folder)) as arriving:
             for outcome in (outcome for some in arriving for outcome in some):
                 asked = rows.pop(outcome.key)
                 for row, found in zip(asked, _verifications(outcome, len(asked)), strict=True):
@@ -89,7 +95,7 @@ def _verifications(outcome: Outcome, count: int) -> Sequence[Verification]:
     return [Verification(failures=[why]) for _ in range(count)]
 
 
-def _cells(store: Store, asked: dict[str, list[Row]]) -> Iterator[Cell]:
+def _cells(store: Store, asked: dict[str, list[Row]], again: bool) -> Iterator[Cell]:
     """A cell for each instance, whose method has the rows to be computed; ``asked`` takes the rows by its key."""
     names = {name: store.columns.name("result", name) for name in ("bound_source", "solver")}
     kept = store.each(_KEPT.format(**names), store.shown)
@@ -97,7 +103,7 @@ def _cells(store: Store, asked: dict[str, list[Row]]) -> Iterator[Cell]:
         number = rows[0].instance_id
         recipe = store.recipe(number)
         content, whole = store.one("SELECT content, hash FROM instance WHERE id = ?", number)
-        said = [_said(store, row, next(kept)) for row in rows]
+        said = [_said(store, row, next(kept), again) for row in rows]
         made = found_before(store, recipe, _versions(said[0]))
         parameters: dict[str, Json] = {
             "found": made.data.get("instance") if "worst" in recipe.data else None,
@@ -109,9 +115,9 @@ def _cells(store: Store, asked: dict[str, list[Row]]) -> Iterator[Cell]:
         yield Cell(f"check {count}", recipe, PlannedMethod("check", "check", "", parameters=parameters), 0, PATIENT)
 
 
-def _said(store: Store, row: Row, kept: tuple[object, ...]) -> dict[str, Json]:
+def _said(store: Store, row: Row, kept: tuple[Any, ...], again: bool) -> dict[str, Json]:
     """What the store says of a row, as it travels to who computes it."""
-    data, seed, limits, environment, solution, certificate, bound_source, solver = kept
+    data, seed, limits, environment, solution, certificate, bound_source, solver, content, its = kept
     said = ("key", "method", "status", "message", "objective", "bound", "time_s")
     return {
         **{name: getattr(row, name) for name in said},
@@ -124,6 +130,8 @@ def _said(store: Store, row: Row, kept: tuple[object, ...]) -> dict[str, Json]:
         "certificate": unpack(store.path, certificate),
         "bound_source": bound_source,
         "solver": solver,
+        "cell": {"content": content, "method": dict(method_of(store.path, its))},
+        "again": again,
     }
 
 

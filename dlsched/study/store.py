@@ -57,6 +57,8 @@ class Store:
             if leading:
                 if self.path.is_dir():
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+                if self.path.exists() and not self.path.is_file():
+                    raise InputError(f"{path}: the store cannot be used: it is no file")
                 self._leadership = Leadership(self.path)
             try:
                 self.database = connected(self.path, leading)

@@ -21,7 +21,7 @@ from dlsched.study.packing import unpack
 from dlsched.study.rows import Row
 from dlsched.study.seals import Ledger, Place, broken
 from dlsched.study.store import Store
-from dlsched.study.stored import rows_by_instance
+from dlsched.study.stored import about_of, rows_by_instance
 
 NAMED = 10
 """Rows that a message names."""
@@ -62,9 +62,8 @@ def require_true(store: Store, ledger: Ledger | None = None) -> None:
     require_sealed(store, ledger)
     if not list(store.each("SELECT 1 FROM study LIMIT 1")):
         return
-    if not store.tables:  # nothing keeps what instances are made of
-        for (instance,) in store.each("SELECT DISTINCT instance FROM planned WHERE study = ?", store.shown):
-            store.recipe(instance)
+    if not store.tables:
+        _require_legible(store)
     named, count = list[str](), 0
     for rows, sense, facts in rows_by_instance(store):
         for row, why in (*_alone(store, rows, sense, facts.constant), *_together(rows, sense, facts.constant)):
@@ -84,6 +83,7 @@ def require_sealed(store: Store, ledger: Ledger | None = None) -> None:
         places = list(broken(store.database, store.tables, ledger))
     if not places:
         return
+    _require_legible(store)
     named = dict[str, None]()
     for place in places[:_LOOKED_UP]:
         if len(named) <= NAMED:
@@ -91,6 +91,18 @@ def require_sealed(store: Store, ledger: Ledger | None = None) -> None:
     counts = Counter(table for table, _, _ in places)
     found = ", ".join(f"{count} of table {table}" for table, count in counts.items())
     raise SealError(f"{store.path}: rows are not what was written ({found}): {_list(list(named), len(named) > NAMED)}")
+
+
+def _require_legible(store: Store) -> None:
+    """Refuse what nobody can have written, seals or not: what is damaged is not said to be false."""
+    about_of(store)
+    for _ in rows_by_instance(store):
+        pass
+    for (instance,) in store.each("SELECT DISTINCT instance FROM planned WHERE study = ?", store.shown):
+        store.recipe(instance)
+    for packed in store.each("SELECT solution, certificate FROM result"):
+        for each in packed:
+            unpack(store.path, each)
 
 
 def row_words(method: object, instance: object, seed: object) -> str:

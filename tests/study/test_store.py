@@ -11,23 +11,14 @@ import pytest
 from dlsched.core.errors import InputError
 from dlsched.study.cells.cell import Cell, cells_of
 from dlsched.study.cells.outcome import Facts, Outcome
-from dlsched.study.database import LATER
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.sources import recipes
 from dlsched.study.reading import Study
 from dlsched.study.store import Store
 from tests.study.small import small
+from tests.study.stores_by_hand import as_before
 
 FACTS = Facts("one", "0" * 64, 4, 24, 0.0, None, 9.0)
-
-
-def as_before(path: Path) -> None:
-    """Take from a store what came after the first ones."""
-    with sqlite3.connect(path) as database:
-        for table, column, _ in LATER:
-            database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        database.execute("DROP TABLE found")
-    database.close()
 
 
 def cells(plan: Plan) -> list[Cell]:

@@ -35,6 +35,9 @@ def run(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes that compute; by default one for each processor.")
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Run dlsched's own methods again, too: they have to end as their rows say.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Compute every row of a study anew from its instance, solution and certificate; exit 7 where one is false.
@@ -51,7 +54,13 @@ def run(
             show(now)
 
         try:
-            check(store, take=lambda row, each: found.append((row, each)), workers=workers, progress=progress)
+            check(
+                store,
+                take=lambda row, each: found.append((row, each)),
+                workers=workers,
+                again=again,
+                progress=progress,
+            )
         except KeyboardInterrupt:
             interrupted = True
     found.sort(key=lambda pair: pair[0].instance_id)

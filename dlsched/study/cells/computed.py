@@ -19,6 +19,7 @@ from typing import Any
 from dlsched.core.errors import DlschedError, InputError
 from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json, canonical_sha256
+from dlsched.core.gap import meets
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
 from dlsched.core.status import TerminationStatus
@@ -33,6 +34,10 @@ from dlsched.study.plans.sources import instance_of
 
 Said = Mapping[str, Any]
 """What a store says of an instance or of a row, by column."""
+_DEAD = ("timeout", "memory", "killed", "solver_error", "memory_limit")
+"""Ends that depend on the machine."""
+_PROVEN = ("optimal", "feasible", "infeasible")
+"""Ends that follow from what is held."""
 FOREIGN = "own:method"
 """What a method that is not dlsched's is called where the checker asks for a name."""
 
@@ -111,19 +116,18 @@ def _facts(family: AnyFamily, instance: InstanceFile, said: Said | None) -> Iter
 
 
 def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: str, said: Said) -> Verification:
-    data, limits = said["data"], CellLimits(**said["limits"])
-    what = data["what"] if isinstance(data["what"], str) else tuple(data["what"])
-    method = PlannedMethod(
-        *(data["label"], data["kind"], what, data["family"], data["solver"], data["seed"]),
-        parameters=data["parameters"],
-        fingerprint=data["fingerprint"],
-    )
+    limits, method = CellLimits(**said["limits"]), _method(said["data"])
     found = Verification()
     try:
-        if key_of(recipe, method, said["seed"], limits, said["versions"]) != said["key"]:
-            found.failures.append("key: it is that of another cell")
+        for each in (method, _method(said["cell"]["method"])):  # of the plan, and of the cell
+            if key_of(recipe, each, said["seed"], limits, said["versions"]) != said["key"]:
+                found.failures.append(f"key: it is not that of {printable(each.label)} on this instance")
+        if hash_of_instance(recipe) != said["cell"]["content"]:
+            found.failures.append("cell: it is of another instance")
         if method.family not in (None, recipe.family) or said["method"] != method.label:
             found.failures.append(f"method: {said['method']!r} is claimed, it is {method.label!r} of {method.family}")
+        if method.seed not in (None, said["seed"]):
+            found.failures.append(f"seed: {said['seed']!r} is claimed, the plan has {method.seed!r}")
         found.failures.extend(_kept(said))
         if _empty(said):
             found.claimed.append(f"it ended as {said['status']}")
@@ -131,9 +135,40 @@ def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: 
             found.failures.append(f"its instance cannot be made: {why}")
         else:
             found = _merged(found, _held(family, instance, method, limits, said))
+        if said["again"] and instance is not None and not method.foreign and not found.failures:
+            found.failures.extend(_again(family, instance, method, limits, said, found))
     except (DlschedError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         found.failures.append(words_of(error))
     return found
+
+
+def _method(data: Said) -> PlannedMethod:
+    what = data["what"] if isinstance(data["what"], str) else tuple(data["what"])
+    return PlannedMethod(
+        *(data["label"], data["kind"], what, data["family"], data["solver"], data["seed"]),
+        parameters=data["parameters"],
+        fingerprint=data["fingerprint"],
+    )
+
+
+def _again(
+    family: AnyFamily,
+    instance: InstanceFile,
+    method: PlannedMethod,
+    limits: CellLimits,
+    said: Said,
+    found: Verification,
+) -> Iterator[str]:
+    """Solve again, and hold what comes of it against the row; what a limit of time ends may differ."""
+    result = family.solve(
+        instance, method=str(method.what), limits=limits.inner, seed=said["seed"], solver=method.solver
+    )
+    if TerminationStatus.TIME_LIMIT in (said["status"], result.status) or said["status"] in _DEAD:
+        found.claimed.append("that it ends so again: it depends on time")
+        return
+    for name in ("status", "objective", "bound", "figures"):
+        if getattr(result, name) != said[name]:
+            yield f"{name}: {said[name]!r} is claimed, solved again it is {getattr(result, name)!r}"
 
 
 def _kept(said: Said) -> Iterator[str]:
@@ -193,6 +228,14 @@ def _held(
             found.failures.append(f"bound_source: {said['bound_source']!r}, but heuristics prove by certificates only")
         elif found.claimed_bound is not None:
             found.failures.append(f"bound: {said['bound']!r} is beyond the certificate of a heuristic")
+    bound, proven = said["bound"], found.verified_bound
+    weaker = proven is not None and family.sense_for(instance).better(bound, proven)
+    if proven is not None and weaker and not meets(bound, proven, family.constant(instance)):
+        found.failures.append(f"bound: {bound!r} is claimed, the certificate proves {proven!r}")
+    if record is not None and record.kind == "bound" and said["status"] == "no_solution":
+        found.failures.append("status: no_solution is claimed of a method that looks for none")
+    if said["status"] not in _PROVEN and not found.failures:
+        found.claimed.append(f"that it ended as {said['status']}")
     return found
 
 
