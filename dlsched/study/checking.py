@@ -20,8 +20,8 @@ from dlsched.study.plans.plan_file import FORMAT
 from dlsched.study.rows import Row
 from dlsched.study.searching import found_before
 from dlsched.study.store import Store
-from dlsched.study.stored import about_of, limits_of, method_of, rows_by_instance, versions_of
-from dlsched.study.truth import require_true
+from dlsched.study.stored_rows import about_of, limits_of, method_of, rows_by_instance, versions_of
+from dlsched.study.verification import require_true
 
 PATIENT = CellLimits(time_s=86_400.0, memory_gib=64.0)
 """Limits of a process for each row."""

@@ -16,7 +16,7 @@ from dlsched.study.plans.sources import recipes
 from dlsched.study.reading import Study
 from dlsched.study.searching import Searches
 from dlsched.study.store import LARGEST_SOLUTION, Store
-from dlsched.study.truth import require_sealed, require_true
+from dlsched.study.verification import require_sealed, require_true
 
 ENGINES = ("local", "dask")
 RETRIABLE = (

@@ -15,8 +15,8 @@ from dlsched.study.rows import COLUMNS, Row
 from dlsched.study.seals import Ledger
 from dlsched.study.searching import found_before
 from dlsched.study.store import Store
-from dlsched.study.stored import About, about_of, method_of, rows_by_instance, versions_of
-from dlsched.study.truth import require_true
+from dlsched.study.stored_rows import About, about_of, method_of, rows_by_instance, versions_of
+from dlsched.study.verification import require_true
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -64,11 +64,14 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def checked(path: Path, *, again: bool = False) -> dict[tuple[str, str], Verification]:
-    """What comes of every row, by instance and method."""
+    """What comes of every row, by instance and method; what is false is not hidden by another row of that name."""
     found: dict[tuple[str, str], Verification] = {}
 
     def take(row: Row, each: Verification) -> None:
-        found[row.instance, row.method] = each
+        method = row.method
+        while (row.instance, method) in found:
+            method += "'"
+        found[row.instance, method] = each
 
     study.check(path, take=take, workers=1, again=again)
     return found

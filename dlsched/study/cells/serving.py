@@ -107,7 +107,7 @@ class Runner:
         )
 
     def _checked(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
-        from dlsched.study.cells.computed import computed_anew
+        from dlsched.study.cells.recomputing import computed_anew
 
         found = computed_anew(cell.recipe, cell.method.parameters, lambda: begun(Outcome(cell.key, BEGUN)))
         return Outcome(cell.key, CHECKED, solution=found)

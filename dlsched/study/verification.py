@@ -21,7 +21,7 @@ from dlsched.study.packing import unpack
 from dlsched.study.rows import Row
 from dlsched.study.seals import Ledger, Place, broken
 from dlsched.study.store import Store
-from dlsched.study.stored import about_of, rows_by_instance
+from dlsched.study.stored_rows import about_of, rows_by_instance
 
 NAMED = 10
 """Rows that a message names."""
