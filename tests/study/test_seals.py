@@ -215,6 +215,23 @@ def test_what_a_cell_writes_is_found_at_the_end_of_the_run(attack: str, sealed: 
         study.run(plan, tmp_path / "s.sqlite", workers=1)
 
 
+def test_a_run_into_which_a_cell_wrote_ends_with_exit_7(
+    tmp_path: Path, cli: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so does who reads what it wrote."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(WRITES, encoding="utf-8")
+    Path("p.toml").write_text(
+        'format = "dlsched/study/1"\n[[instances]]\nfamily = "ring_allocation"\njobs = 3\ngpus = 16\nseeds = "0:3"\n'
+        '[[methods]]\nname = "exact"\n[[methods]]\npython = "own.py:writes"\nlabel = "mine"\n'
+        'statements = ["UPDATE result SET objective = 0.5"]\n',
+        encoding="utf-8",
+    )
+    for command in ("run p.toml --workers 1", "show p.study.sqlite", "run p.toml"):
+        ended = cli("study", *command.split())
+        assert (ended.code, ended.out) == (7, "") and "exact on mixed-3x16-seed0 (seed 0)" in ended.line
+
+
 def test_a_store_that_a_cell_replaces_is_found(tmp_path: Path) -> None:
     """What stands under its name at the end is compared, not what the leader holds open."""
     (tmp_path / "own.py").write_text(WRITES, encoding="utf-8")
@@ -280,6 +297,15 @@ def test_rows_that_contradict_themselves_or_each_other_are_refused(what: str, be
     edit(store, statement)
     as_before(store) if before else seal_anew(store)
     with pytest.raises(DisagreementError, match=words):
+        study.open(store)
+
+
+def test_without_seals_certificates_say_what_was_proven(store: Path) -> None:
+    """Rows that agree with each other, and not with the certificates that are kept."""
+    edit(store, "UPDATE result SET status = 'optimal', objective = 1.0, bound = 1.0 WHERE objective IS NOT NULL")
+    edit(store, "DELETE FROM result WHERE objective IS NULL")
+    as_before(store)
+    with pytest.raises(DisagreementError, match=r"exact on .*: its bound is 1.0, but its certificate proves "):
         study.open(store)
 
 
