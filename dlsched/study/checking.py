@@ -132,6 +132,7 @@ def _said(store: Store, row: Row, kept: tuple[Any, ...], again: bool) -> dict[st
         "solver": solver,
         "cell": {"content": content, "method": dict(method_of(store.path, its))},
         "again": again,
+        "sealed": bool(store.tables),
     }
 
 

@@ -123,7 +123,7 @@ class Store:
             environment = records.environment()
             study = records.study(plan, environment)
             self.database.execute("DELETE FROM planned WHERE study = ?", (study,))
-            methods = {method.label: records.method(method) for method in plan.methods}
+            methods = {(method.label, method.family): records.method(method) for method in plan.methods}
             limits = json.dumps(asdict(plan.limits))
             recipe: Recipe | None = None
             instance = position = instances = 0
@@ -131,7 +131,7 @@ class Store:
                 if cell.recipe is not recipe:
                     recipe, instances = cell.recipe, instances + 1
                     instance = records.instance(recipe)
-                method = methods[cell.method.label]
+                method = methods[cell.method.label, cell.method.family]
                 found = records.cell(cell, instance, method, limits, environment)
                 self.database.execute(
                     "INSERT INTO planned VALUES (?, ?, ?, ?, ?, NULL)", (study, position, found, instance, method)

@@ -25,7 +25,7 @@ from dlsched.study.stored_rows import about_of, rows_by_instance
 
 NAMED = 10
 """Rows that a message names."""
-_LOOKED_UP = 1000
+_LOOKED_UP = 100
 """Rows of tables that are looked up to name those."""
 _EMPTY = ("infeasible", "no_solution", "timeout", "memory", "error", "rejected")
 """Ends without an answer."""

@@ -124,7 +124,8 @@ def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: 
                 found.failures.append(f"key: it is not that of {printable(each.label)} on this instance")
         if hash_of_instance(recipe) != said["cell"]["content"]:
             found.failures.append("cell: it is of another instance")
-        if method.family not in (None, recipe.family) or said["method"] != method.label:
+        other = method.family not in (None, recipe.family) and said["sealed"]  # stores of before mixed families up
+        if other or said["method"] != method.label:
             found.failures.append(f"method: {said['method']!r} is claimed, it is {method.label!r} of {method.family}")
         if method.seed not in (None, said["seed"]):
             found.failures.append(f"seed: {said['seed']!r} is claimed, the plan has {method.seed!r}")
