@@ -60,10 +60,10 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     """
     global _raised
     family = getattr(sys.modules.get("dlsched.core.family"), "Family", None)
-    study = sys.modules.get("dlsched.study.leading")
+    study, checking = (sys.modules.get(f"dlsched.study.{name}") for name in ("leading", "checking"))
     keeping = [
         getattr(function, "__code__", None)
-        for function in (getattr(family, "solve", None), getattr(study, "run", None))
+        for function in (getattr(family, "solve", None), getattr(study, "run", None), getattr(checking, "check", None))
     ]
     importing = False
     while frame is not None and frame.f_code not in keeping:

@@ -47,6 +47,7 @@ GROUPS = {
     "study": {
         "plan": ("plan", "Say what a study would run, and estimate how long it takes."),
         "run": ("run", "Run what has not run yet of a study."),
+        "check": ("check", "Compute every row of a study anew; exit 7 where one is false."),
         "show": ("show", "Show the figures of a study as tables."),
         "report": ("report", "Write a study as a page that opens anywhere."),
         "export": ("export", "Write the rows or the tables of a study to a file."),

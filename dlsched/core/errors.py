@@ -9,6 +9,7 @@ error                     raised when                                         ex
 ``SolverMissingError``    a solver that is not installed                       6
 ``SolverError``           a solver failed or broke its promises                1
 ``DisagreementError``     two solvers prove different things                   7
+``SealError``             rows of a store are not what was written             7
 ========================  ==================================================  =========
 """
 
@@ -49,6 +50,12 @@ class SolverError(DlschedError, RuntimeError):
 
 class DisagreementError(DlschedError, RuntimeError):
     """Two solvers proved contradicting values for one instance."""
+
+    exit_code = 7
+
+
+class SealError(DlschedError, ValueError):
+    """A store of a study has rows that are not what was written; the message names them."""
 
     exit_code = 7
 

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dlsched.study.checking import check
     from dlsched.study.figures.summary import sentence, summarise
     from dlsched.study.leading import run
     from dlsched.study.plans.plan import CellLimits, Plan
@@ -31,6 +32,7 @@ __all__ = [
     "Plan",
     "Row",
     "Study",
+    "check",
     "count",
     "export",
     "make_plan",
@@ -44,6 +46,7 @@ __all__ = [
 
 _HOMES = {
     "reports.export": "export",
+    "checking": "check",
     "leading": "run",
     "plans.plan": "CellLimits Plan",
     "plans.plan_file": "make_plan read_plan",

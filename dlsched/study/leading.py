@@ -16,6 +16,7 @@ from dlsched.study.plans.sources import recipes
 from dlsched.study.reading import Study
 from dlsched.study.searching import Searches
 from dlsched.study.store import LARGEST_SOLUTION, Store
+from dlsched.study.verification import require_sealed, require_true
 
 ENGINES = ("local", "dask")
 RETRIABLE = (
@@ -84,6 +85,10 @@ def run(
         A call that cannot be carried out.
     InputError
         The plan is wrong, or the store cannot be used; what has ended is kept.
+    SealError
+        Somebody else wrote into the store, before or while it ran.
+    DisagreementError
+        Rows of the store contradict each other.
     KeyboardInterrupt
         Ctrl-C; what has ended is kept.
     """
@@ -102,33 +107,53 @@ def run(
         raise UsageError("store: found none, allowed: the path of a file")
     require_engine(workers, engine, scheduler, retry)
     with Store(store, leading=True, largest_solution=largest_solution) as opened:
-        opened.plan(plan, cells_of(plan, recipes(plan)))
-        if retry:
-            opened.forget(retry)
-        searches = Searches(opened, plan)
-        left = searches.left()
-        (cells, ended), failed = opened.standing, 0
-        cells += len(left)
-        if progress is not None:
-            progress(Standing(cells, ended, failed))
+        require_true(opened)
+        try:
+            _run(opened, plan, workers or os.cpu_count() or 1, _engine(engine, scheduler), retry, progress)
+        except BaseException:
+            opened.settle()
+            with Store(store) as ended:
+                require_sealed(ended, opened.ledger)
+            raise
+        opened.settle()
+        return Study(store, ledger=opened.ledger)
 
-        def run_all(waiting: Iterator[Cell], put: Callable[[list[Outcome]], None]) -> None:
-            nonlocal ended, failed
-            processes = workers or os.cpu_count() or 1
-            with closing(_engine(engine, scheduler)(waiting, processes, str(plan.folder))) as arriving:
-                for outcomes in arriving:
-                    put(outcomes)
-                    ended += len(outcomes)
-                    failed += sum(outcome.failed for outcome in outcomes)
-                    if progress is not None:
-                        progress(Standing(cells, ended, failed))
 
-        if left:
-            run_all(iter(left), searches.put)
-            lost = searches.fail()
-            ended, failed = ended + lost, failed + lost
-        run_all(searches.waiting(), opened.put)
-    return Study(store)
+def _run(
+    store: Store,
+    plan: Plan,
+    workers: int,
+    engine: "Engine",
+    retry: Sequence[str],
+    progress: Callable[[Standing], None] | None,
+) -> None:
+    """Run what has not run yet of a plan, in a store whose rows are true."""
+    store.plan(plan, cells_of(plan, recipes(plan)))
+    if retry:
+        store.forget(retry)
+    store.know()
+    searches = Searches(store, plan)
+    left = searches.left()
+    (cells, ended), failed = store.standing, 0
+    cells += len(left)
+    if progress is not None:
+        progress(Standing(cells, ended, failed))
+
+    def run_all(waiting: Iterator[Cell], put: Callable[[list[Outcome]], None]) -> None:
+        nonlocal ended, failed
+        with closing(engine(waiting, workers, str(plan.folder))) as arriving:
+            for outcomes in arriving:
+                put(outcomes)
+                ended += len(outcomes)
+                failed += sum(outcome.failed for outcome in outcomes)
+                if progress is not None:
+                    progress(Standing(cells, ended, failed))
+
+    if left:
+        run_all(iter(left), searches.put)
+        lost = searches.fail()
+        ended, failed = ended + lost, failed + lost
+    run_all(searches.waiting(), store.put)
 
 
 def require_engine(

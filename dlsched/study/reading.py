@@ -1,61 +1,25 @@
 """Reading a store: the rows of the study that ran last, and what it says of itself."""
 
-import functools
-import json
 import os
-import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dlsched.core.errors import SolverMissingError
+from dlsched.core.errors import InputError, SolverMissingError
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
-from dlsched.core.status import Sense
-from dlsched.families import FAMILIES
-from dlsched.study.plans.plan import CellLimits, Recipe
+from dlsched.study.packing import unpack
+from dlsched.study.plans.plan import Recipe
 from dlsched.study.plans.sources import instance_of
-from dlsched.study.references import Known, against_reference
+from dlsched.study.references import against_reference
 from dlsched.study.rows import COLUMNS, Row
+from dlsched.study.seals import Ledger
 from dlsched.study.searching import found_before
 from dlsched.study.store import Store
+from dlsched.study.stored_rows import About, about_of, method_of, rows_by_instance, versions_of
+from dlsched.study.verification import require_true
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_ROWS = """
-SELECT cell.key, coalesce(fact.name, instance.source), family, source, preset, jobs, gpus, instance.seed, method.label,
-    status, objective, bound, time_s, cpu_s, memory_mib, message, figures,
-    planned.instance, method.data, constant, known_optimum, known_bound, {sense}
-FROM planned JOIN cell ON cell.id = planned.cell JOIN result ON result.cell = planned.cell
-JOIN instance ON instance.id = planned.instance LEFT JOIN fact ON fact.content = instance.content
-JOIN method ON method.id = planned.method
-WHERE study = ? ORDER BY position"""
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a store says of the study that ran last.
-
-    Parameters
-    ----------
-    name, plan, reference, limits
-        As in the plan; ``plan`` is its text.
-    cells, instances, ended
-        How many there are, and how many cells have a row.
-    environment
-        Versions by name, and the machine.
-    """
-
-    name: str
-    plan: str
-    reference: str | None
-    limits: CellLimits
-    cells: int
-    instances: int
-    ended: int
-    environment: Mapping[str, Json]
 
 
 class Study:
@@ -65,16 +29,27 @@ class Study:
     ----------
     path
         Of its store.
+    ledger
+        Seals of its rows, where who asks knows them.
 
     Raises
     ------
     InputError
         There is no store, or it cannot be read.
+    SealError
+        Rows are not what was written.
+    DisagreementError
+        Rows contradict themselves or each other.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, ledger: Ledger | None = None) -> None:
         self._store = Store(path)
-        self._id = self._store.shown
+        try:
+            require_true(self._store, ledger)
+            self._id = self._store.shown
+        except BaseException:
+            self._store.close()
+            raise
 
     def __enter__(self) -> "Study":
         return self
@@ -89,27 +64,17 @@ class Study:
     @property
     def about(self) -> About:
         """What the store says of it."""
-        name, plan, reference, limits, cells, instances, environment = self._store.one(
-            "SELECT name, plan, reference, limits, cells, instances, environment.data FROM study"
-            " JOIN environment ON environment.id = study.environment WHERE study.id = ?",
-            self._id,
-        )
-        return About(
-            *(name, plan, reference, CellLimits(**json.loads(limits)), cells, instances, self._store.ended),
-            json.loads(environment),
-        )
+        return about_of(self._store)
+
+    @property
+    def sealed(self) -> bool:
+        """Whether its rows have seals; those of stores of before have none until a run goes on with them."""
+        return bool(self._store.tables)
 
     def each_row(self) -> Iterator[Row]:
         """The rows in the order of the plan, read as they are needed."""
         reference = self.about.reference
-        query = _ROWS.format(sense="fact.sense" if self._store.says_sense else "NULL")
-        found = self._store.each(query, self._id)
-        for _, of_instance in groupby(found, key=lambda row: row[17]):
-            read = list(of_instance)
-            *_, constant, optimum, bound, said = read[0]
-            rows = [_row(each) for each in read]
-            sense = Sense(said) if said else FAMILIES[rows[0].family].sense
-            known = Known(constant or 0.0, optimum, bound)
+        for rows, sense, known in rows_by_instance(self._store):
             yield from against_reference(rows, sense, known, reference)
 
     def rows(self) -> list[Row]:
@@ -129,45 +94,27 @@ class Study:
         (environment,) = self._store.one(
             "SELECT data FROM cell JOIN environment ON environment.id = cell.environment WHERE key = ?", key
         )
-        return instance_of(found_before(self._store, self.made_by(key)[0], json.loads(environment)["versions"]))
+        recipe = found_before(self._store, self.made_by(key)[0], versions_of(self._store.path, environment))
+        try:
+            return instance_of(recipe)
+        except (AssertionError, AttributeError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{self._store.path}: the store is damaged: {recipe.source}: found no way to make it ({error!r})"
+            ) from None
 
     def solution(self, key: str) -> Json:
         """The solution of the cell with that key as data; None where it has none, or one too large to be kept."""
         (packed,) = self._store.one("SELECT solution FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", key)
-        found: Json = None if packed is None else json.loads(zlib.decompress(packed))
-        return found
+        return unpack(self._store.path, packed)
 
     def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
         """Recipe, method as the plan has it, and seed of the cell with that key."""
         instance, method, seed = self._store.one(
             "SELECT instance, data, cell.seed FROM cell JOIN method ON method.id = cell.method WHERE key = ?", key
         )
-        return self._store.recipe(instance), json.loads(method), seed
+        return self._store.recipe(instance), method_of(self._store.path, method), seed
 
 
 def open(path: str | os.PathLike[str]) -> Study:
     """Open the store of a study to read it; see ``Study``."""
     return Study(path)
-
-
-def _row(found: tuple[Any, ...]) -> Row:
-    key, instance, family, source, preset, jobs, gpus, seed, method, status, objective, bound, *rest = found
-    time_s, cpu_s, memory_mib, message, figures, instance_id, made_as = rest[:7]
-    return Row(
-        *(key, instance, family, source, preset, jobs, gpus, seed, method, status, objective, bound),
-        time_s=time_s,
-        cpu_s=cpu_s,
-        memory_mib=memory_mib,
-        message=message,
-        figures=json.loads(figures),
-        instance_id=instance_id,
-        kind=_kind(family, made_as),
-        sense=found[-1] or "",
-    )
-
-
-@functools.cache
-def _kind(family: str, method: str) -> str:
-    """Kind of a method, from its entry in the store."""
-    data = json.loads(method)
-    return FAMILIES[family].method(data["what"]).kind if data["kind"] == "name" else "heuristic"

@@ -37,18 +37,28 @@ def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: st
     SolverMissingError
         A package that the page needs is not installed.
     """
+    require_form(form)
+    with Study(store) as study:
+        write_open(study, path, form)
+
+
+def require_form(form: str) -> None:
+    """Refuse a form that there is not, before anything is read; UsageError."""
     if form not in FORMS:
         raise UsageError(f"format: found {form!r}, allowed: {', '.join(FORMS)}")
-    with Study(store) as study:
-        content = content_of(study)
-        if form == "html":
-            from dlsched.study.reports.html import write_report
 
-            write_report(content, path)
-        else:
-            from dlsched.study.reports.markdown_page import write_page
 
-            write_page(content, path)
+def write_open(study: Study, path: str | os.PathLike[str], form: str = "html") -> None:
+    """Write the report of a study that is open; arguments and errors as those of ``report``."""
+    content = content_of(study)
+    if form == "html":
+        from dlsched.study.reports.html import write_report
+
+        write_report(content, path)
+    else:
+        from dlsched.study.reports.markdown_page import write_page
+
+        write_page(content, path)
 
 
 def content_of(study: Study) -> Content:

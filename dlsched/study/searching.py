@@ -1,7 +1,5 @@
 """Instances that searches find: processes that run cells search for them first, and the store keeps what they find."""
 
-import json
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -9,12 +7,11 @@ from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import Cell, hash_of_instance, versions
 from dlsched.study.cells.outcome import FOUND, Outcome
 from dlsched.study.database import located
+from dlsched.study.packing import unpack
 from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Recipe, Searched
 from dlsched.study.store import Store
 
 SEARCH = PlannedMethod("search", "search", "")
-_TABLE = "CREATE TABLE IF NOT EXISTS found (key TEXT PRIMARY KEY, instance BLOB NOT NULL) WITHOUT ROWID"
-"""Instances by the hash of their search; stores of studies that never searched have no such table."""
 
 
 def search_of(recipe: Recipe, limits: CellLimits) -> Cell:
@@ -44,9 +41,6 @@ class Searches:
         self._store, self._plan = store, plan
         self._failed: dict[str, Outcome] = {}
         self._any = any(isinstance(source, Searched) for source in plan.sources)
-        if self._any:
-            with located(store.path), store.database:
-                store.database.execute(_TABLE)
 
     def left(self) -> list[Cell]:
         """Searches for the instances of cells without a result, each once, save those that are done."""
@@ -63,8 +57,7 @@ class Searches:
         with located(self._store.path, "; what was found before is kept"), self._store.database:
             for outcome in outcomes:
                 if outcome.status == FOUND:
-                    packed = zlib.compress(json.dumps(outcome.solution).encode())
-                    self._store.database.execute("INSERT OR REPLACE INTO found VALUES (?, ?)", (outcome.key, packed))
+                    self._store.keep_found(outcome.key, outcome.solution)
                 else:
                     self._failed[outcome.key] = outcome
 
@@ -102,9 +95,8 @@ def found_before(store: Store, recipe: Recipe, versions: Mapping[str, str]) -> R
 
 
 def _kept(store: Store, key: str) -> Json:
-    if not list(store.each("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'found'")):
+    if not store.columns.searched:
         return None
     for (packed,) in store.each("SELECT instance FROM found WHERE key = ?", key):
-        instance: Json = json.loads(zlib.decompress(packed))
-        return instance
+        return unpack(store.path, packed)
     return None

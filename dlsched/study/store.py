@@ -4,23 +4,25 @@ import contextlib
 import errno
 import json
 import os
-import platform
 import sqlite3
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dlsched.core.errors import InputError
-from dlsched.core.files import Json, canonical_sha256
-from dlsched.study.cells.cell import Cell, hash_of_instance, versions
+from dlsched.core.files import Json
+from dlsched.core.messages import printable
+from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import RETRIED, Facts, Outcome
-from dlsched.study.database import TABLES, VERSION, Leadership, connected, located, says_sense
-from dlsched.study.plans.plan import Plan, PlannedMethod, Recipe
+from dlsched.study.database import TABLES, VERSION, Columns, Leadership, connected, located
+from dlsched.study.packing import pack, unpack
+from dlsched.study.plans.plan import Plan, Recipe
+from dlsched.study.records import Records
+from dlsched.study.seals import Ledger, Value, seal, write_missing
 
-LARGEST_SOLUTION = 1 << 16
-"""Bytes of a solution or certificate as JSON, beyond which it is not kept unless more is asked for."""
+LARGEST_SOLUTION = 1 << 30
+"""Bytes of a solution or certificate as JSON, beyond which it is not kept: what is not kept cannot be computed anew."""
 
 
 class Store:
@@ -47,17 +49,24 @@ class Store:
         self.path = Path(path)
         self._largest = largest_solution
         self._leadership: Leadership | None = None
+        self.ledger: Ledger | None = None
+        """Seals that the leader knows, once it has taken note of them."""
         if not leading and not self.path.is_file():
             raise InputError(f"{path}: the store cannot be read: there is no such file")
         with located(self.path):
             if leading:
                 if self.path.is_dir():
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+                if self.path.exists() and not self.path.is_file():
+                    raise InputError(f"{path}: the store cannot be used: it is no file")
                 self._leadership = Leadership(self.path)
             try:
                 self.database = connected(self.path, leading)
                 self._require_version(leading)
-                self.says_sense = says_sense(self.database, leading)
+                self._require_whole()
+                self.columns = Columns(self.path, self.database)
+                self.tables = tuple(self.columns.sealed)
+                """Tables whose rows had seals when it was opened; none in stores of before."""
                 if leading:  # not before it is known to be a store: this changes the file
                     self.database.execute("PRAGMA journal_mode=WAL")
                     self.database.execute("PRAGMA synchronous=NORMAL")
@@ -74,11 +83,15 @@ class Store:
 
     def close(self) -> None:
         """Close it; a leader leaves one file that is read without others beside it."""
+        self.settle()
+        self._let_go()
+
+    def settle(self) -> None:
+        """Close the file, and keep the right to write it."""
         if self._leadership is not None:
             with contextlib.suppress(sqlite3.Error):  # somebody reads: the next leader does it
                 self.database.execute("PRAGMA journal_mode=DELETE")
         self.database.close()
-        self._let_go()
 
     def _let_go(self) -> None:
         if self._leadership is not None:
@@ -95,29 +108,66 @@ class Store:
             said = f"version {found}" if found else "a file that is no store of a study"
             raise InputError(f"{self.path}: the store: found {said}, allowed: version {VERSION}")
 
+    def _require_whole(self) -> None:
+        """Have the database look at its pages; a leader looks up by indices too."""
+        check = "quick_check" if self._leadership is None else "integrity_check"
+        (said,) = self.database.execute(f"PRAGMA {check}(1)").fetchone()
+        if said != "ok":
+            raise sqlite3.DatabaseError(printable(said))
+
     def plan(self, plan: Plan, cells: Iterable[Cell]) -> int:
         """Write down which cells a study has, and make it the one that is shown; return how many."""
         with located(self.path), self.database:
-            environment = self._environment()
-            study = self._study(plan, environment)
+            self._complete()
+            records = Records(self.database)
+            environment = records.environment()
+            study = records.study(plan, environment)
             self.database.execute("DELETE FROM planned WHERE study = ?", (study,))
-            methods = {method.label: self._method(method) for method in plan.methods}
+            methods = {(method.label, method.family): records.method(method) for method in plan.methods}
             limits = json.dumps(asdict(plan.limits))
             recipe: Recipe | None = None
             instance = position = instances = 0
             for position, cell in enumerate(cells, start=1):
                 if cell.recipe is not recipe:
                     recipe, instances = cell.recipe, instances + 1
-                    instance = self._instance(recipe)
-                method = methods[cell.method.label]
-                found = self._cell(cell, instance, method, limits, environment)
+                    instance = records.instance(recipe)
+                method = methods[cell.method.label, cell.method.family]
+                found = records.cell(cell, instance, method, limits, environment)
                 self.database.execute(
-                    "INSERT INTO planned VALUES (?, ?, ?, ?, ?)", (study, position, found, instance, method)
+                    "INSERT INTO planned VALUES (?, ?, ?, ?, ?, NULL)", (study, position, found, instance, method)
                 )
             self.database.execute(
                 "UPDATE study SET cells = ?, instances = ? WHERE id = ?", (position, instances, study)
             )
+            for table in self.columns.sealed:
+                write_missing(self.database, table)
         return position
+
+    def _complete(self) -> None:
+        """Add the columns that a store of before lacks, and seal its rows; within a transaction."""
+        if self.columns.lacking or not self.columns.searched:
+            self.database.execute("BEGIN IMMEDIATE")
+            self.columns.add()
+            for table in self.columns.sealed:
+                write_missing(self.database, table)
+
+    def know(self) -> None:
+        """Take note of every seal before cells run: from here on a row that somebody else writes is found."""
+        with located(self.path):
+            self.ledger = Ledger(self.database, self.columns.sealed)
+
+    def keep_found(self, key: str, instance: Json) -> None:
+        """Keep what a search found; within a transaction."""
+        packed = pack(instance)
+        true = self._sealed("found", key, (key, packed))
+        self.database.execute("INSERT OR REPLACE INTO found VALUES (?, ?, ?)", (key, packed, true))
+
+    def _sealed(self, table: str, number: int | str, values: Sequence[Value]) -> bytes:
+        """Seal a row that is to be written, and take note of it."""
+        true = seal(table, values)
+        if self.ledger is not None:
+            self.ledger.add((table, 0, number), true)
+        return true
 
     def forget(self, statuses: Sequence[str]) -> int:
         """Drop the results of the study that is shown with one of these statuses; return how many."""
@@ -132,6 +182,7 @@ class Store:
     def put(self, outcomes: Iterable[Outcome]) -> None:
         """Write what ended, all or nothing; InputError says that what was written before is kept."""
         with located(self.path, "; what has ended before is kept, and the same command goes on"), self.database:
+            self._complete()
             for outcome in outcomes:
                 cell, content = self.database.execute(
                     "SELECT cell.id, content FROM cell JOIN instance ON instance.id = cell.instance WHERE key = ?",
@@ -139,18 +190,23 @@ class Store:
                 ).fetchone()
                 if outcome.facts is not None:
                     self._put_facts(content, outcome.facts)
-                self.database.execute(
-                    "INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        *(cell, outcome.status, outcome.message, outcome.objective, outcome.bound),
-                        *(outcome.time_s, outcome.cpu_s, outcome.memory_mib, json.dumps(outcome.figures)),
-                        *(_packed(outcome.solution, self._largest), _packed(outcome.certificate, self._largest)),
-                    ),
-                )
+                if self.database.execute("SELECT 1 FROM result WHERE cell = ?", (cell,)).fetchone() is None:
+                    self._put_result(cell, outcome)
+
+    def _put_result(self, cell: int, outcome: Outcome) -> None:
+        said: tuple[Value, ...] = (
+            *(outcome.status, outcome.message, _real(outcome.objective), _real(outcome.bound)),
+            *(_real(outcome.time_s), _real(outcome.cpu_s), _real(outcome.memory_mib), json.dumps(outcome.figures)),
+            *(pack(outcome.solution, self._largest), pack(outcome.certificate, self._largest)),
+            *(outcome.bound_source, outcome.solver),
+        )
+        true = self._sealed("result", cell, (outcome.key, *said))
+        self.database.execute(f"INSERT INTO result VALUES ({', '.join('?' * (len(said) + 2))})", (cell, *said, true))
 
     def waiting(self, plan: Plan) -> Iterator[Cell]:
         """The cells of the study that is shown without a result, in order, each once; read as they are needed."""
-        methods = {self._method(method): method for method in plan.methods}
+        records = Records(self.database)
+        methods = {records.method(method): method for method in plan.methods}
         last, recipe, instance = 0, None, 0
         seen: set[int] = set()
         while True:
@@ -201,98 +257,37 @@ class Store:
     def each(self, query: str, *values: str | int) -> Iterator[tuple[Any, ...]]:
         """Rows that the database finds, read as they are needed; InputError where it cannot be read."""
         with located(self.path):
-            yield from self.database.execute(query, values)
+            for found in self.database.execute(query, values):  # noqa: UP028  which would close a cursor of a closed store
+                yield found
 
     def one(self, query: str, *values: str | int) -> tuple[Any, ...]:
         """The only row that the database finds."""
-        (found,) = self.each(query, *values)
-        return found
+        found = list(self.each(query, *values))
+        if len(found) != 1:
+            raise InputError(f"{self.path}: the store is damaged: found {len(found)} rows, allowed: one")
+        return found[0]
 
     def recipe(self, instance: int) -> Recipe:
         """How an instance comes about."""
         family, source, preset, seed, packed = self.one(
             "SELECT family, source, preset, seed, recipe FROM instance WHERE id = ?", instance
         )
-        return Recipe(family, source, preset, seed, json.loads(zlib.decompress(packed)))
-
-    def _environment(self) -> int:
-        data = {"versions": versions(), "machine": _machine()}
-        return self._once("environment", canonical_sha256(data), {"data": json.dumps(data)})
-
-    def _study(self, plan: Plan, environment: int) -> int:
-        (ran,) = self.database.execute("SELECT coalesce(max(ran), 0) + 1 FROM study").fetchone()
-        facts = {"name": plan.name, "plan": plan.text, "reference": plan.reference, "environment": environment}
-        limits = json.dumps(asdict(plan.limits))
-        study = self._once(
-            "study", canonical_sha256(facts), {**facts, "limits": limits, "cells": 0, "instances": 0, "ran": ran}
-        )
-        self.database.execute("UPDATE study SET ran = ?, limits = ? WHERE id = ?", (ran, limits, study))
-        return study
-
-    def _method(self, method: PlannedMethod) -> int:
-        data: dict[str, Json] = {
-            "label": method.label,
-            "kind": method.kind,
-            "what": method.what if isinstance(method.what, str) else list(method.what),
-            "family": method.family,
-            "solver": method.solver,
-            "seed": method.seed,
-            "parameters": dict(method.parameters),
-            "fingerprint": method.fingerprint,
-        }
-        return self._once("method", canonical_sha256(data), {"label": method.label, "data": json.dumps(data)})
-
-    def _instance(self, recipe: Recipe) -> int:
-        data = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
-        return self._once(
-            "instance",
-            canonical_sha256({"recipe": data}),
-            {
-                "family": recipe.family,
-                "source": recipe.source,
-                "preset": recipe.preset,
-                "seed": recipe.seed,
-                "recipe": zlib.compress(json.dumps(dict(recipe.data)).encode()),
-                "content": hash_of_instance(recipe),
-            },
-        )
-
-    def _cell(self, cell: Cell, instance: int, method: int, limits: str, environment: int) -> int:
-        facts = {
-            "instance": instance,
-            "method": method,
-            "seed": cell.seed,
-            "limits": limits,
-            "environment": environment,
-        }
-        return self._once("cell", cell.key, facts, column="key")
-
-    def _once(self, table: str, value: str, facts: Mapping[str, object], column: str = "hash") -> int:
-        """Id of the row with that hash, which is written where there is none."""
-        found = self.database.execute(f"SELECT id FROM {table} WHERE {column} = ?", (value,)).fetchone()
-        if found is not None:
-            return int(found[0])
-        names = ", ".join([column, *facts])
-        marks = ", ".join("?" * (1 + len(facts)))
-        cursor = self.database.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", (value, *facts.values()))
-        return int(cursor.lastrowid or 0)
+        data = unpack(self.path, packed)
+        if not isinstance(data, dict):
+            raise InputError(
+                f"{self.path}: the store is damaged: found an instance that does not say how it comes about"
+            )
+        return Recipe(family, source, preset, seed, data)
 
     def _put_facts(self, content: str, facts: Facts) -> None:
-        self.database.execute(
-            "INSERT OR REPLACE INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(content, facts.name, facts.sha256, facts.jobs, facts.gpus),
-                *(facts.constant, facts.known_optimum, facts.known_bound, facts.sense),
-            ),
+        said: tuple[Value, ...] = (
+            *(content, facts.name, facts.sha256, facts.jobs, facts.gpus, float(facts.constant) + 0.0),
+            *(_real(facts.known_optimum), _real(facts.known_bound), facts.sense),
         )
+        true = self._sealed("fact", content, said)
+        self.database.execute(f"INSERT OR REPLACE INTO fact VALUES ({', '.join('?' * (len(said) + 1))})", (*said, true))
 
 
-def _machine() -> dict[str, Json]:
-    return {"system": platform.system(), "machine": platform.machine(), "processors": os.cpu_count()}
-
-
-def _packed(data: Json, largest: int) -> bytes | None:
-    if data is None:
-        return None
-    text = json.dumps(data).encode()
-    return zlib.compress(text) if len(text) <= largest else None
+def _real(number: float | None) -> float | None:
+    """A number as SQLite gives it back: it has one zero."""
+    return None if number is None else float(number) + 0.0

@@ -166,3 +166,18 @@ def test_a_function_that_claims_a_false_objective_is_rejected(tmp_path: Path) ->
     plan = small(tmp_path, instances=[one], methods=[{"name": "first", "python": "mine.py:claim", "objective": true}])
     with study.run(plan, tmp_path / "s", workers=1) as done:
         assert [(row.status, row.objective) for row in done.rows()] == [("feasible", true)]
+
+
+def test_one_label_may_be_another_method_in_another_family(tmp_path: Path) -> None:
+    """Each family runs its own: rows are those of solving one by one, and all are true when computed anew."""
+    methods = [
+        {"name": "doubling", "label": "quick", "family": "ring_allocation"},
+        {"name": "fifo", "label": "quick", "family": "srpt_mapping"},
+    ]
+    sources = [{"family": ["ring_allocation", "srpt_mapping"], "jobs": 3, "gpus": 16}]
+    failures: list[str] = []
+    with study.run(small(tmp_path, instances=sources, methods=methods), tmp_path / "s", workers=1) as done:
+        for row, name in zip(done.rows(), ("doubling", "fifo"), strict=True):
+            assert row.objective == dlsched.solve(done.instance(row.key), method=name).objective, row.message
+    study.check(tmp_path / "s", take=lambda row, found: failures.extend(found.failures), workers=1)
+    assert not failures

@@ -16,6 +16,7 @@ from dlsched.study.plans.sources import recipes
 from dlsched.study.reading import Study
 from dlsched.study.store import Store
 from tests.study.small import small
+from tests.study.stores_by_hand import as_before
 
 FACTS = Facts("one", "0" * 64, 4, 24, 0.0, None, 9.0)
 
@@ -136,7 +137,7 @@ def test_a_store_that_is_not_there(tmp_path: Path) -> None:
 
 def test_large_solutions_are_not_kept(tmp_path: Path, plan: Plan) -> None:
     keys = [cell.key for cell in cells(plan)]
-    with Store(tmp_path / "s", leading=True) as store:
+    with Store(tmp_path / "s", leading=True, largest_solution=1 << 16) as store:
         store.plan(plan, cells(plan))
         store.put(
             [
@@ -174,17 +175,17 @@ def test_a_store_of_other_tables_is_said_to_be_unusable(tmp_path: Path) -> None:
 
 
 def test_a_store_from_before_the_sense_is_read_and_led_on(tmp_path: Path, plan: Plan) -> None:
-    """Without the column the sense is the family's; the next leader adds it."""
+    """Without the column the sense is the family's; the next leader adds it, and seals what stands there."""
     with Store(tmp_path / "s", leading=True) as store:
         store.plan(plan, cells(plan))
         store.put([Outcome(cells(plan)[0].key, "feasible", objective=1.0, facts=replace(FACTS, sense="maximize"))])
         with Study(tmp_path / "s") as study:
             assert [row.sense for row in study.rows()] == ["maximize"]
-        with store.database:
-            store.database.execute("ALTER TABLE fact DROP COLUMN sense")
+    as_before(tmp_path / "s")
     with Study(tmp_path / "s") as study:
+        assert not study.sealed
         assert [(row.sense, row.reference) for row in study.rows()] == [("", 9.0)]
     with Store(tmp_path / "s", leading=True) as store:
         store.put([Outcome(cells(plan)[1].key, "feasible", objective=1.0, facts=replace(FACTS, sense="minimize"))])
         with Study(tmp_path / "s") as study:
-            assert {row.sense for row in study.rows()} == {"minimize"}
+            assert study.sealed and {row.sense for row in study.rows()} == {"minimize"}

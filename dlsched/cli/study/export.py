@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from dlsched.cli.options import OutPath
-from dlsched.cli.study.show import STORE_HELP
-from dlsched.study.reading import Study
+from dlsched.cli.study.show import STORE_HELP, opened
 from dlsched.study.reports.export import FORMATS, export
 
 
@@ -16,6 +15,6 @@ def run(
     out: OutPath = None,
 ) -> int:
     """Write rows (csv, parquet, json) or tables (latex, markdown) of a study."""
-    with Study(store) as study:
+    with opened(store) as study:
         export(study.each_row(), format, out or "-", limit_s=study.about.limits.time_s)
     return 0

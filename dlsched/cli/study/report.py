@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from dlsched.cli.study.show import STORE_HELP
+from dlsched.cli.study.show import STORE_HELP, opened
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
-from dlsched.study.reporting import FORMS, report
+from dlsched.study.reporting import FORMS, require_form, write_open
 
 
 def run(
@@ -17,7 +17,9 @@ def run(
 ) -> int:
     """Write a study as one page that opens anywhere: figures, plots, worst instances, failures."""
     require_writable(out)
-    report(store, out, form)
+    require_form(form)
+    with opened(store) as study:
+        write_open(study, out, form)
     if out != "-":
         print(f"report: {printable(out)}")
     return 0

@@ -70,7 +70,7 @@ def run_watched(
 ) -> Study | None:
     """Run a study and show its progress under a title; None after Ctrl-C, which is said."""
     standing: list[Standing] = []
-    with _progress(title) as shown:
+    with progress_shown(title) as shown:
 
         def progress(now: Standing) -> None:
             standing[:] = [now]
@@ -93,7 +93,7 @@ def run_watched(
 
 
 @contextmanager
-def _progress(title: str) -> Iterator[Callable[[Standing], None]]:
+def progress_shown(title: str) -> Iterator[Callable[[Standing], None]]:
     """Show progress on standard error: a bar on a terminal, else a line a minute."""
     if not sys.stderr.isatty():
         yield _lines()

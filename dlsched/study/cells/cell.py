@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -56,7 +56,7 @@ def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
 
     Cells have the same key where they are the same work under two labels, or on two files with the same content.
     """
-    limits = _hash_of_limits(plan.limits)
+    limits = _hash_of_limits(plan.limits, tuple(versions().items()))
     hashes: dict[tuple[int, str], str] = {}
     for recipe in recipes:
         instance = hash_of_instance(recipe)
@@ -69,9 +69,15 @@ def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
                 yield Cell(key, recipe, method, seed, plan.limits)
 
 
-def key_of(recipe: Recipe, method: PlannedMethod, seed: int, limits: CellLimits) -> str:
-    """Hash all that decides the outcome of a cell; labels, and names and places of files do not."""
-    return _joined(hash_of_instance(recipe), _hash_of_method(method, recipe.family, seed), _hash_of_limits(limits))
+def key_of(
+    recipe: Recipe, method: PlannedMethod, seed: int, limits: CellLimits, ran_with: Mapping[str, str] | None = None
+) -> str:
+    """Hash all that decides the outcome of a cell; labels, and names and places of files do not.
+
+    ``ran_with``: the versions by name; None: those of this process.
+    """
+    told = _hash_of_limits(limits, tuple(sorted((versions() if ran_with is None else ran_with).items())))
+    return _joined(hash_of_instance(recipe), _hash_of_method(method, recipe.family, seed), told)
 
 
 def _joined(*hashes: str) -> str:
@@ -110,5 +116,5 @@ def _hash_of_method(method: PlannedMethod, family: str, seed: int) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _hash_of_limits(limits: CellLimits) -> str:
-    return canonical_sha256({"limits": asdict(limits), "versions": versions()})
+def _hash_of_limits(limits: CellLimits, ran_with: tuple[tuple[str, str], ...]) -> str:
+    return canonical_sha256({"limits": asdict(limits), "versions": dict(ran_with)})

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlsched.core.errors import DlschedError
+from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json
+from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
 
 LONGEST_MESSAGE = 2000
@@ -20,6 +22,9 @@ BEGUN = "begun"
 
 FOUND = "found"
 """Status of a search, whose ``solution`` is the instance that it found; never in a row."""
+
+CHECKED = "checked"
+"""Status of rows that were computed anew, whose ``solution`` is what came of it; never in a row."""
 
 RETRIED = {"error": ("error", "solver_error")}
 """Statuses that a word of ``--retry`` stands for; any other stands for itself."""
@@ -53,6 +58,21 @@ class Facts:
     sense: str = ""
 
 
+def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
+    """What is known of an instance of a family."""
+    known = instance.known
+    return Facts(
+        instance.name,
+        instance.sha256,
+        len(getattr(instance, "jobs", ())),
+        family.gpus(instance),
+        family.constant(instance),
+        None if known is None else known.optimum,
+        None if known is None else known.bound(family.sense_for(instance)),
+        str(family.sense_for(instance)),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The end of a cell.
@@ -69,6 +89,8 @@ class Outcome:
         What it took; None where its process died.
     figures, solution, certificate
         Of its answer; the last two as in result files.
+    bound_source, solver
+        As in result files.
     facts
         Of its instance; None where it was not made, or was said before by the same process.
     """
@@ -84,6 +106,8 @@ class Outcome:
     figures: dict[str, float] = field(default_factory=dict)
     solution: Json = None
     certificate: Json = None
+    bound_source: str | None = None
+    solver: str | None = None
     facts: Facts | None = None
 
     @property
@@ -124,7 +148,8 @@ def outcome_from(raw: bytes) -> Outcome:
     numbers = (outcome.objective, outcome.bound, outcome.time_s, outcome.cpu_s, outcome.memory_mib)
     if not all(value is None or (isinstance(value, int | float) and math.isfinite(value)) for value in numbers):
         raise ValueError("no outcome of a cell: numbers that are not finite")
-    if not all(isinstance(value, str) for value in (outcome.key, outcome.status, outcome.message)):
+    words = (outcome.key, outcome.status, outcome.message, outcome.bound_source or "", outcome.solver or "")
+    if not all(isinstance(value, str) for value in words):
         raise ValueError("no outcome of a cell: words that are not text")
     return outcome
 

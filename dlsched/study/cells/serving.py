@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dlsched.core.errors import DlschedError, PolicyError
-from dlsched.core.family import AnyFamily
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
@@ -20,7 +19,7 @@ from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.descendants import adopt_orphans, newest_process
 from dlsched.study.cells.frames import write_frame
-from dlsched.study.cells.outcome import BEGUN, FOUND, READY, CellEnded, Facts, Outcome, short, words_of
+from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of, short, words_of
 from dlsched.study.cells.running import Foreign
 from dlsched.study.cells.usage import Meter, Usage
 from dlsched.study.plans.plan import Recipe
@@ -76,6 +75,8 @@ class Runner:
             self._foreign.make_room(cell)
             if cell.method.kind == "search":
                 return self._searched(cell, begun)
+            if cell.method.kind == "check":
+                return self._checked(cell, begun)
             instance = self._made(cell, begun)
             return self._solved(cell, instance, begun)
         except CellEnded as ended:
@@ -105,12 +106,18 @@ class Runner:
             solution=found.as_data(),
         )
 
+    def _checked(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
+        from dlsched.study.cells.recomputing import computed_anew
+
+        found = computed_anew(cell.recipe, cell.method.parameters, lambda: begun(Outcome(cell.key, BEGUN)))
+        return Outcome(cell.key, CHECKED, solution=found)
+
     def _made(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
         if self._instance is None or cell.recipe != self._recipe:
             self._recipe, self._instance = None, None
             self._instance = instance_of(cell.recipe, _pulse(cell, begun))
             self._recipe = cell.recipe
-            begun(Outcome(cell.key, BEGUN, facts=_facts(FAMILIES[cell.recipe.family], self._instance)))
+            begun(Outcome(cell.key, BEGUN, facts=facts_of(FAMILIES[cell.recipe.family], self._instance)))
         return self._instance
 
     def _solved(self, cell: Cell, instance: InstanceFile, begun: Callable[[Outcome], None]) -> Outcome:
@@ -171,6 +178,8 @@ def _outcome(key: str, result: Result[Solution]) -> Outcome:
         figures=result.figures,
         solution=data["solution"],  # type: ignore[arg-type]
         certificate=data["certificate"],  # type: ignore[arg-type]
+        bound_source=result.bound_source,
+        solver=result.solver,
     )
 
 
@@ -182,17 +191,3 @@ def _status(result: Result[Solution]) -> str:
     if result.status is TerminationStatus.MEMORY_LIMIT and result.objective is None and result.bound is None:
         return "memory"
     return str(result.status)
-
-
-def _facts(family: AnyFamily, instance: InstanceFile) -> Facts:
-    known = instance.known
-    return Facts(
-        instance.name,
-        instance.sha256,
-        len(getattr(instance, "jobs", ())),
-        family.gpus(instance),
-        family.constant(instance),
-        None if known is None else known.optimum,
-        None if known is None else known.bound(family.sense_for(instance)),
-        str(family.sense_for(instance)),
-    )

@@ -1,0 +1,249 @@
+"""Rows of an instance computed anew: the instance is made again, and each row is held against it as a result file is.
+
+The checker and the verifiers of certificates are the families' own, which share nothing with methods.
+
+============  ====================================================================================================
+kind          what stands there, of a row
+============  ====================================================================================================
+verified      feasible by the checker; what a certificate proves; infeasibility by counting
+recomputed    the instance and its sizes, the key, objective, figures, status
+claimed       bounds beyond the certificate, ends without an answer; times, memory, message, and which method it was
+failures      what is false
+============  ====================================================================================================
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from dlsched.core.errors import DlschedError, InputError
+from dlsched.core.family import AnyFamily
+from dlsched.core.files import Json, canonical_sha256
+from dlsched.core.gap import meets
+from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import printable
+from dlsched.core.status import TerminationStatus
+from dlsched.families import FAMILIES
+from dlsched.results.reading import Claim, claim_from
+from dlsched.results.verification import Verification, read_solution, verify_claim
+from dlsched.study.cells.cell import hash_of_instance, key_of, versions
+from dlsched.study.cells.outcome import facts_of, words_of
+from dlsched.study.plans.drawn import label_of
+from dlsched.study.plans.plan import CellLimits, PlannedMethod, Recipe
+from dlsched.study.plans.sources import instance_of
+
+Said = Mapping[str, Any]
+"""What a store says of an instance or of a row, by column."""
+_DEAD = ("timeout", "memory", "killed", "solver_error", "memory_limit")
+"""Ends that depend on the machine."""
+_PROVEN = ("optimal", "feasible", "infeasible")
+"""Ends that follow from what is held."""
+FOREIGN = "own:method"
+"""What a method that is not dlsched's is called where the checker asks for a name."""
+
+
+def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[Json]:
+    """Compute the rows of an instance anew.
+
+    Parameters
+    ----------
+    recipe
+        How the instance comes about.
+    said
+        ``found``, the instance that a search found, or None; ``instance``, its hashes; ``fact``, what is known of it, or
+        None; ``rows``, what the store says of each.
+    step
+        Called after each row.
+
+    Returns
+    -------
+    A ``Verification`` as data for each row.
+    """
+    family = FAMILIES[recipe.family]
+    failures = list(_recipe(recipe, said["instance"]))
+    instance, why = None, ""
+    try:
+        instance = _made(recipe, said["found"])
+        failures += _facts(family, instance, said["fact"])
+    except Exception as error:  # functions of the user's own draw instances
+        why = f"{type(error).__name__}: {words_of(error)}"
+    rows: list[Json] = []
+    for row in said["rows"]:
+        found = _row(family, recipe, instance, why, row)
+        found.failures[:0] = failures
+        if not found.failures:
+            found.recomputed.insert(0, f"instance, {row['key'][:12]}...")
+        rows.append(found.as_data())  # type: ignore[arg-type]
+        step()
+    return rows
+
+
+def _made(recipe: Recipe, found: Json) -> InstanceFile:
+    if found is not None:
+        return instance_of(replace(recipe, data={"instance": found}))
+    if "worst" in recipe.data:
+        raise InputError("the store keeps no instance that the search found")
+    return instance_of(recipe)
+
+
+def _recipe(recipe: Recipe, said: Said) -> Iterator[str]:
+    """Hold what a row says of where its instance is from against how it comes about."""
+    whole = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
+    if canonical_sha256({"recipe": whole}) != said["hash"] or hash_of_instance(recipe) != said["content"]:
+        yield "instance: its hash is that of another one"
+    match recipe.data:
+        case {"generate": dict(arguments)}:
+            true = ("generate", arguments.get("preset"), arguments.get("seed"))
+        case {"instance": _}:
+            true = (recipe.source, "", None)
+        case {"python": _, "arguments": dict(arguments)}:
+            true = (recipe.source, label_of(arguments), arguments.get("seed"))
+        case {"worst": str(method), "arguments": dict(arguments)}:
+            kind = f"worst {method if ':' not in method else recipe.source.removeprefix('worst ')}"
+            true = (kind, ", ".join(filter(None, (kind, label_of(arguments)))), arguments.get("seed"))
+        case _:
+            yield f"instance: found no way to make it: {printable(', '.join(recipe.data))}"
+            return
+    if true != (recipe.source, recipe.preset, recipe.seed):
+        yield f"instance: {(recipe.source, recipe.preset, recipe.seed)!r} is claimed, it is {true!r}"
+
+
+def _facts(family: AnyFamily, instance: InstanceFile, said: Said | None) -> Iterator[str]:
+    true = asdict(facts_of(family, instance))
+    for name, value in (said or {}).items():
+        if value != true[name] and not (name == "sense" and value is None):  # which stores of before lack
+            yield f"{name} of the instance: {value!r} is claimed, it is {true[name]!r}"
+
+
+def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: str, said: Said) -> Verification:
+    limits, method = CellLimits(**said["limits"]), _method(said["data"])
+    found = Verification()
+    try:
+        for each in (method, _method(said["cell"]["method"])):  # of the plan, and of the cell
+            if key_of(recipe, each, said["seed"], limits, said["versions"]) != said["key"]:
+                found.failures.append(f"key: it is not that of {printable(each.label)} on this instance")
+        if hash_of_instance(recipe) != said["cell"]["content"]:
+            found.failures.append("cell: it is of another instance")
+        other = method.family not in (None, recipe.family) and said["sealed"]  # stores of before mixed families up
+        if other or said["method"] != method.label:
+            found.failures.append(f"method: {said['method']!r} is claimed, it is {method.label!r} of {method.family}")
+        if method.seed not in (None, said["seed"]):
+            found.failures.append(f"seed: {said['seed']!r} is claimed, the plan has {method.seed!r}")
+        found.failures.extend(_kept(said))
+        if _empty(said):
+            found.claimed.append(f"it ended as {said['status']}")
+        elif instance is None:
+            found.failures.append(f"its instance cannot be made: {why}")
+        else:
+            found = _merged(found, _held(family, instance, method, limits, said))
+        if said["again"] and instance is not None and not method.foreign and not found.failures:
+            found.failures.extend(_again(family, instance, method, limits, said, found))
+    except (DlschedError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        found.failures.append(words_of(error))
+    return found
+
+
+def _method(data: Said) -> PlannedMethod:
+    what = data["what"] if isinstance(data["what"], str) else tuple(data["what"])
+    return PlannedMethod(
+        *(data["label"], data["kind"], what, data["family"], data["solver"], data["seed"]),
+        parameters=data["parameters"],
+        fingerprint=data["fingerprint"],
+    )
+
+
+def _again(
+    family: AnyFamily,
+    instance: InstanceFile,
+    method: PlannedMethod,
+    limits: CellLimits,
+    said: Said,
+    found: Verification,
+) -> Iterator[str]:
+    """Solve again, and hold what comes of it against the row; what a limit of time ends may differ."""
+    result = family.solve(
+        instance, method=str(method.what), limits=limits.inner, seed=said["seed"], solver=method.solver
+    )
+    if TerminationStatus.TIME_LIMIT in (said["status"], result.status) or said["status"] in _DEAD:
+        found.claimed.append("that it ends so again: it depends on time")
+        return
+    for name in ("status", "objective", "bound", "figures"):
+        if getattr(result, name) != said[name]:
+            yield f"{name}: {said[name]!r} is claimed, solved again it is {getattr(result, name)!r}"
+
+
+def _kept(said: Said) -> Iterator[str]:
+    """What has to stand beside each other."""
+    if said["objective"] is not None and said["solution"] is None:
+        yield f"objective: {said['objective']!r} is claimed, and no solution is kept that has it"
+    if said["objective"] is None and said["solution"] is not None:
+        yield "solution: one is kept, of a row without an answer"
+    if said["bound"] is None and (said["certificate"] is not None or said["bound_source"] is not None):
+        yield "certificate: one is kept, of a row without a bound"
+
+
+def _empty(said: Said) -> bool:
+    return said["objective"] is None and said["bound"] is None and said["status"] != TerminationStatus.INFEASIBLE
+
+
+def _merged(first: Verification, second: Verification) -> Verification:
+    return replace(second, failures=[*first.failures, *second.failures])
+
+
+def _held(
+    family: AnyFamily, instance: InstanceFile, method: PlannedMethod, limits: CellLimits, said: Said
+) -> Verification:
+    """Hold a row with an answer, a bound or a proof of infeasibility against its instance."""
+    record = None if method.foreign else family.method(str(method.what))
+    data: dict[str, Json] = {
+        "format": "dlsched/result/1",
+        "family": family.name,
+        "instance": {"name": instance.name, "sha256": instance.sha256},
+        "method": FOREIGN if record is None else record.name,
+        "status": "solver_error" if said["status"] == "killed" else said["status"],
+        "sense": str(family.sense_for(instance)),
+        "objective": said["objective"],
+        "constant": family.constant(instance),
+        "bound": said["bound"],
+        "bound_source": said["bound_source"],
+        "gap": None,
+        "runtime_s": said["time_s"] or 0.0,
+        "solver": said["solver"],
+        "seed": said["seed"] if record is not None and record.seeded else None,
+        "limits": {"time_s": limits.time_s, "nodes": limits.nodes, "threads": limits.threads},
+        "certificate": said["certificate"],
+        "solution": said["solution"],
+        "figures": said["figures"],
+        "message": said["message"],
+    }
+    try:
+        claim = claim_from(data, "the row")
+    except InputError as error:
+        return Verification(failures=[str(error)])
+    found = verify_claim(family, instance, claim, "the row")
+    found.failures.extend(_figures(family, instance, claim, said))
+    if record is None and (said["bound"] is not None or said["certificate"] is not None or said["solver"] is not None):
+        found.failures.append("bound: a method that is not dlsched's proves nothing")
+    if record is not None and record.kind == "heuristic":
+        if said["bound_source"] not in (None, "certificate"):
+            found.failures.append(f"bound_source: {said['bound_source']!r}, but heuristics prove by certificates only")
+        elif found.claimed_bound is not None:
+            found.failures.append(f"bound: {said['bound']!r} is beyond the certificate of a heuristic")
+    bound, proven = said["bound"], found.verified_bound
+    weaker = proven is not None and family.sense_for(instance).better(bound, proven)
+    if proven is not None and weaker and not meets(bound, proven, family.constant(instance)):
+        found.failures.append(f"bound: {bound!r} is claimed, the certificate proves {proven!r}")
+    if record is not None and record.kind == "bound" and said["status"] == "no_solution":
+        found.failures.append("status: no_solution is claimed of a method that looks for none")
+    if said["status"] not in _PROVEN and not found.failures:
+        found.claimed.append(f"that it ended as {said['status']}")
+    return found
+
+
+def _figures(family: AnyFamily, instance: InstanceFile, claim: Claim, said: Said) -> Iterator[str]:
+    """Say which figures are missing; stores of other versions may have fewer."""
+    if claim.solution is None or said["versions"].get("dlsched") != versions().get("dlsched"):
+        return
+    true = family.figures(instance, read_solution(family, instance, claim, "the row"))
+    if set(true) - set(said["figures"]):
+        yield f"figures: {', '.join(sorted(set(true) - set(said['figures'])))} are missing"

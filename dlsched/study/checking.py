@@ -1,0 +1,221 @@
+"""Checking a store: every row of the study that is shown is computed anew, in processes of this machine."""
+
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from dlsched.core.files import Json
+from dlsched.results.verification import Verification
+from dlsched.study.cells.cell import Cell
+from dlsched.study.cells.outcome import CHECKED, Facts, Outcome
+from dlsched.study.engines import local
+from dlsched.study.leading import Standing, require_engine
+from dlsched.study.packing import unpack
+from dlsched.study.plans.plan import CellLimits, PlannedMethod
+from dlsched.study.plans.plan_file import FORMAT
+from dlsched.study.rows import Row
+from dlsched.study.searching import found_before
+from dlsched.study.store import Store
+from dlsched.study.stored_rows import about_of, limits_of, method_of, rows_by_instance, versions_of
+from dlsched.study.verification import require_true
+
+PATIENT = CellLimits(time_s=86_400.0, memory_gib=64.0)
+"""Limits of a process for each row."""
+_KEPT = """
+SELECT method.data, cell.seed, cell.limits, environment.data, solution, certificate, {bound_source}, {solver},
+    own.content, its.data
+FROM planned JOIN result ON result.cell = planned.cell LEFT JOIN cell ON cell.id = planned.cell
+LEFT JOIN method ON method.id = planned.method LEFT JOIN environment ON environment.id = cell.environment
+LEFT JOIN instance AS own ON own.id = cell.instance LEFT JOIN method AS its ON its.id = cell.method
+WHERE study = ? ORDER BY position"""
+
+
+def check(
+    path: str | os.PathLike[str],
+    *,
+    take: Callable[[Row, Verification], None],
+    workers: int | None = None,
+    again: bool = False,
+    progress: Callable[[Standing], None] | None = None,
+) -> int:
+    """Compute every row of a study anew from its instance, solution and certificate; return how many there are.
+
+    Parameters
+    ----------
+    path
+        Of the store.
+    take
+        Called with every row and what came of it; rows of an instance one after another, instances in no order.
+    workers
+        Processes, >= 1; None: one for each processor.
+    again
+        Whether dlsched's own methods are run again besides, and have to end as their rows say.
+    progress
+        Called when rows were computed.
+
+    Raises
+    ------
+    UsageError
+        No such number of processes.
+    InputError
+        The store cannot be read.
+    SealError, DisagreementError
+        Its rows are not what was written, or contradict each other.
+    KeyboardInterrupt
+        Ctrl-C; what was computed was taken.
+    """
+    require_engine(workers)
+    with Store(path) as store:
+        require_true(store)
+        ended, failed, total = 0, 0, store.ended
+        general = list(_of_the_study(store))
+        rows: dict[str, list[Row]] = {}
+        folder = str(Path(path).absolute().parent)
+        with closing(local.run(_cells(store, rows, again), workers or os.cpu_count() or 1, folder)) as arriving:
+            for outcome in (outcome for some in arriving for outcome in some):
+                asked = rows.pop(outcome.key)
+                for row, found in zip(asked, _verifications(outcome, len(asked)), strict=True):
+                    found.failures[:0] = [sentence for concerns, sentence in general if concerns(row)]
+                    failed += not found
+                    take(row, found)
+                ended += len(asked)
+                if progress is not None:
+                    progress(Standing(total, ended, failed))
+    return total
+
+
+def _verifications(outcome: Outcome, count: int) -> Sequence[Verification]:
+    if outcome.status == CHECKED and isinstance(outcome.solution, list):
+        return [Verification(**each) for each in outcome.solution if isinstance(each, dict)]  # type: ignore[arg-type]
+    why = f"it cannot be computed anew: {outcome.status}, {outcome.message}"
+    return [Verification(failures=[why]) for _ in range(count)]
+
+
+def _cells(store: Store, asked: dict[str, list[Row]], again: bool) -> Iterator[Cell]:
+    """A cell for each instance, whose method has the rows to be computed; ``asked`` takes the rows by its key."""
+    names = {name: store.columns.name("result", name) for name in ("bound_source", "solver")}
+    kept = store.each(_KEPT.format(**names), store.shown)
+    for count, (rows, _, _) in enumerate(rows_by_instance(store)):
+        number = rows[0].instance_id
+        recipe = store.recipe(number)
+        content, whole = store.one("SELECT content, hash FROM instance WHERE id = ?", number)
+        said = [_said(store, row, next(kept), again) for row in rows]
+        made = found_before(store, recipe, _versions(said[0]))
+        parameters: dict[str, Json] = {
+            "found": made.data.get("instance") if "worst" in recipe.data else None,
+            "instance": {"content": content, "hash": whole},
+            "fact": _fact(store, content),
+            "rows": list[Json](said),
+        }
+        asked[f"check {count}"] = rows
+        yield Cell(f"check {count}", recipe, PlannedMethod("check", "check", "", parameters=parameters), 0, PATIENT)
+
+
+def _said(store: Store, row: Row, kept: tuple[Any, ...], again: bool) -> dict[str, Json]:
+    """What the store says of a row, as it travels to who computes it."""
+    data, seed, limits, environment, solution, certificate, bound_source, solver, content, its = kept
+    said = ("key", "method", "status", "message", "objective", "bound", "time_s")
+    return {
+        **{name: getattr(row, name) for name in said},
+        "figures": dict(row.figures),
+        "data": dict(method_of(store.path, data)),
+        "seed": seed,
+        "limits": asdict(limits_of(store.path, limits)),
+        "versions": dict(versions_of(store.path, environment)),
+        "solution": unpack(store.path, solution),
+        "certificate": unpack(store.path, certificate),
+        "bound_source": bound_source,
+        "solver": solver,
+        "cell": {"content": content, "method": dict(method_of(store.path, its))},
+        "again": again,
+        "sealed": bool(store.tables),
+    }
+
+
+def _versions(said: Mapping[str, Json]) -> dict[str, str]:
+    versions = said["versions"]
+    assert isinstance(versions, dict)
+    return {name: str(value) for name, value in versions.items()}
+
+
+def _fact(store: Store, content: str) -> Json:
+    """What is known of an instance; None where it was not made."""
+    names = [each.name for each in fields(Facts)]
+    columns = ", ".join(store.columns.name("fact", name) for name in names)
+    for values in store.each(f"SELECT {columns} FROM fact WHERE content = ?", content):
+        return dict(zip(names, values, strict=True))
+    return None
+
+
+def _of_the_study(store: Store) -> Iterator[tuple[Callable[[Row], bool], str]]:
+    """What is false of the study, and whether it concerns a row: twice the same, or another name than the plan's."""
+    about = about_of(store)
+    twice = set[tuple[str, int]]()
+    for label, instance in store.each(
+        "SELECT label, instance FROM planned JOIN method ON method.id = planned.method WHERE study = ?"
+        " GROUP BY method, instance HAVING count(*) > 1",
+        store.shown,
+    ):
+        twice.add((label, instance))
+    (planned,) = store.one("SELECT count(*) FROM planned WHERE study = ?", store.shown)
+    if twice:
+        yield (
+            lambda row: (row.method, row.instance_id) in twice,
+            "planned: the same row stands in the study more than once",
+        )
+    if planned > about.cells:
+        yield lambda row: True, f"planned: {planned} cells are planned, the study has {about.cells}"
+    methods = {
+        data: method_of(store.path, data)
+        for (data,) in store.each(
+            "SELECT DISTINCT data FROM planned JOIN method ON method.id = planned.method WHERE study = ?", store.shown
+        )
+    }
+    plan = _plan(about.plan)
+    if plan is None:
+        return
+    for what, said, true in (
+        ("name", about.name, plan.get("name", about.name)),
+        ("reference", about.reference, _table(plan.get("reference")).get("method")),
+        ("limits", asdict(about.limits), asdict(CellLimits()) | _table(plan.get("limits"))),
+    ):
+        if said != true:
+            yield lambda row: True, f"{what} of the study: {said!r} is claimed, the plan says {true!r}"
+    entries = plan.get("methods")
+    entries = [_table(entry) for entry in entries] if isinstance(entries, list) else []
+    strange = {
+        str(method["label"]) for method in methods.values() if not any(_is_of(entry, method) for entry in entries)
+    }
+    if strange:
+        yield lambda row: row.method in strange, "method: the plan has no such method under that label"
+
+
+def _plan(text: str) -> dict[str, object] | None:
+    """What a plan says; None where the study was run with a plan that is no file's."""
+    try:
+        data = tomllib.loads(text)
+    except ValueError:
+        return None
+    return data if data.get("format") == FORMAT else None
+
+
+def _table(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_of(entry: Mapping[str, object], method: Mapping[str, Json]) -> bool:
+    """Whether a method may be what an entry of the plan stands for."""
+    kind, what, label = method["kind"], method["what"], method["label"]
+    if "kind" in entry:
+        return kind == "name" and what == label
+    if "python" in entry or "command" in entry:
+        key = "python" if "python" in entry else "command"
+        written = entry[key]
+        default = " ".join(map(str, written)) if isinstance(written, list) else str(written)
+        own = isinstance(what, list) and (key == "command" or str(what[-1]) == default.rpartition(":")[2])
+        return kind == key and own and label == entry.get("label", entry.get("name", default))
+    return kind == "name" and what == entry.get("name") and label == entry.get("label", what)

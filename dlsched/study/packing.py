@@ -1,0 +1,62 @@
+"""How stores keep data: JSON, compressed where it may be long."""
+
+import json
+import os
+import zlib
+
+from dlsched.core.errors import InputError
+from dlsched.core.files import Json
+from dlsched.core.messages import shown
+
+LARGEST = 1 << 31
+"""Bytes of JSON at most: what is larger was not written by dlsched."""
+
+
+def pack(data: Json, largest: int = LARGEST) -> bytes | None:
+    """Compress data; None of None, and of what is larger."""
+    if data is None:
+        return None
+    text = json.dumps(data).encode()
+    return zlib.compress(text) if len(text) <= largest else None
+
+
+def unpack(path: str | os.PathLike[str], packed: object) -> Json:
+    """Return what was packed; ``path`` is that of the store, for messages.
+
+    Raises
+    ------
+    InputError
+        It is damaged.
+    """
+    if packed is None:
+        return None
+    if not isinstance(packed, bytes):
+        raise InputError(f"{path}: the store is damaged: found {type(packed).__name__}, allowed: compressed JSON")
+    try:
+        opened = zlib.decompressobj()
+        text = opened.decompress(packed, LARGEST)
+        if not opened.eof:
+            raise InputError(f"{path}: the store is damaged: found data cut short, or more than {LARGEST} bytes")
+        data: Json = json.loads(text)
+    except InputError:
+        raise
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: the store is damaged: found no compressed JSON ({error})") from None
+    return data
+
+
+def parsed(path: str | os.PathLike[str], text: object, what: str) -> dict[str, Json]:
+    """Return the object that stands in a column as JSON; ``path`` and ``what`` are for messages.
+
+    Raises
+    ------
+    InputError
+        It is damaged.
+    """
+    try:
+        data = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: the store is damaged: {what}: found no JSON ({error})") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: the store is damaged: {what}: found {shown(data)}, allowed: an object of JSON")
+    return data

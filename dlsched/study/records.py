@@ -1,0 +1,97 @@
+"""What is written down of a plan: its parts as rows of a store, each once, known by the hash of what it is."""
+
+import json
+import os
+import platform
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from dlsched.core.files import Json, canonical_sha256
+from dlsched.study.cells.cell import Cell, hash_of_instance, versions
+from dlsched.study.packing import pack
+from dlsched.study.plans.plan import Plan, PlannedMethod, Recipe
+
+
+class Records:
+    """The rows of environments, studies, methods, instances and cells in a store that is led.
+
+    Parameters
+    ----------
+    database
+        The store's.
+    """
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def environment(self) -> int:
+        """Id of the versions and the machine of this process."""
+        data = {"versions": versions(), "machine": _machine()}
+        return self._once("environment", canonical_sha256(data), {"data": json.dumps(data)})
+
+    def study(self, plan: Plan, environment: int) -> int:
+        """Id of a plan, which becomes the one that is shown."""
+        (ran,) = self._database.execute("SELECT coalesce(max(ran), 0) + 1 FROM study").fetchone()
+        facts = {"name": plan.name, "plan": plan.text, "reference": plan.reference, "environment": environment}
+        limits = json.dumps(asdict(plan.limits))
+        study = self._once(
+            "study", canonical_sha256(facts), {**facts, "limits": limits, "cells": 0, "instances": 0, "ran": ran}
+        )
+        self._database.execute("UPDATE study SET ran = ?, limits = ?, seal = NULL WHERE id = ?", (ran, limits, study))
+        return study
+
+    def method(self, method: PlannedMethod) -> int:
+        """Id of a method."""
+        data: dict[str, Json] = {
+            "label": method.label,
+            "kind": method.kind,
+            "what": method.what if isinstance(method.what, str) else list(method.what),
+            "family": method.family,
+            "solver": method.solver,
+            "seed": method.seed,
+            "parameters": dict(method.parameters),
+            "fingerprint": method.fingerprint,
+        }
+        return self._once("method", canonical_sha256(data), {"label": method.label, "data": json.dumps(data)})
+
+    def instance(self, recipe: Recipe) -> int:
+        """Id of how an instance comes about."""
+        data = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
+        return self._once(
+            "instance",
+            canonical_sha256({"recipe": data}),
+            {
+                "family": recipe.family,
+                "source": recipe.source,
+                "preset": recipe.preset,
+                "seed": recipe.seed,
+                "recipe": pack(dict(recipe.data)),
+                "content": hash_of_instance(recipe),
+            },
+        )
+
+    def cell(self, cell: Cell, instance: int, method: int, limits: str, environment: int) -> int:
+        """Id of a cell."""
+        facts = {
+            "instance": instance,
+            "method": method,
+            "seed": cell.seed,
+            "limits": limits,
+            "environment": environment,
+        }
+        return self._once("cell", cell.key, facts, column="key")
+
+    def _once(self, table: str, value: str, facts: Mapping[str, object], column: str = "hash") -> int:
+        """Id of the row with that hash, which is written where there is none."""
+        found = self._database.execute(f"SELECT id FROM {table} WHERE {column} = ?", (value,)).fetchone()
+        if found is not None:
+            return int(found[0])
+        names = ", ".join([column, *facts])
+        marks = ", ".join("?" * (1 + len(facts)))
+        cursor = self._database.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", (value, *facts.values()))
+        return int(cursor.lastrowid or 0)
+
+
+def _machine() -> dict[str, Json]:
+    return {"system": platform.system(), "machine": platform.machine(), "processors": os.cpu_count()}

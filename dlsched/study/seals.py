@@ -1,0 +1,153 @@
+"""Seals: each row of a store's tables has a hash over all that it says, and over what tells the rows that it refers to.
+
+=============  ==================================================================================================
+table          its seal is over the columns of the row, and
+=============  ==================================================================================================
+study          the hash of its environment
+planned        the hash of its study; its cell, with the hashes of its instance, its method and its environment; the
+               hashes of the instance and the method that it is shown with
+result         the key of its cell
+=============  ==================================================================================================
+
+Numbers by which rows refer to each other are left out: what they lead to is in the seal. Seals have no key: who may write the
+store can compute them. They show what was changed by hand; who leads a run knows besides which ones it wrote (``Ledger``), and
+what is changed with its seal is seen when the rows are computed anew.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+Value = str | int | float | bytes | None
+"""What SQLite holds."""
+Place = tuple[str, int, int | str]
+"""A row: its table; of planned cells the id of their study, else 0; and its number, key or content."""
+
+_SAID = {
+    "environment": "SELECT 0, environment.id, environment.seal, hash, data FROM environment",
+    "study": "SELECT 0, study.id, study.seal, study.hash, name, plan, reference, limits, cells, instances, ran,"
+    " environment.hash FROM study LEFT JOIN environment ON environment.id = study.environment",
+    "instance": "SELECT 0, instance.id, instance.seal, hash, family, source, preset, seed, recipe, content FROM instance",
+    "fact": "SELECT 0, content, fact.seal, content, name, sha256, jobs, gpus, constant, known_optimum, known_bound, sense"
+    " FROM fact",
+    "method": "SELECT 0, method.id, method.seal, hash, label, data FROM method",
+    "planned": "SELECT study, position, planned.seal, study.hash, position, key, cell.seed, cell.limits, own.hash,"
+    " its.hash, environment.hash, instance.hash, method.hash"
+    " FROM planned LEFT JOIN study ON study.id = planned.study LEFT JOIN cell ON cell.id = planned.cell"
+    " LEFT JOIN instance AS own ON own.id = cell.instance LEFT JOIN method AS its ON its.id = cell.method"
+    " LEFT JOIN environment ON environment.id = cell.environment"
+    " LEFT JOIN instance ON instance.id = planned.instance LEFT JOIN method ON method.id = planned.method",
+    "result": "SELECT 0, cell, result.seal, key, status, message, objective, bound, time_s, cpu_s, memory_mib, figures,"
+    " solution, certificate, bound_source, solver FROM result LEFT JOIN cell ON cell.id = result.cell",
+    "found": "SELECT 0, key, found.seal, key, instance FROM found",
+}
+_KEYS = {
+    "fact": "content = ?2 AND ?1 = 0",
+    "planned": "study = ?1 AND position = ?2",
+    "result": "cell = ?2 AND ?1 = 0",
+    "found": "key = ?2 AND ?1 = 0",
+}
+_KNOWN = 16
+"""Bytes of a seal that are ledger."""
+_DENSE = 1 << 27
+"""Numbers below are looked for by their place: ids count from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A row with the seal that stands beside it, and the one over what it says."""
+
+    place: Place
+    written: bytes | None
+    true: bytes
+
+
+def seal(table: str, values: Sequence[Value]) -> bytes:
+    """Hash what a row of a table says: SHA-256 of a JSON list, floats as Python's repr, bytes by their own SHA-256."""
+    said = [hashlib.sha256(value).digest().hex() if isinstance(value, bytes) else value for value in values]
+    kinds = "".join("b" if isinstance(value, bytes) else "." for value in values)
+    return hashlib.sha256(json.dumps([table, kinds, said]).encode()).digest()
+
+
+def rows_of(database: sqlite3.Connection, table: str, condition: str = "") -> Iterator[Sealed]:
+    """Every row of a table with both seals, read as they are needed."""
+    for study, key, written, *values in database.execute(f"{_SAID[table]} {condition}"):
+        yield Sealed((table, study, key), written, seal(table, values))
+
+
+def write_missing(database: sqlite3.Connection, table: str) -> None:
+    """Seal the rows of a table that have no seal."""
+    missing = [(each.place, each.true) for each in rows_of(database, table, f"WHERE {table}.seal IS NULL")]
+    database.executemany(
+        f"UPDATE {table} SET seal = ?3 WHERE {_KEYS.get(table, 'id = ?2 AND ?1 = 0')}",
+        ((study, key, true) for (_, study, key), true in missing),
+    )
+
+
+class Ledger:
+    """Seals of a store that a process knows, as it has read or written the rows: 16 bytes of each.
+
+    Parameters
+    ----------
+    database, tables
+        Whose seals are read, as they stand.
+    """
+
+    def __init__(self, database: sqlite3.Connection, tables: Sequence[str]) -> None:
+        self._by_number: dict[tuple[str, int], bytearray] = {}
+        self._by_key: dict[Place, bytes] = {}
+        self.tables = tuple(tables)
+        self.count = 0
+        for table in tables:
+            place = {"planned": "study, position", "fact": "0, content", "found": "0, key", "result": "0, cell"}
+            for study, key, written in database.execute(f"SELECT {place.get(table, '0, id')}, seal FROM {table}"):
+                self.add((table, study, key), written)
+
+    def add(self, place: Place, written: bytes) -> None:
+        """Take note of the seal of a row."""
+        self.count += not self._found(place)
+        table, study, key = place
+        if isinstance(key, int) and 0 <= key < _DENSE:
+            seals = self._by_number.setdefault((table, study), bytearray())
+            if len(seals) < _KNOWN * (key + 1):
+                seals.extend(bytes(_KNOWN * (key + 1024) - len(seals)))
+            seals[_KNOWN * key : _KNOWN * (key + 1)] = written[:_KNOWN]
+        else:
+            self._by_key[place] = written[:_KNOWN]
+
+    def holds(self, row: Sealed) -> bool:
+        """Whether this is the seal of that row."""
+        return self._found(row.place) == row.true[:_KNOWN]
+
+    def places(self) -> Iterator[Place]:
+        """Rows whose seals are ledger."""
+        for (table, study), seals in self._by_number.items():
+            for key in range(len(seals) // _KNOWN):
+                if self._found((table, study, key)):
+                    yield table, study, key
+        yield from self._by_key
+
+    def _found(self, place: Place) -> bytes:
+        """The seal of a row; empty where none is ledger."""
+        table, study, key = place
+        if isinstance(key, int) and 0 <= key < _DENSE:
+            seals = self._by_number.get((table, study))
+            found = b"" if seals is None else bytes(seals[_KNOWN * key : _KNOWN * (key + 1)])
+            return found if any(found) else b""
+        return self._by_key.get(place, b"")
+
+
+def broken(database: sqlite3.Connection, tables: Sequence[str], ledger: Ledger | None = None) -> Iterator[Place]:
+    """Rows that do not say what they were sealed with, or that are not those that are known, each once."""
+    met = 0
+    for table in tables:
+        for row in rows_of(database, table):
+            if row.written != row.true or (ledger is not None and not ledger.holds(row)):
+                yield row.place
+            else:
+                met += 1
+    if ledger is not None and met < ledger.count:
+        there = {row.place for table in tables for row in rows_of(database, table)}
+        yield from (place for place in ledger.places() if place not in there)

@@ -1,0 +1,200 @@
+"""What stands in a store, read with care: rows, methods, environments, each as it may be, or the store is damaged."""
+
+import functools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from itertools import groupby
+from pathlib import Path
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.files import Json
+from dlsched.core.messages import printable, shown
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.families import FAMILIES
+from dlsched.study.packing import parsed
+from dlsched.study.plans.plan import CellLimits
+from dlsched.study.references import Known
+from dlsched.study.rows import Row
+from dlsched.study.store import Store
+
+STATUSES = (*map(str, TerminationStatus), "timeout", "memory", "killed", "error", "rejected")
+"""What a cell can end as."""
+
+_TEXT, _INTEGER, _NUMBER, _AMOUNT = "text", "an integer", "a finite number", "a finite number >= 0"
+_COLUMNS: Mapping[str, tuple[str, str, bool]] = {
+    "key": ("cell.key", _TEXT, True),
+    "instance": ("coalesce(fact.name, instance.source)", _TEXT, True),
+    "family": ("family", _TEXT, True),
+    "source": ("source", _TEXT, True),
+    "preset": ("preset", _TEXT, True),
+    "jobs": ("jobs", _INTEGER, False),
+    "gpus": ("gpus", _INTEGER, False),
+    "seed": ("instance.seed", _INTEGER, False),
+    "method": ("method.label", _TEXT, True),
+    "status": ("status", _TEXT, True),
+    "objective": ("objective", _NUMBER, False),
+    "bound": ("bound", _NUMBER, False),
+    "time_s": ("time_s", _AMOUNT, False),
+    "cpu_s": ("cpu_s", _AMOUNT, False),
+    "memory_mib": ("memory_mib", _AMOUNT, False),
+    "message": ("message", _TEXT, True),
+    "figures": ("figures", _TEXT, True),
+    "instance_id": ("planned.instance", _INTEGER, True),
+    "made_as": ("method.data", _TEXT, True),
+    "constant": ("constant", _NUMBER, False),
+    "optimum": ("known_optimum", _NUMBER, False),
+    "known": ("known_bound", _NUMBER, False),
+    "sense": ("{sense}", _TEXT, False),
+}
+"""Of a row: what it is in the query, what it has to be, and whether it has to be there."""
+_ROWS = f"""
+SELECT {", ".join(what for what, _, _ in _COLUMNS.values())}
+FROM planned JOIN result ON result.cell = planned.cell LEFT JOIN cell ON cell.id = planned.cell
+LEFT JOIN instance ON instance.id = planned.instance LEFT JOIN fact ON fact.content = instance.content
+LEFT JOIN method ON method.id = planned.method
+WHERE study = ? ORDER BY position"""
+
+
+@functools.cache
+def _kind(family: str, kind: str, what: str) -> str:
+    """Kind of a method; empty of one that this dlsched does not have."""
+    if kind != "name":
+        return "heuristic"
+    try:
+        return FAMILIES[family].method(what).kind
+    except UsageError:
+        return ""
+
+
+def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
+    """The rows of each instance of the study that is shown, its sense, and what is known of it; read as they are needed.
+
+    Raises
+    ------
+    InputError
+        A row says what none can say.
+    """
+    query = _ROWS.format(sense=store.columns.name("fact", "sense"))
+    found = (dict(zip(_COLUMNS, each, strict=True)) for each in store.each(query, store.shown))
+    for _, of_instance in groupby(found, key=lambda said: said["instance_id"]):
+        read = list(of_instance)
+        rows = [_row(store.path, said) for said in read]
+        first = read[0]
+        if first["constant"] is None and any(row.objective is not None or row.bound is not None for row in rows):
+            raise _damaged(store.path, rows[0].instance, "answers, and nothing of the instance", "both")
+        sense = Sense(rows[0].sense) if rows[0].sense else FAMILIES[rows[0].family].sense
+        yield rows, sense, Known(first["constant"] or 0.0, first["optimum"], first["known"])
+
+
+def _row(path: Path, said: dict[str, object]) -> Row:
+    for name, (_, allowed, needed) in _COLUMNS.items():
+        value = said[name]
+        if not (_is(allowed, value) or (value is None and not needed)):
+            raise _damaged(path, name, value, allowed)
+    for name, words in (("status", STATUSES), ("family", tuple(FAMILIES)), ("sense", ("", None, *Sense))):
+        if said[name] not in words:
+            raise _damaged(path, name, said[name], "one of the words of the format")
+    figures = parsed(path, said["figures"], "figures")
+    for name, value in figures.items():
+        if not _is(_NUMBER, value):
+            raise _damaged(path, f"figures.{name}", value, _NUMBER)
+    method = method_of(path, said["made_as"])
+    plain = {name: value for name, value in said.items() if name not in ("made_as", "constant", "optimum", "known")}
+    kind = _kind(str(said["family"]), str(method["kind"]), str(method["what"]))
+    return Row(**plain | {"figures": figures, "kind": kind, "sense": said["sense"] or ""})  # type: ignore[arg-type]
+
+
+def _is(allowed: str, value: object) -> bool:
+    if allowed == _TEXT:
+        return isinstance(value, str)
+    if allowed == _INTEGER:
+        return isinstance(value, int) and not isinstance(value, bool)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return number and (allowed == _NUMBER or float(value) >= 0)  # type: ignore[arg-type]
+
+
+def _damaged(path: Path, what: str, found: object, allowed: str) -> InputError:
+    said = shown(found) if isinstance(found, str | int | float | dict | list | None) else type(found).__name__
+    return InputError(f"{path}: the store is damaged: {printable(what)}: found {said}, allowed: {allowed}")
+
+
+@functools.lru_cache(maxsize=256)
+def method_of(path: Path, text: object) -> Mapping[str, Json]:
+    """Read a method as the plan had it; InputError: the store is damaged."""
+    data = parsed(path, text, "method")
+    what = data.get("what")
+    words = isinstance(what, list) and bool(what) and all(isinstance(word, str) for word in what)
+    parameters = isinstance(data.get("parameters"), dict)
+    texts = all(isinstance(data.get(name), str) for name in ("label", "kind", "fingerprint"))
+    fits = isinstance(what, str) if data.get("kind") == "name" else words
+    options = all(data.get(name) is None or isinstance(data[name], str) for name in ("family", "solver"))
+    seeded = data.get("seed") is None or _is(_INTEGER, data["seed"])
+    if not (fits and parameters and texts and options and seeded):
+        raise _damaged(path, "method", text, "a method of a plan")
+    return data
+
+
+def limits_of(path: Path, text: object) -> CellLimits:
+    """Read the limits of cells; InputError: the store is damaged."""
+    data = parsed(path, text, "limits")
+    known = {each.name: each.default for each in fields(CellLimits)}
+    if not set(data) <= set(known) or not all(
+        _is(_AMOUNT, value) or (value is None and known[name] is None) for name, value in data.items()
+    ):
+        raise _damaged(path, "limits", text, "the limits of a plan")
+    return CellLimits(**data)  # type: ignore[arg-type]
+
+
+def versions_of(path: Path, environment: object) -> dict[str, str]:
+    """Read the versions of an environment; InputError: the store is damaged."""
+    versions = parsed(path, environment, "environment").get("versions")
+    if not isinstance(versions, dict):
+        raise _damaged(path, "environment", versions, "versions by name")
+    return {name: str(value) for name, value in versions.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a store says of the study that ran last.
+
+    Parameters
+    ----------
+    name, plan, reference, limits
+        As in the plan; ``plan`` is its text.
+    cells, instances, ended
+        How many there are, and how many cells have a row.
+    environment
+        Versions by name, and the machine.
+    """
+
+    name: str
+    plan: str
+    reference: str | None
+    limits: CellLimits
+    cells: int
+    instances: int
+    ended: int
+    environment: Mapping[str, Json]
+
+
+def about_of(store: Store) -> About:
+    """Read what a store says of the study that is shown; InputError: it is damaged."""
+    path = store.path
+    name, plan, reference, limits, cells, instances, environment = store.one(
+        "SELECT name, plan, reference, limits, cells, instances, environment.data FROM study"
+        " LEFT JOIN environment ON environment.id = study.environment WHERE study.id = ?",
+        store.shown,
+    )
+    for what, text in (("name", name), ("plan", plan), ("reference", reference or "")):
+        if not isinstance(text, str):
+            raise _damaged(path, what, text, _TEXT)
+    for what, count in (("cells", cells), ("instances", instances)):
+        if not (_is(_INTEGER, count) and _is(_AMOUNT, count)):
+            raise _damaged(path, what, count, "an integer >= 0")
+    versions_of(path, environment)
+    data = parsed(path, environment, "environment")
+    machine = data.get("machine")
+    if not (isinstance(machine, dict) and {"system", "machine", "processors"} <= set(machine)):
+        raise _damaged(path, "environment", machine, "a machine")
+    return About(name, plan, reference, limits_of(path, limits), cells, instances, store.ended, data)

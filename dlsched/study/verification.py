@@ -1,0 +1,191 @@
+"""Whether a store may be believed: rows that are what was written, and that contradict neither themselves nor each other.
+
+What follows from one row alone, and of rows of one instance from two of them:
+
+- `optimal` has an objective and a bound, which meet; no bound is on the wrong side of its answer;
+- an answer has an instance that was made; `infeasible` has neither answer nor bound, other ends without an answer none;
+- no checked answer is better than a bound that another row proves, or than a proven optimum; nobody answers what is infeasible.
+
+Numbers meet as ``core.gap`` says.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from dlsched.core.errors import DisagreementError, SealError
+from dlsched.core.gap import meets
+from dlsched.core.messages import printable
+from dlsched.core.status import Sense
+from dlsched.study.database import located
+from dlsched.study.packing import unpack
+from dlsched.study.rows import Row
+from dlsched.study.seals import Ledger, Place, broken
+from dlsched.study.store import Store
+from dlsched.study.stored_rows import about_of, rows_by_instance
+
+NAMED = 10
+"""Rows that a message names."""
+_LOOKED_UP = 100
+"""Rows of tables that are looked up to name those."""
+_EMPTY = ("infeasible", "no_solution", "timeout", "memory", "error", "rejected")
+"""Ends without an answer."""
+_OF_TABLE = {
+    "environment": "study.environment = ?2",
+    "study": "study.id = ?2",
+    "instance": "planned.instance = ?2",
+    "fact": "instance.content = ?2",
+    "method": "planned.method = ?2",
+    "planned": "planned.study = ?1 AND planned.position = ?2",
+    "result": "planned.cell = ?2",
+}
+
+
+def require_true(store: Store, ledger: Ledger | None = None) -> None:
+    """Hold the seals of a store, and the rows of the study that is shown, against each other.
+
+    Parameters
+    ----------
+    store
+        It is open.
+    ledger
+        Seals that who asks knows; None: those that stand there have to do.
+
+    Raises
+    ------
+    SealError
+        Rows are not what was written.
+    DisagreementError
+        Rows contradict themselves or each other.
+    InputError
+        The store is damaged.
+    """
+    require_sealed(store, ledger)
+    if not list(store.each("SELECT 1 FROM study LIMIT 1")):
+        return
+    if not store.tables:
+        _require_legible(store)
+    named, count = list[str](), 0
+    for rows, sense, facts in rows_by_instance(store):
+        for row, why in (*_alone(store, rows, sense, facts.constant), *_together(rows, sense, facts.constant)):
+            count += 1
+            if len(named) < NAMED:
+                named.append(f"{row_words(row.method, row.instance, row.seed)}: {why}")
+    if count:
+        said = f"{count:,} contradictions between rows" if count > 1 else "a contradiction between rows"
+        raise DisagreementError(f"{store.path}: {said}: {_list(named, count > NAMED)}")
+
+
+def require_sealed(store: Store, ledger: Ledger | None = None) -> None:
+    """Hold the seals of all rows of a store against what they say, and against those that are known; errors as above."""
+    if ledger is not None and set(ledger.tables) != set(store.tables):
+        raise SealError(f"{store.path}: somebody else wrote into the store: the seals of its rows are gone")
+    with located(store.path):
+        places = list(broken(store.database, store.tables, ledger))
+    if not places:
+        return
+    _require_legible(store)
+    named = dict[str, None]()
+    for place in places[:_LOOKED_UP]:
+        if len(named) <= NAMED:
+            named |= dict.fromkeys(_named(store, place))
+    counts = Counter(table for table, _, _ in places)
+    found = ", ".join(f"{count} of table {table}" for table, count in counts.items())
+    raise SealError(f"{store.path}: rows are not what was written ({found}): {_list(list(named), len(named) > NAMED)}")
+
+
+def _require_legible(store: Store) -> None:
+    """Refuse what nobody can have written, seals or not: what is damaged is not said to be false."""
+    about_of(store)
+    for _ in rows_by_instance(store):
+        pass
+    for (instance,) in store.each("SELECT DISTINCT instance FROM planned WHERE study = ?", store.shown):
+        store.recipe(instance)
+    for packed in store.each("SELECT solution, certificate FROM result"):
+        for each in packed:
+            unpack(store.path, each)
+
+
+def row_words(method: object, instance: object, seed: object) -> str:
+    """What a person calls a row: its method, its instance, its seed."""
+    said = f"{printable(str(method))} on {printable(str(instance))}"
+    return said if seed is None else f"{said} (seed {seed})"
+
+
+def _named(store: Store, place: Place) -> Iterator[str]:
+    """The cells that a row of a table is part of, as many as a message names."""
+    table, study, key = place
+    condition = _OF_TABLE.get(table, "0")
+    found = list(
+        store.each(
+            "SELECT DISTINCT method.label, coalesce(fact.name, instance.source), instance.seed FROM planned"
+            " JOIN study ON study.id = planned.study LEFT JOIN instance ON instance.id = planned.instance"
+            " LEFT JOIN fact ON fact.content = instance.content LEFT JOIN method ON method.id = planned.method"
+            f" WHERE {condition} AND ?1 IS NOT NULL AND ?2 IS NOT NULL LIMIT {NAMED + 1}",
+            study,
+            key,
+        )
+    )
+    yield from (row_words(*names) for names in found)
+    if not found:
+        yield f"{table} {printable(str(key))}"
+
+
+def _list(named: Sequence[str], more: bool) -> str:
+    return "; ".join(named[:NAMED]) + ("; and others" if more else "")
+
+
+def _alone(store: Store, rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
+    """What of each row contradicts itself."""
+    for row in rows:
+        why = _why(row, sense, constant) or ("" if store.tables else _against_certificate(store, row, sense, constant))
+        if why:
+            yield row, why
+
+
+def _why(row: Row, sense: Sense, constant: float) -> str:
+    objective, bound = row.objective, row.bound
+    met = objective is not None and bound is not None and meets(objective, bound, constant)
+    if row.status == "optimal" and not met:
+        return f"it is called optimal, but objective {objective!r} and bound {bound!r} do not meet"
+    if objective is not None and bound is not None and sense.better(objective, bound) and not met:
+        return f"its objective {objective!r} is better than its own bound {bound!r}"
+    if row.status in _EMPTY and objective is not None:
+        return f"it is called {row.status}, but has an answer of {objective!r}"
+    if row.status in _EMPTY and row.status != "no_solution" and bound is not None:
+        return f"it is called {row.status}, but has a bound of {bound!r}"
+    if row.status == "feasible" and objective is None and bound is None:
+        return "it is called feasible, but has neither an answer nor a bound"
+    return ""
+
+
+def _against_certificate(store: Store, row: Row, sense: Sense, constant: float) -> str:
+    """What the certificate says that is kept of a row whose numbers no seal keeps."""
+    (packed,) = store.one("SELECT certificate FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", row.key)
+    certificate = unpack(store.path, packed)
+    value = certificate.get("value") if isinstance(certificate, dict) else None
+    if not isinstance(value, int | float):
+        return ""
+    if row.bound is None or (sense.better(row.bound, value) and not meets(row.bound, value, constant)):
+        return f"its bound is {row.bound!r}, but its certificate proves {value!r}"
+    if row.objective is not None and sense.better(row.objective, value) and not meets(row.objective, value, constant):
+        return f"its objective {row.objective!r} is better than the {value!r} that its certificate proves"
+    return ""
+
+
+def _together(rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
+    """What of each row contradicts another of the same instance."""
+    proofs = [(row.bound, row.method) for row in rows if row.bound is not None]
+    impossible = next((row.method for row in rows if row.status == "infeasible"), None)
+    tightest = (max if sense is Sense.MINIMIZE else min)(proofs, default=None, key=lambda proof: proof[0])
+    for row in rows:
+        if row.objective is None:
+            continue
+        if impossible is not None and impossible != row.method:
+            yield row, f"it has an answer of {row.objective!r}, but {printable(impossible)} proves that there is none"
+        if tightest is not None and tightest[1] != row.method:
+            bound, method = tightest
+            if sense.better(row.objective, bound) and not meets(row.objective, bound, constant):
+                yield (
+                    row,
+                    f"its objective {row.objective!r} is better than the {bound!r} that {printable(method)} proves",
+                )

@@ -1,0 +1,212 @@
+"""Stores that were run, and what hands can do to them: damage of every kind, and edits with and without new seals."""
+
+import os
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from dlsched import study
+from dlsched.study.database import LATER, SEALED
+from dlsched.study.plans.plan_file import make_plan
+from dlsched.study.seals import write_missing
+
+OWN = "def smallest(instance):\n    return {'gpus': {j.id: min(j.epoch_time_s) for j in instance.jobs}}\n"
+PLANS: Mapping[str, Mapping[str, object]] = {
+    "ring": {
+        "instances": [{"family": "ring_allocation", "preset": "mixed", "jobs": [2, 4], "gpus": 3, "seeds": "0:3"}],
+        "methods": ["exact", "doubling", "fixed", "lagrange", {"python": "own.py:smallest", "label": "mine"}],
+    },
+    "gangs": {
+        "instances": [{"family": "srpt_mapping", "jobs": 3, "gpus": 16, "seeds": "0:3"}],
+        "methods": ["exact", "a-srpt", "fifo", "machine"],
+    },
+    "rings": {
+        "instances": [{"family": "ring_embedding", "preset": "small", "jobs": 3, "seeds": "0:3"}],
+        "methods": ["exact", "fifo", "las", "columns"],
+    },
+    "streams": {
+        "instances": [{"family": "elastic_stream", "jobs": 4, "gpus": 8, "seeds": "0:3"}],
+        "methods": ["plan", "doubling", "srpt-knee", "bound"],
+    },
+}
+"""Studies of a few cells: less is better, or more; with a constant; plans in hindsight; ends without an answer."""
+
+
+def run_store(folder: Path, name: str) -> Path:
+    """Run one of the plans, each cell stopped by nodes and never by the clock, and return its store."""
+    (folder / "own.py").write_text(OWN, encoding="utf-8")
+    limits = {"time_s": 3600.0, "nodes": 3000}
+    plan = make_plan(name=name, limits=limits, folder=folder, **PLANS[name])  # type: ignore[arg-type]
+    study.run(plan, folder / f"{name}.sqlite", workers=1).close()
+    return folder / f"{name}.sqlite"
+
+
+def as_before(path: Path) -> None:
+    """Take from a store what came after the first ones."""
+    with closing(sqlite3.connect(path)) as database, database:
+        for table, column, _ in LATER:
+            database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        database.execute("DROP TABLE found")
+
+
+def edit(path: Path, *statements: str) -> None:
+    """Carry out statements, and leave the seals alone."""
+    with closing(sqlite3.connect(path)) as database, database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def seal_anew(path: Path) -> None:
+    """Give every row the seal of what it says now."""
+    with closing(sqlite3.connect(path)) as database, database:
+        for table in (*SEALED, "found"):
+            database.execute(f"UPDATE {table} SET seal = NULL")
+            write_missing(database, table)
+
+
+def sql(*statements: str) -> Callable[[Path], None]:
+    """Damage by statements."""
+    return lambda path: edit(path, *statements)
+
+
+def cut(size: float) -> Callable[[Path], None]:
+    """Damage by cutting off: the bytes that stay, or the part of them."""
+    return lambda path: os.truncate(path, int(size if size >= 1 else size * path.stat().st_size))
+
+
+def bytes_at(place: float, content: bytes) -> Callable[[Path], None]:
+    """Damage by other bytes, at a part of the file."""
+
+    def damage(path: Path) -> None:
+        with path.open("r+b") as file:
+            file.seek(int(place * path.stat().st_size))
+            file.write(content)
+
+    return damage
+
+
+def replaced(content: bytes) -> Callable[[Path], None]:
+    """Damage by another file."""
+    return lambda path: path.write_bytes(content) and None
+
+
+def directory(path: Path) -> None:
+    """A folder in its place."""
+    path.unlink()
+    path.mkdir()
+
+
+def dangling(path: Path) -> None:
+    """A link to nothing."""
+    path.unlink()
+    path.symlink_to(path.parent / "nowhere" / "s")
+
+
+def pipe(path: Path) -> None:
+    """A named pipe, from which reading would wait for ever."""
+    path.unlink()
+    os.mkfifo(path)
+
+
+def foreign(path: Path) -> None:
+    """Another program's database."""
+    path.unlink()
+    edit(path, "CREATE TABLE mine (value)")
+
+
+def foreign_log(path: Path) -> None:
+    """The log of another database beside it, whole: it makes its pages those of the other one."""
+    other = path.with_name("other")
+    database = sqlite3.connect(other)
+    database.execute("PRAGMA journal_mode=WAL")
+    for number in range(40):
+        database.execute(f"CREATE TABLE t{number} (value)")
+    database.commit()
+    shutil.copy(f"{other}-wal", f"{path}-wal")
+    database.close()
+    other.unlink()
+    edit_header = path.read_bytes()
+    path.write_bytes(edit_header[:18] + b"\x02\x02" + edit_header[20:])  # a database with a log
+
+
+NESTED = "[" * 100_000
+FILES: Mapping[str, Callable[[Path], None]] = {
+    "cut to its header": cut(100),
+    "cut within the header": cut(50),
+    "cut in the middle": cut(0.5),
+    "cut near the end": cut(0.9),
+    "text": replaced(b"no database at all, but long enough to be read as one\n" * 100),
+    "zeros": replaced(bytes(8192)),
+    "a header alone": replaced(b"SQLite format 3\0" + bytes(84)),
+    "garbage in the header": bytes_at(0.0, b"SQLite format 4\0"),
+    "garbage in the schema": bytes_at(0.03, b"\xff" * 1500),
+    "garbage in a page": bytes_at(0.5, b"\xa5" * 6000),
+    "garbage at two thirds": bytes_at(0.66, b"\x00\x83" * 4000),
+    "a folder": directory,
+    "a link to nothing": dangling,
+    "a pipe": pipe,
+    "another program's": foreign,
+    "another log": foreign_log,
+    "version 99": sql("PRAGMA user_version = 99"),
+    "version 0": sql("PRAGMA user_version = 0"),
+    "a view": sql("ALTER TABLE result RENAME TO kept", "CREATE VIEW result AS SELECT * FROM kept"),
+    "a trigger": sql("CREATE TRIGGER later AFTER INSERT ON result BEGIN UPDATE result SET objective = 1; END"),
+    **{f"no table {table}": sql("PRAGMA foreign_keys=OFF", f"DROP TABLE {table}") for table in (*SEALED, "cell")},
+    **{
+        f"no column {table}.{column}": sql(f"ALTER TABLE {table} RENAME COLUMN {column} TO other")
+        for table, column in (
+            *(("result", "figures"), ("fact", "name"), ("study", "plan"), ("planned", "method"), ("cell", "key")),
+            *(("instance", "recipe"), ("environment", "data"), ("method", "label")),
+        )
+    },
+}
+"""Damage to the file or to its tables."""
+VALUES: Mapping[str, Callable[[Path], None]] = {
+    "text for an objective": sql("UPDATE result SET objective = 'x'"),
+    "text for seconds": sql("UPDATE result SET time_s = 'x'"),
+    "seconds below 0": sql("UPDATE result SET cpu_s = -1.0"),
+    "text for jobs": sql("UPDATE fact SET jobs = 'many'"),
+    "text for a seed": sql("UPDATE instance SET seed = 'x'"),
+    "bytes for a message": sql("UPDATE result SET message = x'00ff'"),
+    "bytes for a status": sql("UPDATE result SET status = x'00ff'"),
+    "bytes for a name": sql("UPDATE fact SET name = x'00ff'"),
+    "bytes for a label": sql("UPDATE method SET label = x'00ff'"),
+    "infinity": sql("UPDATE result SET objective = 9e999"),
+    "minus infinity": sql("UPDATE result SET bound = -9e999"),
+    "an infinite constant": sql("UPDATE fact SET constant = 9e999"),
+    "an unknown status": sql("UPDATE result SET status = 'splendid'"),
+    "an unknown family": sql("UPDATE instance SET family = 'poker'"),
+    "an unknown sense": sql("UPDATE fact SET sense = 'sideways'"),
+    "figures that are no JSON": sql("UPDATE result SET figures = '{'"),
+    "figures that are a list": sql("UPDATE result SET figures = '[1]'"),
+    "figures that are text": sql("""UPDATE result SET figures = '{"max_rho": "x"}'"""),
+    "figures without end": sql("UPDATE result SET figures = '{\"max_rho\": NaN}'"),
+    "figures nested deeply": sql(f"UPDATE result SET figures = '{NESTED}'"),
+    "no text": sql("UPDATE result SET message = CAST(x'c328' AS TEXT)"),
+    "no text in a plan": sql("UPDATE study SET plan = CAST(x'c328' AS TEXT)"),
+    "limits that are no JSON": sql("UPDATE study SET limits = '{x'"),
+    "limits of another kind": sql("""UPDATE study SET limits = '{"time_s": "long"}'"""),
+    "limits of other names": sql("""UPDATE study SET limits = '{"patience": 1}'"""),
+    "an environment that is no JSON": sql("UPDATE environment SET data = ''"),
+    "an environment without versions": sql("UPDATE environment SET data = '{}'"),
+    "an environment without a machine": sql("""UPDATE environment SET data = '{"versions": {}}'"""),
+    "a method that is no JSON": sql("UPDATE method SET data = 'x'"),
+    "a method of another kind": sql("""UPDATE method SET data = '{"what": 1}'"""),
+    "a recipe of other bytes": sql("UPDATE instance SET recipe = x'80'"),
+    "a recipe of no JSON": lambda path: edit(path, f"UPDATE instance SET recipe = x'{zlib.compress(b'{').hex()}'"),
+    "a recipe of a list": lambda path: edit(path, f"UPDATE instance SET recipe = x'{zlib.compress(b'[]').hex()}'"),
+    "a recipe that is text": sql("UPDATE instance SET recipe = 'x'"),
+    "a solution cut short": sql("UPDATE result SET solution = substr(solution, 1, 20) WHERE solution IS NOT NULL"),
+    "a certificate of other bytes": sql("UPDATE result SET certificate = x'789c00'"),
+    "no cells": sql("UPDATE study SET cells = 'x'"),
+    "no study": sql("PRAGMA foreign_keys=OFF", "DELETE FROM study"),
+    "no instances": sql("PRAGMA foreign_keys=OFF", "DELETE FROM instance"),
+    "no methods": sql("PRAGMA foreign_keys=OFF", "DELETE FROM method"),
+    "no cells at all": sql("PRAGMA foreign_keys=OFF", "DELETE FROM cell"),
+    "no facts": sql("DELETE FROM fact"),
+    "no environments": sql("PRAGMA foreign_keys=OFF", "DELETE FROM environment"),
+}
+"""Damage to what rows say."""
