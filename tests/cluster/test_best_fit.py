@@ -29,7 +29,10 @@ def can_be_whole(replicas, free):
     """Whether some way to put every stage on one server fits: all ways are tried."""
     ways = itertools.product(range(len(free)), repeat=len(replicas))
     return any(
-        all(sum(count for count, at in zip(replicas, way, strict=True) if at == m) <= room for m, room in enumerate(free))
+        all(
+            sum(count for count, at in zip(replicas, way, strict=True) if at == m) <= room
+            for m, room in enumerate(free)
+        )
         for way in ways
     )
 

@@ -154,7 +154,7 @@ def test_whole_stages_by_hand():
 
 
 def test_a_larger_stage_after_a_small_one_by_hand():
-    """Two replicas, then six, on 6 and 2 GPUs: in the order of the chain the ring of six is cut, for 11 s in place of 1 + 1 / 6."""
+    """Two replicas, then six, on 6 and 2 GPUs: in the order of the chain the ring of six is cut, 11 s, not 1 + 1 / 6."""
     stages = [(2, 1.0, 0.0, 1e10), (6, 1.0, 0.0, 1e10)]
     for sizes in ([6, 2], [2, 6]):
         instance = cluster(sizes, inside=1e11, nic=1e10, stages=stages)
