@@ -2,7 +2,7 @@
 
 A pair is dominated when the same job has a smaller count that costs no more. The hull keeps, of the undominated pairs,
 those that minimise cost + price x count for some price >= 0 (Sinha and Zoltners 1979); along it the saving per added
-unit strictly falls.
+unit never rises. Pairs on a straight line are all kept: one long step in their place may not fit where a short one does.
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ from dlsched.core.budget import Tick, no_tick
 
 _ROUNDS = 8
 _BLOCK = 2**14  # pairs between two ticks
+_ROUNDING = 2.0**-49  # of a cost: a straight line of decimal costs shall not be cut by the last bits of floats
 
 
 def undominated(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
@@ -35,13 +36,13 @@ def undominated(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
 def hull(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
     """Mark the pairs on the lower convex hull of their job, from its smallest count down to its least cost; shape (P,).
 
-    Starting from the undominated pairs, all that lie on or above the line through their two neighbours are dropped, in
-    all jobs at a time, until none does: such a pair is not a vertex, whichever neighbours are dropped. Cost O(P) a round,
-    over the pairs still there; tables need a few rounds, convex costs one. Where a pair's going uncovers one neighbour after
-    the other, rounds would be many: after ``_ROUNDS`` of them the pairs left are gone through one by one. ``tick`` is called
-    now and then.
+    First its corners: starting from the undominated pairs, all that lie on or above the line through their two neighbours are
+    dropped, in all jobs at a time, until none does: such a pair is no corner, whichever neighbours are dropped. Cost O(P) a
+    round, over the pairs still there; tables need a few rounds, convex costs one. Where a pair's going uncovers one neighbour
+    after the other, rounds would be many: after ``_ROUNDS`` of them the pairs left are gone through one by one. Then the pairs
+    on the lines between the corners, up to rounding. ``tick`` is called now and then.
     """
-    pairs = np.flatnonzero(undominated(table, tick=tick))
+    pairs = candidates = np.flatnonzero(undominated(table, tick=tick))
     for _ in range(_ROUNDS):
         tick()
         rows = np.searchsorted(table.starts, pairs, side="right") - 1
@@ -58,6 +59,7 @@ def hull(table: CostTable, *, tick: Tick = no_tick) -> BoolArray:
         pairs = _scanned(table, pairs, tick)
     marked = np.zeros(table.pairs, dtype=bool)
     marked[pairs] = True
+    marked[_on_lines(table, pairs, candidates[~marked[candidates]])] = True
     return marked
 
 
@@ -69,8 +71,17 @@ def largest_hull_step(table: CostTable) -> float:
     return float(saved.max(initial=0.0))
 
 
+def _on_lines(table: CostTable, corners: IntArray, others: IntArray) -> IntArray:
+    """Return those of the other pairs, all between two corners of their job, that lie on the line through these."""
+    after = np.searchsorted(corners, others)
+    low, high = corners[after - 1], corners[after]
+    saved, added = table.costs[low] - table.costs[high], table.counts[high] - table.counts[low]
+    line = table.costs[low] - saved * ((table.counts[others] - table.counts[low]) / added)
+    return others[table.costs[others] - line <= _ROUNDING * table.costs[low]]
+
+
 def _scanned(table: CostTable, pairs: IntArray, tick: Tick) -> IntArray:
-    """Return the pairs on the hulls, from undominated ones, by going back from every new pair (Andrew 1979)."""
+    """Return the corners of the hulls, from undominated ones, by going back from every new pair (Andrew 1979)."""
     rows = (np.searchsorted(table.starts, pairs, side="right") - 1).tolist()
     counts, costs = table.counts[pairs].tolist(), table.costs[pairs].tolist()
     kept: list[int] = []

@@ -53,10 +53,15 @@ def marginal(table: CostTable, capacity: int) -> float:
 def hulls(table: CostTable, capacity: int) -> float:
     """Factor of ``greedy.climb_hulls``: the widest step along a hull, in units, whatever the costs.
 
-    Without super-linear speed at most (2L - 1) / (L + 1) on counts 1, 2, 3, ..., and 3L / (L + 4) on counts from 1 of which
-    none is more than twice the one before.
+    1 on convex costs of consecutive counts; as ``doubling`` on powers of two with savings per added unit that never rise: it
+    takes the same steps. Else, without super-linear speed, at most (2L - 1) / (L + 1) on counts
+    1, 2, 3, ..., and 3L / (L + 4) on counts from 1 of which none is more than twice the one before.
     """
     table = fitting(table, capacity)
+    if convex(table):
+        return 1.0
+    if falling_doublings(table):
+        return doubling(table, capacity)
     counts = [of_job for of_job, _ in rows(table)]
     widest = max(float(np.diff(of_job).max(initial=1)) for of_job, _ in rows(table.subset(hull(table))))
     if any(of_job[0] > 1 for of_job in counts) or not no_super_linear_speed(table):

@@ -65,6 +65,8 @@ class Method(Generic[InstanceT, SolutionT]):
     warm
         Of methods that improve on a start: offers an answer at once. Where there is no time or no node at all, that is all
         that is done.
+    require
+        Raises ``UsageError`` for instances that it refuses, as far as that is soon told; called first, whatever the limits.
     """
 
     name: str
@@ -74,27 +76,26 @@ class Method(Generic[InstanceT, SolutionT]):
     solvers: tuple[str, ...] = ()
     seeded: bool = False
     warm: Callable[[InstanceT, Search[SolutionT]], None] | None = None
+    require: Callable[[InstanceT], None] | None = None
 
     @property
     def promise(self) -> str:
         """The guarantee in words."""
-        if self.kind == "exact":
-            return "proven optimum"
-        if self.kind == "bound":
-            return "proven bound, with certificate"
-        return "none" if self.guarantee is None else self.guarantee.words
+        words = {"exact": "proven optimum", "bound": "proven bound, with certificate"}
+        return words.get(self.kind, "none" if self.guarantee is None else self.guarantee.words)
 
     def follow(self, instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
         """Run it, from the user's start on.
 
         Raises
         ------
-        Stopped
-            A limit was reached.
+        Stopped, UsageError
+            A limit was reached; the method refuses the instance.
         """
+        if self.require is not None:
+            self.require(instance)
         if self.warm is not None:
-            if search.start is not None:
-                search.offer(search.start, source="start")
+            search.offer(search.start, source="start")
             if search.budget.none_at_all:
                 self.warm(instance, search)
                 search.tick(1)
@@ -246,8 +247,7 @@ class Family(Generic[InstanceT, SolutionT]):
         progress: ProgressCallback | None,
     ) -> Search[SolutionT]:
         """Refuse misuse, and start the clock."""
-        limits = limits or Limits()
-        if not isinstance(limits, Limits):
+        if not isinstance(limits := limits or Limits(), Limits):
             raise UsageError(f"limits: found {limits!r}, allowed: Limits(time_s=...)")
         if not isinstance(seed, int) or seed < 0:
             raise UsageError(f"seed: found {seed!r}, allowed: an integer >= 0")

@@ -175,17 +175,21 @@ def _status(search: Search[Stream]) -> TerminationStatus:
     return TerminationStatus.OPTIMAL if search.proven else TerminationStatus.FEASIBLE
 
 
+def require_milp(instance: Instance) -> None:
+    """Refuse an instance for which the program does not hold (UsageError); ``milp.refusal`` says why."""
+    reason = milp.refusal(instance)
+    if reason is not None:
+        raise UsageError(f"method milp: {reason}")
+
+
 def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """The time-indexed program by HiGHS, CBC or SCIP, within the horizon that the best policy's stream allows.
 
     Raises
     ------
     UsageError
-        The program does not hold for the instance; ``milp.refusal`` says why.
+        There are too many columns.
     """
-    reason = milp.refusal(instance)
-    if reason is not None:
-        raise UsageError(f"method milp: {reason}")
     status = _offer_policies(instance, search)
     if not any(job.work for job in instance.jobs):
         return status  # an empty program

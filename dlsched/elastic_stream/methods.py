@@ -10,7 +10,7 @@ from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import bounds
-from dlsched.elastic_stream.exact import offer_quick, run_bound, run_exact, run_milp, run_plan, run_prices
+from dlsched.elastic_stream.exact import offer_quick, require_milp, run_bound, run_exact, run_milp, run_plan, run_prices
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
@@ -40,7 +40,7 @@ METHODS = {
     method.name: _evenly(method)
     for method in (
         Method("exact", "exact", run_exact, seeded=True, warm=offer_quick),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=offer_quick),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=offer_quick, require=require_milp),
         *(Method(name, "heuristic", heuristic(name, POLICIES[name], in_turn, early=True)) for name in POLICIES),
         Method("plan", "heuristic", run_plan, seeded=True, warm=offer_quick),
         Method("bound", "bound", run_bound),

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dlsched.columns.closing import WIDTH, close_gap, columns_within
+from dlsched.columns.closing import WIDTH, Closed, close_gap, columns_within, search_beam
 from dlsched.columns.generation import CLOSE, Pool
 from dlsched.columns.slack import Prices, cheapest_within
 from dlsched.core.budget import TooMany
@@ -39,6 +39,8 @@ ROUGH = 5e-3
 """Relative distance of program and bound at which a program over the configurations held is worth its time."""
 MANY = 1000
 """Jobs times types from which on that program is asked before the prices are the best."""
+_LESS = 0.5
+"""Of a slack that had too many labels: one up to which the search is worth another try."""
 _MORE = 4.0  # times the slack, from program to program; less than that of the search
 _NODES = 100  # of that program
 
@@ -74,13 +76,25 @@ def run_columns(instance: Instance, search: Search[Placement]) -> TerminationSta
         found = cheapest_within(pool.listed(prices, slack), prices, slack, width=WIDTH, tick=search.tick)
         if found is not None:
             search.offer(placement(instance, improve(data, found, search.tick)), source="beam")
-    closed = close_gap(
-        pool.pricing,
-        prices,
-        total_of(instance, search),
-        tick=node,
-        proven=lambda bound: search.prove(data.objective_of(bound), source=COLUMNS),
-    )
+
+    def close() -> Closed:
+        return close_gap(
+            pool.pricing,
+            prices,
+            total_of(instance, search),
+            tick=node,
+            proven=lambda bound: search.prove(data.objective_of(bound), source=COLUMNS),
+        )
+
+    closed = close()
+    if (
+        closed.left is not None
+    ):  # the slack tried is that of the incumbent, or on the way there: a better one needs less
+        found = search_beam(pool.pricing, prices, total_of(instance, search), tick=search.tick)
+        if found is not None:
+            search.offer(placement(instance, improve(data, found, search.tick)), source="beam")
+        if total_of(instance, search) - prices.bound < _LESS * closed.left:
+            closed = close()
     if closed.counts is not None:
         search.offer(placement(instance, closed.counts), source=COLUMNS)
     if closed.left is None:

@@ -1,5 +1,6 @@
 """The exact methods of matching_placement: dynamic programming, column generation with the closing of its gap, and models."""
 
+from dlsched.core.budget import no_tick
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
@@ -7,7 +8,6 @@ from dlsched.matching_placement import bounds
 from dlsched.matching_placement.arrays import arrays, placement
 from dlsched.matching_placement.by_columns import run_columns
 from dlsched.matching_placement.configurations.states import additions, solve_by_states, state_bytes
-from dlsched.matching_placement.feasibility import require_objective
 from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.assignment import build_assignment
 from dlsched.matching_placement.formulations.minlp import build_minlp
@@ -44,8 +44,8 @@ def run_exact(instance: Instance, search: Search[Placement]) -> TerminationStatu
     return status
 
 
-def run_dp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Dynamic programming over the workers left of each type; a node is a job. UsageError: that would be too many states."""
+def require_dp(instance: Instance) -> None:
+    """Refuse what would be too many states (UsageError)."""
     data = arrays(instance)
     needed, sums = state_bytes(data), additions(data, most=MOST_ADDITIONS)
     if needed > MOST_BYTES or sums > MOST_ADDITIONS:
@@ -53,11 +53,21 @@ def run_dp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
             f"method dp would need {needed / 2**30:.3g} GiB for its states and {sums:.3g} additions or more, "
             f"allowed: {MOST_BYTES / 2**30:.1f} GiB and {MOST_ADDITIONS:.0e}; use exact"
         )
+
+
+def run_dp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """Dynamic programming over the workers left of each type; a node is a job."""
+    data = arrays(instance)
     warm(instance, search)
     counts = solve_by_states(data, step=lambda: search.tick(1), tick=search.tick)
     assert counts is not None
     search.offer(placement(instance, counts), source=DP)
     return proven_optimal(search, DP)
+
+
+def require_milp(instance: Instance) -> None:
+    """Refuse more configurations than a program takes (UsageError)."""
+    milp.require_size(arrays(instance), None, no_tick)
 
 
 def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
@@ -72,7 +82,6 @@ def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus
 
 def run_assignment(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The plain assignment model, worker by worker, by HiGHS, CBC or SCIP."""
-    require_objective(instance, "assignment", "mean", "max_rho")
     warm(instance, search)
     costs = arrays(instance).costs
     each = 1.0 if costs is None else costs.equal
@@ -82,7 +91,6 @@ def run_assignment(instance: Instance, search: Search[Placement]) -> Termination
 
 def run_minlp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The non-linear integer program by SCIP."""
-    require_objective(instance, "minlp", "mean")
     warm(instance, search)
     formulation = build_minlp(instance, most_s=_roomy(instance, search), tick=search.tick)
     outcome = solve_minlp(formulation.model, limits=search.left, terms=2 * len(instance.jobs), feasibility=_FEASIBILITY)

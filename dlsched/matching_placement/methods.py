@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Stopped
@@ -13,6 +12,8 @@ from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds, exact
 from dlsched.matching_placement.arrays import Counts, arrays, placement
 from dlsched.matching_placement.by_columns import run_columns
+from dlsched.matching_placement.formulations.assignment import require_assignment
+from dlsched.matching_placement.formulations.minlp import require_minlp
 from dlsched.matching_placement.guarantees import MARGINAL
 from dlsched.matching_placement.heuristics.beam import beam
 from dlsched.matching_placement.heuristics.fastest_first import equal, fastest_first, soon
@@ -56,8 +57,20 @@ def _best_of(name: str, instance: Instance, search: Search[Placement], placed: I
 
 
 def run_beam(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The beam search; ``heuristic`` hands it its clock."""
-    return heuristic("beam", partial(beam, budget=search.budget), soon)(instance, search)
+    """The beam search; stopped, it keeps the best of the user's start, of what it had itself, and of a faster rule."""
+
+    def better(found: Placement) -> None:
+        search.offer(found, source="beam")
+
+    try:
+        beam(instance, tick=search.tick, budget=search.budget, better=better)
+    except (Stopped, KeyboardInterrupt):
+        hold_soon(instance, search)
+        search.say(
+            "beam was stopped; what is held is the best of its start, what it had found, and a faster rule's answer"
+        )
+        raise
+    return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
 
 def _configuration_lp(instance: Instance, search: Search[Placement]) -> DualsCertificate:
@@ -68,8 +81,10 @@ def _relaxation(instance: Instance, search: Search[Placement]) -> DualsCertifica
     return bounds.relaxation(instance, tick=search.tick, budget=search.budget)
 
 
-def _exact(name: str, run: Run[Instance, Placement], *solvers: str) -> Method[Instance, Placement]:
-    return Method(name, "exact", run, solvers=solvers, warm=warm)
+def _exact(
+    name: str, run: Run[Instance, Placement], *solvers: str, require: Callable[[Instance], None] | None = None
+) -> Method[Instance, Placement]:
+    return Method(name, "exact", run, solvers=solvers, warm=warm, require=require)
 
 
 def _heuristic(
@@ -83,11 +98,11 @@ METHODS = {
     for method in (
         _exact("exact", exact.run_exact),
         _exact("columns", run_columns),
-        _exact("dp", exact.run_dp),
-        _exact("milp", exact.run_milp, "highs", "cbc", "scip", "cpsat"),
-        _exact("assignment", exact.run_assignment, "highs", "cbc", "scip"),
-        _exact("minlp", exact.run_minlp, "scip"),
-        Method("beam", "heuristic", run_beam),
+        _exact("dp", exact.run_dp, require=exact.require_dp),
+        _exact("milp", exact.run_milp, "highs", "cbc", "scip", "cpsat", require=exact.require_milp),
+        _exact("assignment", exact.run_assignment, "highs", "cbc", "scip", require=require_assignment),
+        _exact("minlp", exact.run_minlp, "scip", require=require_minlp),
+        Method("beam", "heuristic", run_beam, warm=hold_soon),
         _heuristic("local-search", local_search, MARGINAL),
         _heuristic("marginal", marginal, MARGINAL),
         Method("market", "heuristic", run_market, warm=hold_soon),

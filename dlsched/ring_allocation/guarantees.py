@@ -96,6 +96,7 @@ MARGINAL = Guarantee[Instance](
 )
 HULL = Guarantee[Instance](
     "at most the linear programming bound (over counts that can fit) plus the largest single hull step; "
+    "convex costs on consecutive counts: optimal (Fox 1966); powers of two with savings that never rise: as doubling; "
     "with no super-linear speed: less than twice the optimum on counts 1, 2, 3, ..., three times on powers of two; "
     "else the widest hull step, in GPUs, times it; all tight",
     lambda instance: True,

@@ -54,10 +54,13 @@ def marginal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 def hull(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
     """Take the steps of the jobs' lower convex hulls in order of saving per added GPU; a job whose step does not fit is closed.
 
+    Counts on a straight line are steps of their own.
+
     Guarantee: at most the linear programming bound over the counts that can fit plus the largest single hull step
     (``bounds.largest_hull_step``): up to the first step that does not fit it is the LP optimum, and later steps only
-    save. Without super-linear speed less than twice the optimum on counts 1, 2, 3, ..., three times on powers of two; always
-    at most the widest hull step, in GPUs, times it (docs/worst_theory.md). Cost: O(P log P).
+    save. Optimal if every cost is convex on consecutive counts (Fox 1966); with savings that never rise on powers of two it
+    does what ``doubling`` does. Else, without super-linear speed, less than twice the optimum on counts 1, 2, 3, ..., three times
+    on powers of two; always at most the widest hull step, in GPUs, times it (docs/worst_theory.md). Cost: O(P log P).
 
     Source: the greedy half of Sinha and Zoltners 1979 (Operations Research 27).
     """

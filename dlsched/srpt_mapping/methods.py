@@ -9,11 +9,12 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
 from dlsched.srpt_mapping import bounds, guarantees
+from dlsched.srpt_mapping.dispatching.plan import require_few_jobs
 from dlsched.srpt_mapping.exact.closing import Closing
 from dlsched.srpt_mapping.exact.proving import prove, prove_prices
 from dlsched.srpt_mapping.exact.turns import run_exact
 from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, plan_held, warm
-from dlsched.srpt_mapping.formulations.milp import build_milp
+from dlsched.srpt_mapping.formulations.milp import build_milp, require_few_pairs
 from dlsched.srpt_mapping.heuristics import POLICIES, one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.layouts import layouts
@@ -103,10 +104,10 @@ METHODS = {
     for method in (
         Method("exact", "exact", run_exact, seeded=True, warm=warm),
         Method("intervals", "exact", run_intervals, solvers=("cpsat",), warm=warm),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=warm),
+        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=warm, require=require_few_pairs),
         *map(_policy, POLICIES),
         Method("annealing", "heuristic", run_annealing, seeded=True),
-        Method("plan", "heuristic", run_plan, seeded=True),
+        Method("plan", "heuristic", run_plan, seeded=True, require=require_few_jobs),
         Method("bound", "bound", run_bound),
         Method("prices", "bound", run_prices),
         _bound("machine", bounds.machine),

@@ -39,24 +39,29 @@ def plateau_family(most: int, jobs: int = 2) -> ring_allocation.Instance:
     return _ring(f"plateau-{most}-{jobs}", most + jobs - 1, [plateau], jobs)
 
 
-def hull_family(most: int, counts: Literal["all", "powers"] = "all") -> ring_allocation.Instance:
-    """Costs on one line, which the hull takes in one step, and one GPU too few for it.
+def hull_family(
+    most: int, counts: Literal["all", "powers"] = "all", little: float = _LITTLE
+) -> ring_allocation.Instance:
+    """Costs a little above one line, which the hull takes in one step, and one GPU too few for it.
 
-    Times the optimum: (2L - 1) / (L + 1) for all counts up to L = ``most``, and 3L / (L + 4) for powers of two.
+    Nearly (2L - 1) / (L + 1) times the optimum for all counts up to L = ``most``, and 3L / (L + 4) for powers of two. With 0 for
+    ``little`` costs are on the line: then steps are as short as counts allow, and hull does what marginal does.
     """
-    allowed = list(range(1, most + 1)) if counts == "all" else _powers(most)
-    last = most - 1.0 if counts == "all" else most / 2  # the least time after a slope of 1, without super-linear speed
-    return _ring(f"hull-{counts}-{most}", most + 1, [{1: 2.0, 2: 1.0}, {w: last + most - w for w in allowed}], 2)
+    least = most - 1.0 if counts == "all" else most / 2  # after a slope of 1, without super-linear speed
+    line = _above_line({w: least + little + most - w for w in _counts(most, counts)}, little / most)
+    return _ring(f"hull-{counts}-{most}", most + 1, [{1: 2.0, 2: 1.0}, line], 2)
 
 
 def widest_family(
-    most: int, counts: Literal["all", "powers"] = "all", little: float = _LITTLE
+    most: int, counts: Literal["all", "powers"] = "all", little: float = _LITTLE, *, above: bool = True
 ) -> ring_allocation.Instance:
     """As ``hull_family``, but with super-linear speed: hull has nearly most - 1 times the optimum, for a small ``little``.
 
-    That is the width of the only step of the hull. Doubling has most / 2 times it on powers of two.
+    That is the width of the only step of the hull. On the line, not ``above`` it, savings fall; there doubling has most / 2 times
+    the optimum on powers of two.
     """
-    line = {count: most - count + little for count in (range(1, most + 1) if counts == "all" else _powers(most))}
+    line = {count: most - count + little for count in _counts(most, counts)}
+    line = _above_line(line, little / 2) if above else line
     return _ring(f"widest-{counts}-{most}", most + 1, [{1: 1 + little, 2: little}, line], 2)
 
 
@@ -126,6 +131,16 @@ def strict_family(gpus: int, short: int) -> srpt_mapping.Instance:
         servers=[srpt_mapping.Server(id="server", gpus=gpus)],
         jobs=[long, *after],
     )
+
+
+def _counts(most: int, counts: Literal["all", "powers"]) -> list[int]:
+    return list(range(1, most + 1)) if counts == "all" else _powers(most)
+
+
+def _above_line(line: Mapping[int, float], little: float) -> dict[int, float]:
+    """Raise all costs but those of the ends."""
+    ends = min(line), max(line)
+    return {count: cost + (little if count not in ends else 0.0) for count, cost in line.items()}
 
 
 def _powers(most: int) -> list[int]:

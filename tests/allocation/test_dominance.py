@@ -23,7 +23,7 @@ def rows(table):
 
 
 def on_hull(row, candidate):
-    """Whether some price >= 0 makes the pair a minimiser that no smaller count shares and no larger one strictly beats."""
+    """Whether some price >= 0 makes the undominated pair a minimiser."""
     _, count, cost = candidate
     low, high = Fraction(0), None  # prices at which no other pair is cheaper
     for _, other_count, other_cost in row:
@@ -32,7 +32,7 @@ def on_hull(row, candidate):
             high = edge if high is None else min(high, edge)
         elif other_count > count:
             low = max(low, (cost - other_cost) / (other_count - count))
-    return high is None or low < high
+    return high is None or (low <= high and high > 0)
 
 
 @SETTINGS
@@ -50,7 +50,7 @@ def test_undominated_pairs_by_definition(table):
 @SETTINGS
 @given(cost_tables(max_jobs=4, max_pairs=10, whole=True), st.integers(0, 8))
 def test_hull_vertices_by_definition(table, rounds):
-    """Marked are exactly the pairs that are the only minimiser of cost + price x count at some price (or the smallest count)."""
+    """Marked are exactly the pairs that minimise cost + price x count at some price, and that no smaller count matches."""
     expected = [
         count == row[0][1] or on_hull(row, (pair, count, cost)) for row in rows(table) for pair, count, cost in row
     ]
@@ -62,7 +62,7 @@ def test_hull_vertices_by_definition(table, rounds):
 @SETTINGS
 @given(cost_tables(max_jobs=4, max_pairs=10))
 def test_savings_fall_along_the_hull(table):
-    """From vertex to vertex of a job the saving per added unit falls and is positive, up to rounding."""
+    """From pair to pair of a job the saving per added unit does not rise, and is positive, up to rounding."""
     marked = hull(table)
     for row in rows(table):
         vertices = [(count, cost) for pair, count, cost in row if marked[pair]]
@@ -85,9 +85,31 @@ def test_each_drop_uncovers_the_next():
     assert np.flatnonzero(hull(table)).tolist() == [0, 4000]
 
 
-def test_collinear_pairs_are_stepped_over():
-    """Of pairs on one line only the ends are vertices: 9, 7, 5, 3 on 1, 2, 3, 4 units."""
-    assert hull(CostTable.from_rows([{1: 9.0, 2: 7.0, 3: 5.0, 4: 3.0}])).tolist() == [True, False, False, True]
+def test_pairs_on_a_line_are_kept():
+    """9, 7, 5, 3 on 1, 2, 3, 4 units; 3 units for a little more are stepped over, also where 2 are on the line."""
+    assert hull(CostTable.from_rows([{1: 9.0, 2: 7.0, 3: 5.0, 4: 3.0}])).tolist() == [True] * 4
+    assert hull(CostTable.from_rows([{1: 9.0, 2: 7.0, 3: 5.001, 4: 3.0}])).tolist() == [True, True, False, True]
+    # a line that ends where costs rise, and one that follows on another
+    table = CostTable.from_rows([{1: 4.0, 3: 2.0, 5: 0.0, 6: 0.0}, {1: 9.0, 2: 6.0, 3: 3.0, 5: 2.0, 7: 1.0}])
+    assert hull(table).tolist() == [True, True, True, False] + [True] * 5
+
+
+@pytest.mark.parametrize("rounds", [0, 8])
+def test_a_line_of_decimals_is_a_line(rounds, monkeypatch):
+    """.7, .6, ... .1: in floats the savings differ in their last bits, and some rise."""
+    monkeypatch.setattr(dominance, "_ROUNDS", rounds)
+    costs = [(8 - count) / 10 for count in range(1, 8)]
+    savings = [first - second for first, second in itertools.pairwise(costs)]
+    assert any(later > earlier for earlier, later in itertools.pairwise(savings))
+    assert hull(CostTable.from_rows([dict(enumerate(costs, 1))])).all()
+
+
+def test_a_bow_that_no_neighbours_show_is_no_line():
+    """A million costs, each less than a rounding above the line through its neighbours, together far above that of the ends."""
+    w = np.arange(1, 10**6 + 1)
+    costs = 1e9 - w.astype(float) - 1e-8 * (w - 1.0) ** 2 / 10
+    table = CostTable(np.array([0, len(w)]), w, costs)
+    assert np.flatnonzero(hull(table)).tolist() == [0, len(w) - 1]
 
 
 def test_a_job_that_only_gets_slower_keeps_its_smallest_count():

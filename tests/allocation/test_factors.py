@@ -59,6 +59,9 @@ def test_doubling_and_marginal(rows, capacity, doubling, marginal):
     ("rows", "capacity", "factor"),
     [
         ((LINE, ONE), 5, 1.0),  # every step is one unit wide
+        (({count: 11.0 - count for count in range(1, 7)}, ONE), 7, 1.0),  # on a straight line too: Fox holds
+        ((POWERS, ONE), 5, 10 / 8),  # savings fall: as doubling
+        (({1: 22.0, 2: 21.0, 4: 19.0, 8: 15.0, 16: 7.0}, ONE), 17, 8.0),  # super-linear on a line: half of 16
         ((PLATEAU, ONE), 5, 7 / 5),  # the hull goes from 1 to 4
         (({1: 8.0, 2: 8.0, 4: 4.0, 8: 2.0}, ONE), 9, 2.0),  # 24 / 12, though a step of 4 is there
         (({1: 8.0, 2: 8.0, 4: 4.0}, ONE), 5, 12 / 8),

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import dlsched
+from dlsched.core.limits import Limits
+from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import Instance, beam, equal, fastest_first, local_search, marginal
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.configurations.states import solve_by_states
@@ -176,3 +178,39 @@ def test_identical_workers_and_jobs_get_alike():
     assert {len(held) for held in result.solution.workers.values()} == {2}
     alike = {"mean_completion_s": 2.0, "max_rho": 1.0, "jain_index": 1.0, "idle_workers": 0.0}
     assert result.figures == pytest.approx(alike)
+
+
+def interrupted_at(doing):
+    """A progress callback that is Ctrl-C once something is found by ``doing``."""
+
+    def progress(found):
+        if found.doing == doing:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("limits", [Limits(time_s=0), Limits(nodes=0), Limits(time_s=1e-9)])
+def test_a_stopped_beam_keeps_the_start(limits):
+    """A start that is better than what is found at once stays; one that is worse does not."""
+    instance = draw(3, types=3, each=5, jobs=5)
+    quick, good = dlsched.solve(instance, method="fastest-first"), dlsched.solve(instance, method="local-search")
+    assert good.objective < quick.objective * 0.99
+    stopped = dlsched.solve(instance, method="beam", start=good.solution, limits=limits)
+    assert (stopped.objective, stopped.solution) == (good.objective, good.solution)
+    idle = dlsched.solve(instance, method="equal")
+    worse = idle if idle.objective > quick.objective else quick
+    stopped = dlsched.solve(instance, method="beam", start=worse.solution, limits=limits)
+    assert stopped.objective <= quick.objective
+
+
+@pytest.mark.parametrize("aim", ["mean", "max_rho"])
+def test_an_interrupted_beam_keeps_what_it_began_with(aim):
+    """Its own start is the answer of ``local-search``, which no faster rule replaces."""
+    instance = draw(3, types=3, each=5, jobs=5).model_copy(update={"objective": aim})
+    quick, local = dlsched.solve(instance, method="fastest-first"), dlsched.solve(instance, method="local-search")
+    assert local.objective < quick.objective
+    stopped = dlsched.solve(instance, method="beam", progress=interrupted_at("beam"))
+    assert stopped.status is TerminationStatus.INTERRUPTED
+    assert stopped.objective == local.objective
+    assert "beam was stopped" in stopped.message

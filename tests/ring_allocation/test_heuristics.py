@@ -96,6 +96,11 @@ def test_hull_closes_a_job_whose_step_does_not_fit():
     assert counts(hull, build(3, [10.0, 9.0, 2.0], [5.0, 2.0])) == [1, 2]
 
 
+def test_hull_takes_a_line_in_the_steps_that_there_are():
+    """3, 1 and 9, 7, 5, 3 save 2 a GPU: the first job is served first, and of three more for the other two are left."""
+    assert counts(hull, build(5, [3.0, 1.0], [9.0, 7.0, 5.0, 3.0])) == [2, 3]
+
+
 def test_fixed_by_hand():
     """The largest allowed count <= k, else the smallest; None when they do not fit together."""
     instance = build(20, {1: 9.0, 4: 5.0, 16: 1.0}, {8: 2.0, 9: 1.0}, {12: 1.0})

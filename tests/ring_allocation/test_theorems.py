@@ -45,11 +45,14 @@ def test_t2_hull_is_within_one_step(instance):
 
 @SETTINGS
 @given(convex_instances())
-def test_t3_marginal_is_optimal_on_convex_costs(instance):
+def test_t3_marginal_and_hull_are_optimal_on_convex_costs(instance):
     """T3 (Fox 1966): convex costs on consecutive counts, whole numbers so that sums are exact."""
     assert convex(instance)
-    assert objective(instance, marginal(instance)) == brute_force(instance)[0]
-    assert MARGINAL.holds_for(instance)
+    optimum, _ = brute_force(instance)
+    for heuristic, promise in ((marginal, MARGINAL), (hull, HULL)):
+        assert objective(instance, heuristic(instance)) == optimum
+        assert promise.holds_for(instance)
+        assert promise.worst(instance, optimum) <= optimum * (1 + 1e-8)
 
 
 @SETTINGS

@@ -146,11 +146,41 @@ def test_whole_stages_by_hand():
     graph = cluster([1], stages=stages).jobs[0].graph
     assert len(heavy_edge(graph, servers)) == 2
     assert servers.iteration_s(graph, heavy_edge(graph, servers)) == 1 + 10 / (8 / 3)
-    assert named(servers, compact(graph, servers)) == {"s0": (2, 0, 0), "s1": (0, 2, 0), "s2": (0, 0, 2)}
+    assert named(servers, compact(graph, servers)) == {"s2": (2, 0, 0), "s0": (0, 2, 0), "s1": (0, 0, 2)}
     assert servers.iteration_s(graph, compact(graph, servers)) == 1 + 10 / 16
     # with much to send to the next stage the rings are cut all the same
     chatty = JobGraph((2, 2, 2), (1.0,) * 3, (1000.0, 1000.0, 0.0), (10.0,) * 3)
     assert len(compact(chatty, servers)) == 2
+
+
+def test_a_larger_stage_after_a_small_one_by_hand():
+    """Two replicas, then six, on 6 and 2 GPUs: in the order of the chain the ring of six is cut, 11 s, not 1 + 1 / 6."""
+    stages = [(2, 1.0, 0.0, 1e10), (6, 1.0, 0.0, 1e10)]
+    for sizes in ([6, 2], [2, 6]):
+        instance = cluster(sizes, inside=1e11, nic=1e10, stages=stages)
+        servers, graph = Servers(instance), instance.jobs[0].graph
+        assert servers.iteration_s(graph, heavy_edge(graph, servers)) == pytest.approx(11)
+        assert servers.iteration_s(graph, compact(graph, servers)) == pytest.approx(1 + 1 / 6)
+
+
+@settings(SETTINGS, max_examples=200)
+@given(
+    st.lists(st.integers(1, 6), min_size=2, max_size=3),
+    st.lists(st.tuples(st.integers(1, 6), st.sampled_from((0.0, 1.0, 50.0))), min_size=1, max_size=2),
+    st.randoms(use_true_random=False),
+)
+def test_compact_is_the_best_where_one_or_two_rings_fit_whole(sizes, rings, rng):
+    """Nothing else is sent, and some placement cuts no ring: of all placements none is faster. Servers are partly taken."""
+    if sum(sizes) < sum(count for count, _ in rings):
+        sizes = [*sizes, sum(count for count, _ in rings)]
+    instance = cluster(sizes, stages=[(count, 1.0, 0.0, sent) for count, sent in rings])
+    servers, job = Servers(instance), instance.jobs[0]
+    taken = [(index, (rng.randint(0, size // 3),)) for index, size in enumerate(servers.free)]
+    servers.take(taken if servers.total - sum(count for _, (count,) in taken) >= job.gpus else [])
+    by_name = dict(zip(servers.names, servers.free, strict=True))
+    best = min(alpha for alpha, _ in every_placement(instance, job, [by_name[each.id] for each in instance.servers]))
+    if best == job.graph.uniform_s(16.0):
+        assert iteration_time(instance, job, servers.placement(compact(job.graph, servers))) == best
 
 
 @SETTINGS

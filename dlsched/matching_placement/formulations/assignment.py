@@ -80,12 +80,10 @@ def build_assignment(
     """
     import pulp
 
-    require_objective(instance, "assignment", "mean", "max_rho")
+    require_assignment(instance)
     held = arrays(instance)
     most = np.broadcast_to(most_s, held.jobs).tolist()
     rho = pulp.LpVariable("rho", 0)
-    if (size := _coefficients(held)) > LARGEST:
-        raise UsageError(f"the model has about {size:.2g} coefficients, allowed: up to {LARGEST}; use exact")
     kinds = kind_of_workers(instance)
     bandwidths, levels = np.unique(held.bandwidth[kinds], return_inverse=True)
     workers = _labels(instance)
@@ -166,6 +164,13 @@ def units(work: float, best: float, most_s: float) -> tuple[float, float, float]
         return work / best, 1.0, np.inf
     unit = max(work / best, most_s / UNITS)
     return unit, work / best / unit, max(1.0, most_s / unit)
+
+
+def require_assignment(instance: Instance) -> None:
+    """Refuse what the model cannot hold: the errors of ``build_assignment``."""
+    require_objective(instance, "assignment", "mean", "max_rho")
+    if (size := _coefficients(arrays(instance))) > LARGEST:
+        raise UsageError(f"the model has about {size:.2g} coefficients, allowed: up to {LARGEST}; use exact")
 
 
 def _coefficients(held: Arrays) -> float:

@@ -54,6 +54,15 @@ LARGEST = 200_000
 """Terms of the rows; with this number Pyomo needs several seconds and several hundred megabytes."""
 
 
+def require_minlp(instance: Instance) -> None:
+    """Refuse what the model cannot hold: the errors of ``build_minlp``."""
+    require_objective(instance, "minlp", "mean")
+    held = arrays(instance)
+    usable = (held.rates > 0) @ held.stock
+    if (size := 8.0 * float(usable.sum()) + float(usable.max(initial=0)) * held.jobs**2) > LARGEST:
+        raise UsageError(f"the model has about {size:.2g} terms, allowed: up to {LARGEST}; use exact")
+
+
 def build_minlp(
     instance: Instance, *, most_s: float = np.inf, tick: Tick = no_tick
 ) -> "Formulation[pyo.ConcreteModel, Placement]":
@@ -70,11 +79,8 @@ def build_minlp(
     """
     import pyomo.environ as pyo
 
-    require_objective(instance, "minlp", "mean")
+    require_minlp(instance)
     held = arrays(instance)
-    usable = (held.rates > 0) @ held.stock
-    if (size := 8.0 * float(usable.sum()) + float(usable.max(initial=0)) * held.jobs**2) > LARGEST:
-        raise UsageError(f"the model has about {size:.2g} terms, allowed: up to {LARGEST}; use exact")
     kinds = kind_of_workers(instance)
     rates, bandwidth = held.rates[:, kinds], held.bandwidth[kinds]
     best = [float(np.sort(row)[::-1][:most].sum()) or 1.0 for row, most in zip(rates, held.most.tolist(), strict=True)]

@@ -1,5 +1,6 @@
 """The beam search over configurations, guided by the prices of the linear program over them."""
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from dlsched.columns.closing import WIDTH, search_beam
@@ -16,7 +17,12 @@ from dlsched.matching_placement.solution import Placement
 
 
 def beam(
-    instance: Instance, *, width: int = WIDTH, tick: Tick = no_tick, budget: Budget | None = None
+    instance: Instance,
+    *,
+    width: int = WIDTH,
+    tick: Tick = no_tick,
+    budget: Budget | None = None,
+    better: Callable[[Placement], None] = lambda found: None,
 ) -> Placement | None:
     """Search the placements near the linear programming bound job by job, keeping the ``width`` most promising at each.
 
@@ -30,6 +36,7 @@ def beam(
 
     None means that no placement exists. Guarantee: none better than that of ``marginal``; ours, from no paper. Cost: that of
     ``configuration_lp`` and O(S width N) labels for N configurations of a job. ``tick`` and ``budget`` as in that function.
+    ``better`` is called with what 1. found and whenever something better is.
 
     Raises
     ------
@@ -42,24 +49,35 @@ def beam(
         return None
     data = arrays(instance)
     start = best_local(data, tick)
+    better(placement(instance, start))
     if data.bottleneck:
-        return placement(instance, _lowered(data, start, width, tick, budget))
+        start = _lowered(data, start, width, tick, budget, lambda counts: better(placement(instance, counts)))
+        return placement(instance, start)
     pool = first_pool(data, start)
     prices = generate_columns(data, start, pool=pool, tick=tick, budget=budget)
     slack = data.total(start) - prices.bound
     held = cheapest_within(pool.listed(prices, slack), prices, slack, width=width, tick=tick) if slack > 0 else None
     if held is not None:
         start = min(start, improve(data, held, tick), key=data.total)
+        better(placement(instance, start))
     found = search_beam(pool.pricing, prices, data.total(start), width=width, tick=tick)
     if found is not None:
         start = min(start, improve(data, found, tick), key=data.total)
+        better(placement(instance, start))
     return placement(instance, start)
 
 
-def _lowered(data: Arrays, start: Counts, width: int, tick: Tick, budget: Budget | None) -> Counts:
+def _lowered(
+    data: Arrays, start: Counts, width: int, tick: Tick, budget: Budget | None, better: Callable[[Counts], None]
+) -> Counts:
     """Lower the largest ratio, as far as configurations are few enough to be listed."""
     found = [start]
+
+    def keep(counts: Counts) -> None:
+        found.append(counts)
+        better(counts)
+
     with suppress(TooMany):
         low, _ = bound_by_prices(data, data.total(start), tick=tick, budget=budget)
-        lower(data, start, low, by_beam(data, width, tick), tick=tick, budget=budget, found=found.append)
+        lower(data, start, low, by_beam(data, width, tick), tick=tick, budget=budget, found=keep)
     return found[-1]

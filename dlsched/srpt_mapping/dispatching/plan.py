@@ -29,6 +29,13 @@ TEMPERATURE = 0.0005
 _LAST = 5  # prices that are better than all before, of which the mean is taken
 
 
+def require_few_jobs(instance: Instance) -> None:
+    """Refuse more than ``LARGEST`` jobs (UsageError)."""
+    count = len(instance.jobs)
+    if count > LARGEST:
+        raise UsageError(f"plan: found {count:,} jobs, allowed: {LARGEST:,}")
+
+
 def plan(
     instance: Instance,
     schedules: Sequence[Schedule],
@@ -62,9 +69,8 @@ def plan(
     UsageError
         More than ``LARGEST`` jobs.
     """
+    require_few_jobs(instance)
     count = len(instance.jobs)
-    if count > LARGEST:
-        raise UsageError(f"plan: found {count:,} jobs, allowed: {LARGEST:,}")
     jobs = rigid_jobs(instance, tick)
     serial = Serial(instance.on_own_clock(), jobs.length_s.tolist())
     best = min(schedules, key=lambda schedule: objective(instance, schedule))

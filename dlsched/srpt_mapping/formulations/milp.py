@@ -69,6 +69,13 @@ MARGIN = 1e-3
 Terms = Sequence[tuple["pulp.LpVariable", float]]
 
 
+def require_few_pairs(instance: Instance) -> None:
+    """Refuse more pairs of jobs times servers than ``LARGEST`` (UsageError)."""
+    pairs = len(instance.jobs) * (len(instance.jobs) - 1) * len(instance.servers)
+    if pairs > LARGEST:
+        raise UsageError(f"milp: found {pairs:,} pairs of jobs times servers, allowed: {LARGEST:,}")
+
+
 def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp.LpProblem, Schedule]":
     """Build the model; its unit is the seconds of its unit of time.
 
@@ -90,9 +97,7 @@ def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp
     """
     import pulp
 
-    pairs = len(instance.jobs) * (len(instance.jobs) - 1) * len(instance.servers)
-    if pairs > LARGEST:
-        raise UsageError(f"milp: found {pairs:,} pairs of jobs times servers, allowed: {LARGEST:,}")
+    require_few_pairs(instance)
     own = instance.on_own_clock()
     choices, times = _worth_it(own, tick)
     unit_s, release, least, within = times.unit_s, times.release, times.least, times.within

@@ -5,6 +5,7 @@ Both choose servers first, then share out the replicas.
 
 from collections.abc import Callable, Sequence
 
+from dlsched.cluster.best_fit import best_fit
 from dlsched.cluster.grouping import chained, grouped, improved, remembering
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.budget import Tick, no_tick
@@ -37,8 +38,8 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     Step 1: servers with the most free GPUs first, but the last one is that on which the rest fits most tightly (so a job
     that fits on one server leaves the larger holes to others).
     Step 2: Heavy-Edge's, or in the order of the chain, and swaps, see ``dlsched.cluster.grouping.improved``.
-    Step 3: if it is faster, whole stages instead: servers with the most free GPUs first, each takes the next stages of the
-    chain as long as they fit whole.
+    Step 3: if it is faster, whole stages packed by best fit instead, heavy edges together, see
+    ``dlsched.cluster.best_fit``; that may use more servers.
 
     Guarantee: none. Cost: as ``heavy_edge``, and the swaps once for every different job and set of rooms.
     """
@@ -48,15 +49,15 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
         left -= sum(room for _, room in chosen)
     taken = {server for server, _ in chosen}
     tight = min((m for m, room in enumerate(free) if room >= left and m not in taken), key=free.__getitem__)
+    if not chosen:
+        return [(tight, graph.replicas)]
     chosen.append((tight, left))
     rooms = tuple(room for _, room in chosen)
     shares = tuple(servers.shares[server] for server, _ in chosen)
     rows = remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
     placed = [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
-    whole = _whole_stages(graph, free) if len(chosen) > 1 else None
-    if whole is not None and servers.iteration_s(graph, whole) < servers.iteration_s(graph, placed):
-        return whole
-    return placed
+    packed = best_fit(graph, free, servers.shares, servers.inside)
+    return min(placed, packed, key=lambda each: servers.iteration_s(graph, each))
 
 
 def in_order(graph: JobGraph, servers: Servers) -> Placed:
@@ -75,25 +76,6 @@ def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[fl
             tick()
             known[job.graph] = empty.iteration_s(job.graph, rule(job.graph, empty))
     return [known[job.graph] for job in instance.jobs]
-
-
-def _whole_stages(graph: JobGraph, free: Sequence[int]) -> Placed | None:
-    """Step 3 of ``compact``, None where some stage does not fit whole."""
-    placed: Placed = []
-    first, stages = 0, len(graph.replicas)
-    for server in sorted(range(len(free)), key=free.__getitem__, reverse=True):
-        room, last = free[server], first
-        while last < stages and graph.replicas[last] <= room:
-            room -= graph.replicas[last]
-            last += 1
-        if last == first:
-            return None
-        row = [0] * first + list(graph.replicas[first:last]) + [0] * (stages - last)
-        placed.append((server, tuple(row)))
-        first = last
-        if first == stages:
-            return placed
-    return None
 
 
 def _most_free(gpus: int, free: Sequence[int]) -> list[tuple[int, int]]:

@@ -70,7 +70,7 @@ def _ends(setting: Setting, count: int, target: int, left: int) -> bool:
     later = setting.targets(count)
     if not later or setting.tables == "convex":  # there, steps that save nothing may be taken to the end
         return not later
-    return setting.method == "hull" or later[0] - count <= left
+    return setting.leaps or later[0] - count <= left
 
 
 def _bests(setting: Setting, tick: Tick) -> Iterator[tuple[tuple[int, int], ...]]:
@@ -159,7 +159,7 @@ def end_rows(setting: Setting, end: End) -> Rows:
         if target == NONE:
             for later in setting.targets(count):
                 rows[f"stuck {job} {count} {later}"] = {(job, later): 1, (job, count): -1}
-        elif setting.method == "hull":
+        elif setting.leaps:
             rows |= _step(setting, job, count, target)
     return rows
 
@@ -181,7 +181,7 @@ def last_rows(setting: Setting, tail: Tail) -> Rows:
 def _step(setting: Setting, job: int, low: int, high: int) -> Rows:
     """Rows of a step, as such."""
     rows: Rows = {} if setting.falling else {f"saves {job} {low} {high}": {(job, low): 1, (job, high): -1}}
-    if setting.method == "hull":
+    if setting.leaps:
         for other in setting.targets(low):
             if other != high:
                 rows[f"steep {job} {low} {high} {other}"] = _less((job, low, high), (job, low, other))

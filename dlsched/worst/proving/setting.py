@@ -95,15 +95,20 @@ class Setting:
         """Whether costs do not rise with the count."""
         return self.assumed != "any"
 
+    @property
+    def leaps(self) -> bool:
+        """Whether a step may pass over counts: on ``convex`` tables all counts that save lie on the hull."""
+        return self.method == "hull" and self.tables != "convex"
+
     def targets(self, count: int) -> tuple[int, ...]:
-        """Counts to which a step may lead: any larger one for ``hull``, the next one held for the others."""
+        """Counts to which a step may lead: any larger one where steps leap, else the next one held."""
         later = self.held[self.held.index(count) + 1 :]
-        return later if self.method == "hull" else later[:1]
+        return later if self.leaps else later[:1]
 
     def sources(self, count: int) -> tuple[int, ...]:
         """Counts from which a step may lead here."""
         earlier = self.held[: self.held.index(count)]
-        return earlier if self.method == "hull" else earlier[-1:]
+        return earlier if self.leaps else earlier[-1:]
 
 
 def _powers(most: int) -> tuple[int, ...]:

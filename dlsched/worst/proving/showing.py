@@ -61,7 +61,7 @@ def run_of(setting: Setting, leaf: Leaf) -> Run:
         kind, *numbers = name.split()
         if kind == "turn":
             turns.setdefault((steps[int(numbers[0]) - 1][0], int(numbers[1])), []).append(row)
-        elif kind == "steep" and int(numbers[3]) > int(numbers[2]) and tuple(map(int, numbers[:3])) in steps:
+        elif kind == "steep" and int(numbers[3]) < int(numbers[2]):  # a count on the line would not be passed over
             strict[name] = row
         else:
             loose[name] = row

@@ -51,10 +51,10 @@ FORMULAS: dict[tuple[str, str, str], Callable[[int, int], Fraction | None]] = {
     ("marginal", "all", "convex"): lambda m, p: Fraction(1),
     ("hull", "powers", "any"): lambda m, p: Fraction(p - 1),
     ("hull", "powers", "sublinear"): lambda m, p: Fraction(3 * p, p + 4),
-    ("hull", "powers", "convex"): lambda m, p: Fraction(3 * p, p + 4),
+    ("hull", "powers", "convex"): lambda m, p: Fraction(2 * p + 2, p + 4),
     ("hull", "all", "monotone"): lambda m, p: Fraction(m - 1),
     ("hull", "all", "sublinear"): lambda m, p: Fraction(2 * m - 1, m + 1),
-    ("hull", "all", "convex"): lambda m, p: Fraction(2 * m - 1, m + 1),
+    ("hull", "all", "convex"): lambda m, p: Fraction(1),
 }
 
 

@@ -14,7 +14,7 @@ from dlsched.worst.proving.verification import covering
 
 TRUE = {
     "attained": ("doubling", 2, 9, "convex", "powers"),
-    "approached": ("hull", 2, 9, "convex", "powers"),
+    "approached": ("hull", 2, 9, "sublinear", "powers"),
     "unbounded": ("marginal", 2, 5, "monotone", "all"),
     "three": ("doubling", 3, 7, "convex", "powers"),
     "stalls": ("marginal", 2, 6, "sublinear", "all"),
@@ -112,12 +112,25 @@ def test_another_supremum_is_refused(name: str, true: dict[str, dict[str, Any]])
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("gpus", 17), ("jobs", 3), ("tables", "sublinear"), ("counts", "all"), ("method", "hull")],
+    [("gpus", 17), ("jobs", 3), ("tables", "sublinear"), ("counts", "all")],
 )
 def test_a_proof_of_something_else_is_refused(field: str, value: Any, true: dict[str, dict[str, Any]]) -> None:
-    """Doubling, two jobs, 9 GPUs, convex, powers; and not another method, size or class."""
+    """Doubling, two jobs, 9 GPUs, convex, powers; and not another size or class."""
     with pytest.raises(ValueError):
         verify(true["attained"] | {field: value})
+
+
+@pytest.mark.parametrize(("name", "method"), [("stalls", "hull"), ("approached", "marginal"), ("chain", "marginal")])
+def test_a_proof_of_another_method_is_refused(name: str, method: str, true: dict[str, dict[str, Any]]) -> None:
+    """On tables that are not convex they take other steps."""
+    with pytest.raises(ValueError):
+        verify(true[name] | {"method": method})
+
+
+def test_on_convex_powers_of_two_the_methods_are_one(true: dict[str, dict[str, Any]]) -> None:
+    """All counts that save lie on the hull, and the next one is the double: a proof of one is a proof of all."""
+    for method in ("marginal", "hull"):
+        assert verify(true["attained"] | {"method": method}).supremum == Fraction(3, 2)
 
 
 def test_more_jobs_than_calls_can_be_nested_are_refused(true: dict[str, dict[str, Any]]) -> None:

@@ -48,7 +48,12 @@ def steps_from(claim: Claim, count: int) -> list[int]:
     later = [n for n in fitting(claim) if n > count]
     if claim.method == "doubling":
         return [n for n in later if n == 2 * count]
-    return later if claim.method == "hull" else later[:1]
+    return later if _leaps(claim) else later[:1]
+
+
+def _leaps(claim: Claim) -> bool:
+    """Whether a step may pass over counts: hull's on tables that are not convex, where all counts lie on the hull."""
+    return claim.method == "hull" and claim.tables != "convex"
 
 
 def _reached(claim: Claim) -> list[int]:
@@ -89,7 +94,7 @@ def _ends(claim: Claim) -> Iterator[End]:
         further = steps_from(claim, count)
         if not further or claim.tables == "convex":
             return not further
-        return claim.method == "hull" or further[0] - count <= left
+        return _leaps(claim) or further[0] - count <= left
 
     states = [(count, target) for count in _reached(claim) for target in (0, *steps_from(claim, count))]
 
@@ -152,7 +157,7 @@ class Part:
     def steps_known(self) -> set[tuple[int, int, int]]:
         """Steps (job, from, to) that are the steepest of their job: those taken, and those with which the runs end."""
         ended = {(job, count, target) for job, (count, target, _) in enumerate(self.end) if target}
-        return {step[:3] for step in self.steps} | (ended if self.claim.method == "hull" else set())
+        return {step[:3] for step in self.steps} | (ended if _leaps(self.claim) else set())
 
 
 def _verify(claim: Claim, part: Part, tree: Tree) -> int:
@@ -217,7 +222,7 @@ def _saves(part: Part, job: int, low: int, high: int) -> Expression | None:
 
 
 def _steep(part: Part, job: int, low: int, high: int, other: int) -> Expression | None:
-    if part.claim.method != "hull" or (job, low, high) not in part.steps_known():
+    if not _leaps(part.claim) or (job, low, high) not in part.steps_known():
         return None
     further = other in steps_from(part.claim, low) and other != high
     return _steeper((job, low, high), (job, low, other)) if further else None

@@ -119,13 +119,13 @@ def run(claim: Claim, costs: Sequence[Mapping[int, Small]]) -> list[int]:
 
 
 def _next(claim: Claim, costs: Mapping[int, Small], count: int) -> tuple[int, Small]:
-    """Target of a job's next step, of those with the largest saving per unit the farthest, and that saving."""
+    """Target of a job's next step, of those with the largest saving per unit the nearest, and that saving."""
 
     def saving(target: int) -> Small:
         (a, b), (c, d), units = costs[count], costs[target], target - count
         return (a - c) / units, (b - d) / units
 
-    target = max(steps_from(claim, count), key=lambda each: (saving(each), each))
+    target = max(steps_from(claim, count), key=lambda each: (saving(each), -each))
     return target, saving(target)
 
 

@@ -1,0 +1,112 @@
+"""Runs of stages packed whole by best fit: by hand, and that no stage is cut where that can be proven to be avoidable."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlsched.cluster.best_fit import best_fit
+from dlsched.cluster.job_graph import JobGraph
+
+SETTINGS = settings(max_examples=300, derandomize=True, deadline=None, database=None)
+INSIDE, SHARE = 64.0, 1.0
+
+
+def chain(replicas, outputs=None, rings=None):
+    """Stages of one second each."""
+    count = len(replicas)
+    outputs, rings = outputs or (0.0,) * count, rings or (1.0,) * count
+    return JobGraph(tuple(replicas), (1.0,) * count, tuple(outputs), tuple(rings))
+
+
+def packed(graph, free):
+    """Rows by server."""
+    return dict(best_fit(graph, free, [SHARE] * len(free), INSIDE))
+
+
+def can_be_whole(replicas, free):
+    """Whether some way to put every stage on one server fits: all ways are tried."""
+    ways = itertools.product(range(len(free)), repeat=len(replicas))
+    return any(
+        all(
+            sum(count for count, at in zip(replicas, way, strict=True) if at == m) <= room
+            for m, room in enumerate(free)
+        )
+        for way in ways
+    )
+
+
+@pytest.mark.parametrize("free", [[6, 2], [2, 6], [0, 6, 7, 2]])
+def test_the_largest_stage_first(free):
+    """Two replicas and six: the order of the chain would put the two on the server of six, and cut the six."""
+    assert packed(chain((2, 6)), free) == {free.index(2): (2, 0), free.index(6): (0, 6)}
+
+
+def test_heavy_edges_stay_inside():
+    """Six stages on 3, 2 and 2 GPUs: of the bytes 9, 1, 9, 9, 1 the two ones are cut."""
+    graph = chain((1,) * 6, outputs=(9.0, 1.0, 9.0, 9.0, 1.0, 0.0))
+    assert packed(graph, [3, 2, 2]) == {0: (0, 0, 1, 1, 1, 0), 1: (1, 1, 0, 0, 0, 0), 2: (0, 0, 0, 0, 0, 1)}
+
+
+def test_an_edge_weighs_what_its_slower_end_pays():
+    """Eight bytes are 16 seconds of one replica, but 4 of each of four; 5 bytes to one replica are 10 seconds."""
+    graph = chain((1, 4, 4, 1), outputs=(5.0, 8.0, 5.0, 0.0))
+    assert packed(graph, [5, 5]) == {0: (1, 4, 0, 0), 1: (0, 0, 4, 1)}
+
+
+def test_a_stage_that_no_server_holds():
+    """Seven replicas on 4, 3, 3: four, and the rest where it fits best; the two beside it keep together."""
+    graph = chain((1, 1, 7), outputs=(9.0, 9.0, 0.0))
+    assert packed(graph, [3, 4, 3]) == {1: (0, 0, 4), 0: (0, 0, 3), 2: (1, 1, 0)}
+
+
+def test_smaller_servers_come_first_among_equals():
+    """Of two servers with as many free GPUs the first is taken, which has the larger share of its card."""
+    assert packed(chain((2, 3)), [3, 3, 3]) == {0: (0, 3), 1: (2, 0)}
+
+
+@SETTINGS
+@given(
+    st.lists(st.integers(1, 5), min_size=1, max_size=5),
+    st.lists(st.integers(0, 8), min_size=1, max_size=5),
+    st.data(),
+)
+def test_every_replica_once_and_no_more_than_is_free(replicas, free, data):
+    """Whatever is sent."""
+    if sum(free) < sum(replicas):
+        free = [*free, sum(replicas)]
+    outputs = [data.draw(st.sampled_from((0.0, 1.0, 30.0))) for _ in replicas[1:]] + [0.0]
+    rings = [data.draw(st.sampled_from((0.0, 1.0, 30.0))) for _ in replicas]
+    placed = best_fit(chain(replicas, outputs, rings), free, [SHARE] * len(free), INSIDE)
+    assert len({server for server, _ in placed}) == len(placed)
+    assert tuple(map(sum, zip(*(row for _, row in placed), strict=True))) == tuple(replicas)
+    assert all(0 < sum(row) <= free[server] and min(row) >= 0 for server, row in placed)
+
+
+@SETTINGS
+@given(
+    st.one_of(
+        st.lists(st.integers(1, 8), min_size=1, max_size=2),
+        st.lists(st.sampled_from((1, 2, 4, 8)), min_size=1, max_size=5),
+        st.lists(st.sampled_from((1, 3, 6)), min_size=1, max_size=5),
+    ),
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+)
+def test_no_ring_is_cut_without_need(replicas, free):
+    """Two stages, or numbers of replicas that divide one another: whole wherever that is possible, hence the fastest."""
+    if not can_be_whole(replicas, free):
+        return
+    graph = chain(replicas)
+    placed = best_fit(graph, free, [SHARE] * len(free), INSIDE)
+    assert all(sum(row[stage] > 0 for _, row in placed) == 1 for stage, count in enumerate(replicas) if count > 1)
+    seconds = graph.iteration_s([row for _, row in placed], [SHARE] * len(placed), INSIDE)
+    assert seconds == max(1 + 2 * (count - 1) / count / INSIDE for count in replicas)
+
+
+def test_numbers_that_do_not_divide_may_be_cut():
+    """Best fit puts 3 with 3, and then one 2 finds a GPU on either server; 3, 2, 2 twice would have been whole."""
+    replicas, free = (3, 3, 2, 2, 2, 2), [7, 7]
+    assert can_be_whole(replicas, free)
+    placed = packed(chain(replicas), free)
+    assert sum(sum(row[stage] > 0 for row in placed.values()) > 1 for stage in range(6)) == 1
