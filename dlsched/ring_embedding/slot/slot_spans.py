@@ -71,14 +71,13 @@ def close_by_spans(network: Network, gains: Gains, found: Filled, limits: Limits
         def on_solution_callback(self) -> None:
             hear(self.value)
 
-    code, solver = run(spans.model, limits, Watch(), symmetry=False, cuts=False)
+    code, solver, bound = run(spans.model, limits, Watch(), symmetry=False, cuts=False)
     network.budget.nodes += int(solver.num_conflicts)
     if code == cp_model.INFEASIBLE:
         bound = float(spans.least)
     elif code in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         hear(solver.value)
-        bound = solver.best_objective_bound
-    else:  # without a solution its bound may be of nothing yet
+    if bound is None:
         return best
     return best.improved(gains, best.slot, math.ldexp(bound, -spans.power) + spans.error, version())
 
