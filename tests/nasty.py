@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ def hold(
 def campaign(
     draw: Callable[[np.random.Generator], Any],
     brute_force: Callable[[Any], tuple[float, Any] | None],
-    seeds: range,
+    seeds: Iterable[int],
     size: Callable[[Any], float] = lambda instance: 0.0,
     **options: Any,
 ) -> Counter[str]:

@@ -230,7 +230,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.instance,
         row.label,
-        row.status,
+        row.status if row.left is None else f"{row.status}, gap {percent(row.left)}",
         number(row.objective),
         number(row.bound),
         "-" if row.gap is None else at_most + percent(row.gap),

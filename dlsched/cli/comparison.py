@@ -14,6 +14,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.result import Solution
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import CLOSED
 from dlsched.families import family_of, solve
 from dlsched.results.reading import Claim
 from dlsched.results.verification import read_solution, verify_claim
@@ -25,8 +26,9 @@ _FAILED = 7  # exit code of what is wrong
 class Row:
     """One method (or one answer from elsewhere) on one instance; ``status`` may be a sentence of what went wrong.
 
-    ``wrong`` is what that means for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and
-    ``index`` are those of the instance among the files; empty and -1 for an answer that belongs to none.
+    ``left`` is the gap to its own bound that an optimum leaves, None where that is closed. ``wrong`` is what ``status`` means
+    for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and ``index`` are those of the
+    instance among the files; empty and -1 for an answer that belongs to none.
     """
 
     instance: str
@@ -42,6 +44,7 @@ class Row:
     figures: Mapping[str, float] = field(default_factory=dict)
     solution: Solution | None = None
     at_optimum: bool = False
+    left: float | None = None
     wrong: str = ""
     family: str = ""
     index: int = -1
@@ -100,6 +103,7 @@ def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, li
         runtime_s=result.runtime_s,
         figures=result.figures,
         solution=result.solution,
+        left=result.gap if result.status is TerminationStatus.OPTIMAL and (result.gap or 0.0) > CLOSED else None,
         wrong=wrong,
     )
 

@@ -27,14 +27,14 @@ def gap(objective: float | None, bound: float | None, constant: float = 0.0) -> 
     return abs(objective - bound) / max(abs(objective - constant), abs(bound - constant))
 
 
-def meets(objective: float, bound: float, constant: float = 0.0) -> bool:
-    """Whether the bound proves the objective: they differ by ``MEETING`` of the larger one, or by rounding.
+def meets(objective: float, bound: float, constant: float = 0.0, *, within: float = MEETING) -> bool:
+    """Whether the bound proves the objective: they differ by ``within`` of the larger one, or by rounding.
 
     >>> meets(1e-7, 2e-7), meets(1.0, 1.0 + 1e-7), meets(1e9, 1e9 + 1, constant=1e9 - 1)
     (False, True, False)
     """
     larger = max(abs(objective - constant), abs(bound - constant))
-    return abs(objective - bound) <= MEETING * larger + rounding(objective, bound, constant)
+    return abs(objective - bound) <= within * larger + rounding(objective, bound, constant)
 
 
 def ratio(

@@ -84,6 +84,12 @@ class Search(Generic[SolutionT]):
             self.objective is not None and self.bound is not None and meets(self.objective, self.bound, self.constant)
         )
 
+    def closed(self, within: float) -> bool:
+        """Whether the bound meets the objective held within this part of them, less than what proves it."""
+        if self.objective is None or self.bound is None:
+            return False
+        return meets(self.objective, self.bound, self.constant, within=within)
+
     def violations(self, solution: SolutionT) -> Sequence[Violation]:
         """Return the rules that a solution breaks, by the checker."""
         return self._check(solution)

@@ -4,12 +4,15 @@
 name            value       why
 ==============  ==========  ================================================================================================
 ``MEETING``     1e-6        solvers prove to about this; objective and bound that are nearer meet
+``CLOSED``      2e-9        what is added to bounds in floats, and as much for the programs that they come from: exact methods
+                            that can go on, go on to this; a larger gap is said beside ``optimal``
 ``FEASIBLE``    1e-9        of a capacity, bandwidth, budget or duration: sums of thousands of floats stay below it
 ``ROUNDING``    8 ulp       numbers that are read off an absolute clock, or sums with a large constant, hold no more digits
 ==============  ==========  ================================================================================================
 """
 
 MEETING = 1e-6
+CLOSED = 2e-9
 FEASIBLE = 1e-9
 ROUNDING = 8 * 2.0**-52
 

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from dlsched.core.budget import Budget
 from dlsched.core.errors import SolverError
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.model_files import mps_text
-from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.relaxation import tell_relaxation
 
 _RESULT = re.compile(r"^Result - (.+)$", re.MULTILINE)
 _BOUND = re.compile(r"^(?:Lower|Upper) bound:\s+(\S+)$", re.MULTILINE)
@@ -49,9 +51,15 @@ def version() -> str:
 
 
 def solve(
-    model: LinearModel, limits: Limits, start: Incumbent | None = None, found: IncumbentCallback | None = None
+    model: LinearModel,
+    limits: Limits,
+    start: Incumbent | None = None,
+    found: IncumbentCallback | None = None,
+    bounded: BoundCallback | None = None,
 ) -> Outcome:
-    """Solve to a gap of 0; CBC reports no incumbents on the way.
+    """Solve to a gap of 0; CBC reports no incumbents on the way, and no bound until it ends.
+
+    So for ``bounded`` HiGHS solves the linear relaxation first.
 
     Raises
     ------
@@ -59,10 +67,12 @@ def solve(
         The program failed.
     """
     del found
+    budget = Budget(limits)
+    tell_relaxation(model, budget, bounded)
     columns = {f"x{index}": name for index, name in enumerate(model.names)}
     plain = replace(model, names=list(columns), row_names=[f"r{index}" for index in range(len(model.row_names))])
     options = ["-ratio", "0", "-allow", "0", "-threads", str(limits.threads), "-timeMode", "elapsed"]
-    options += [] if limits.time_s is None else ["-sec", str(limits.time_s)]
+    options += [] if limits.time_s is None else ["-sec", str(budget.left.time_s)]
     options += [] if limits.nodes is None else ["-maxNodes", str(limits.nodes)]
     with tempfile.TemporaryDirectory() as folder:
         file, started, solution = (Path(folder, f"model.{kind}") for kind in ("mps", "start", "solution"))
@@ -74,8 +84,8 @@ def solve(
         if not solution.exists():
             raise SolverError(f"{_name(text)} wrote no solution: {text.strip()[-200:]}")
         head, *lines = solution.read_text(encoding="ascii").splitlines()
-    bounded = bool(np.isfinite(model.lower).all() and np.isfinite(model.upper).all())
-    status, message = _status(head, text, bounded=bounded)
+    finite = bool(np.isfinite(model.lower).all() and np.isfinite(model.upper).all())
+    status, message = _status(head, text, bounded=finite)
     values = objective = None
     if head.startswith("Optimal") or re.match(r"Stopped on \S+ - objective", head):
         values = dict.fromkeys(model.names, 0.0)  # the file names those that are not 0

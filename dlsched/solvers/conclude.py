@@ -11,7 +11,7 @@ from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
 from dlsched.solvers.formulation import Formulation, ModelT
-from dlsched.solvers.outcome import Outcome
+from dlsched.solvers.outcome import Bounded, Outcome
 
 if TYPE_CHECKING:
     import pulp
@@ -38,6 +38,7 @@ def solve_and_conclude(
         limits=limits or search.left,
         start=formulation.start,
         found=lambda values: search.consider(decode(values), source="incumbent"),
+        bounded=lambda known: _prove(search, known, formulation),
     )
     return conclude(search, outcome, formulation)
 
@@ -62,18 +63,22 @@ def conclude(
     if outcome.values is not None:
         search.offer(formulation.decode(outcome.values), source=outcome.solver)
     if outcome.bound is not None:
-        search.prove(_trusted(search, outcome, formulation), source=outcome.solver)
+        _prove(search, Bounded(outcome.bound, outcome.solver, outcome.slack), formulation)
     return settled(search, outcome.status, outcome.solver)
 
 
-def _trusted(search: Search[SolutionT], outcome: Outcome, formulation: Formulation[ModelT, SolutionT]) -> float:
+def _prove(search: Search[SolutionT], known: Bounded, formulation: Formulation[ModelT, SolutionT]) -> None:
+    """Record what a solver's bound proves, under the solver's name."""
+    search.prove(_trusted(search, known, formulation), source=known.solver)
+
+
+def _trusted(search: Search[SolutionT], known: Bounded, formulation: Formulation[ModelT, SolutionT]) -> float:
     """What a solver's bound proves: where its tolerances could matter they are given away, where not they are overlooked.
 
     The objectives of families that minimise are sums of terms >= 0 and the constant, which bounds them too.
     """
-    assert outcome.bound is not None
-    bound = outcome.bound * formulation.unit + formulation.constant
-    slack = outcome.slack * abs(formulation.unit)
+    bound = known.bound * formulation.unit + formulation.constant
+    slack = known.slack * abs(formulation.unit)
     if search.sense is Sense.MINIMIZE:
         bound = max(bound, search.constant)
     held = search.objective

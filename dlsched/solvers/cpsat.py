@@ -10,7 +10,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -27,7 +27,11 @@ def version() -> str:
 
 
 def solve(
-    model: LinearModel, limits: Limits, start: Incumbent | None = None, found: IncumbentCallback | None = None
+    model: LinearModel,
+    limits: Limits,
+    start: Incumbent | None = None,
+    found: IncumbentCallback | None = None,
+    bounded: BoundCallback | None = None,
 ) -> Outcome:
     """Solve to a gap of 0 in scaled integers; a node limit limits the conflicts.
 
@@ -61,20 +65,27 @@ def solve(
         if start is not None:
             cp.add_hint(variable, round(start.get(name, 0.0)))
 
-    code, solver = run(cp, limits, _watch(model.names, variables, found) if found is not None else None)
+    name = version()
+
+    def proven(bound: float) -> float:
+        return math.ldexp(bound, -power) - model.sign * error + model.constant
+
+    def tell(bound: float) -> None:
+        if bounded is not None:
+            bounded(Bounded(proven(bound), name))
+
+    watch = _watch(model.names, variables, found) if found is not None else None
+    code, solver, bound = run(cp, limits, watch, bounded=tell)
     held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     values = {n: float(solver.value(v)) for n, v in zip(model.names, variables, strict=True)} if held else None
     point = np.array([values[name] for name in model.names]) if values is not None else None
-    bound = None
-    if held or code == cp_model.UNKNOWN:
-        bound = math.ldexp(solver.best_objective_bound, -power) - model.sign * error + model.constant
     status = status_of(code, limits, solver)
     return Outcome(
         status=status,
-        solver=version(),
+        solver=name,
         values=values,
         objective=None if point is None else model.objective(point),
-        bound=bound if held else None,
+        bound=None if bound is None else proven(bound),
         nodes=int(solver.num_branches),
         message=solver.response_stats() if status is TerminationStatus.SOLVER_ERROR else "",
     )
@@ -85,12 +96,15 @@ def run(
     limits: Limits,
     watch: "cp_model.CpSolverSolutionCallback | None" = None,
     *,
+    bounded: Callable[[float], None] = lambda bound: None,
     linear: int = 1,
     symmetry: bool = True,
     cuts: bool = True,
-) -> "tuple[int, cp_model.CpSolver]":
-    """Solve a CP-SAT model to a gap of 0 and return its code and the solver; a node limit limits the conflicts.
+) -> "tuple[int, cp_model.CpSolver, float | None]":
+    """Solve a CP-SAT model to a gap of 0 and return its code, the solver, and its bound; a node limit limits the conflicts.
 
+    The bound is None where none is known: without a solution CP-SAT states one of 0 that it has not proven, and the last that
+    ``bounded`` was called with is taken, which hears of every better one and must not raise.
     ``linear``: how much of the model its linear relaxation holds, 0 to 2. ``symmetry``: whether it looks for symmetries.
     ``cuts``: whether it looks for cutting planes.
 
@@ -115,7 +129,17 @@ def run(
         solver.parameters.max_time_in_seconds = limits.time_s
     if limits.nodes is not None:
         solver.parameters.max_number_of_conflicts = limits.nodes
-    return solver.solve(cp, watch), solver
+    heard: list[float] = []
+
+    def hear(bound: float) -> None:
+        heard.append(bound)
+        bounded(bound)
+
+    solver.best_bound_callback = hear
+    code = solver.solve(cp, watch)
+    if code in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return code, solver, solver.best_objective_bound
+    return code, solver, heard[-1] if heard and code == cp_model.UNKNOWN else None
 
 
 def status_of(code: int, limits: Limits, solver: "cp_model.CpSolver") -> TerminationStatus:

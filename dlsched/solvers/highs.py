@@ -1,31 +1,55 @@
-"""HiGHS, as it comes inside SciPy: mixed-integer programs with a dual bound, and the duals of linear programs."""
+"""HiGHS, as it comes inside SciPy: mixed-integer programs with a dual bound."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
+from dlsched.core.budget import Budget
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.lp import linear_program, version
-from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.lp import version
+from dlsched.solvers.outcome import BoundCallback, Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.relaxation import tell_relaxation
 
 _STATUS = {0: TerminationStatus.OPTIMAL, 1: TerminationStatus.TIME_LIMIT, 2: TerminationStatus.INFEASIBLE}
 _NODE_LIMIT = 16  # HiGHS' own number; SciPy has none for it
 _HIGHS_STATUS = re.compile(r"HiGHS Status (\d+)")
+_WAYS = (True, 0), (False, 0), (False, 10)
+"""Whether with presolve, and the power of two by which costs are larger: of larger ones tolerances are a smaller part."""
 
 
 def solve(
-    model: LinearModel, limits: Limits, start: Incumbent | None = None, found: IncumbentCallback | None = None
+    model: LinearModel,
+    limits: Limits,
+    start: Incumbent | None = None,
+    found: IncumbentCallback | None = None,
+    bounded: BoundCallback | None = None,
 ) -> Outcome:
     """Solve to a relative gap of 0 (HiGHS' absolute gap of 1e-6 stays); SciPy takes no start and reports no incumbents.
 
-    HiGHS 1.12 now and then rejects its own answer, off by a rounding more than its tolerance, and calls that an error: then
-    it is asked once more without its presolve, in which the error arises.
+    Nor does it report bounds, and none when HiGHS is stopped before the root of its tree is done: so for ``bounded`` the
+    linear relaxation comes first.
+
+    HiGHS 1.12 now and then rejects its own answer, off by a rounding more than its tolerance, and calls that an error, or
+    ends with a status that SciPy does not know: then it is asked again, without its presolve, in which such errors arise,
+    and at last with costs of another magnitude.
     """
     del start, found
-    outcome = _solve(model, limits, presolve=True)
-    return _solve(model, limits, presolve=False) if outcome.status is TerminationStatus.SOLVER_ERROR else outcome
+    budget = Budget(limits)
+    tell_relaxation(model, budget, bounded)
+    for presolve, power in _WAYS:
+        factor = 2.0**power
+        larger = replace(model, costs=model.costs * factor, constant=model.constant * factor)
+        outcome = _solve(larger, budget.left, presolve=presolve)
+        if outcome.status is not TerminationStatus.SOLVER_ERROR:
+            break
+    return replace(
+        outcome,
+        objective=None if outcome.objective is None else outcome.objective / factor,
+        bound=None if outcome.bound is None else outcome.bound / factor,
+    )
 
 
 def _solve(model: LinearModel, limits: Limits, *, presolve: bool) -> Outcome:
@@ -69,33 +93,3 @@ def _status(code: int, message: str) -> TerminationStatus:
     if code == 4 and number is not None and int(number.group(1)) == _NODE_LIMIT:
         return TerminationStatus.NODE_LIMIT
     return TerminationStatus.SOLVER_ERROR
-
-
-def duals(model: LinearModel) -> dict[str, float]:
-    """Multipliers of the rows at the optimum of the linear relaxation, in the sign that lowers a minimum's bound.
-
-    Raises
-    ------
-    SolverError
-        The relaxation has no optimum.
-    """
-    from scipy.sparse import vstack
-
-    matrix = model.matrix()
-    equal = np.flatnonzero(model.row_lower == model.row_upper)
-    up = np.flatnonzero(np.isfinite(model.row_upper) & (model.row_lower != model.row_upper))
-    down = np.flatnonzero(np.isfinite(model.row_lower) & (model.row_lower != model.row_upper))
-    answer = linear_program(
-        model.sign * model.costs,
-        a_ub=vstack([matrix[up], -matrix[down]]),
-        b_ub=np.concatenate((model.row_upper[up], -model.row_lower[down])),
-        a_eq=matrix[equal],
-        b_eq=model.row_lower[equal],
-        bounds=np.column_stack((model.lower, model.upper)),
-        isolated=False,
-    )
-    multipliers = np.zeros(len(model.row_names))
-    multipliers[equal] = answer.equal
-    multipliers[up] = answer.upper[: len(up)]
-    multipliers[down] -= answer.upper[len(up) :]
-    return dict(zip(model.row_names, multipliers.tolist(), strict=True))

@@ -9,7 +9,7 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.cpsat import run, status_of, version
-from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import Bounded, Incumbent, IncumbentCallback, Outcome
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -74,21 +74,26 @@ def solve_intervals(
     limits = limits or Limits()
     availability.require("cpsat", "milp")
     limits = child.prepared("cpsat", limits)
+    known: float | None = None
+
+    def hear(told: Incumbent | Bounded) -> None:
+        nonlocal known
+        if isinstance(told, Bounded):
+            known = told.bound
+        elif found is not None:
+            found(told)
+
     try:
-        outcome = child.call(
-            "dlsched.solvers.intervals:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore
-        )
+        outcome = child.call("dlsched.solvers.intervals:solve", model, limits, start, time_s=limits.time_s, heard=hear)
     except child.OutOfTime:
-        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=version())
+        return Outcome(status=TerminationStatus.TIME_LIMIT, solver=version(), bound=known)
     assert isinstance(outcome, Outcome)
     return outcome
 
 
-def _ignore(values: Incumbent) -> None:
-    del values
-
-
-def solve(model: IntervalModel, limits: Limits, start: Incumbent | None, found: IncumbentCallback) -> Outcome:
+def solve(
+    model: IntervalModel, limits: Limits, start: Incumbent | None, say: Callable[[Incumbent | Bounded], None]
+) -> Outcome:
     """One optional interval a mode, a cumulative constraint a resource, and one for all resources together."""
     from ortools.sat.python import cp_model
 
@@ -137,19 +142,23 @@ def solve(model: IntervalModel, limits: Limits, start: Incumbent | None, found: 
 
     class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
         def on_solution_callback(self) -> None:
-            found(read(self.value))
+            say(read(self.value))
 
     if limits.time_s is not None:  # building counts
         limits = replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
+    name = version()
+
+    def tell(bound: float) -> None:
+        say(Bounded(int(bound), name))
+
     # with linear=1 it can push times on by units
-    code, solver = run(cp, limits, Watch(), linear=2, symmetry=False)
+    code, solver, bound = run(cp, limits, Watch(), bounded=tell, linear=2, symmetry=False)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    bound = int(solver.best_objective_bound) if solved or code == cp_model.UNKNOWN else None
     status = status_of(code, limits, solver)
     return Outcome(
         status=status,
-        solver=version(),
+        solver=name,
         values=read(solver.value) if solved else None,
-        bound=bound,
+        bound=None if bound is None else int(bound),
         nodes=int(solver.num_conflicts),
     )

@@ -3,9 +3,11 @@
 minimise ``costs`` x,  ``a_ub`` x <= ``b_ub``,  ``a_eq`` x = ``b_eq``,  lower <= x <= upper.
 
 HiGHS' tolerances are absolute, 1e-7 of a row and of a reduced cost. So rows, columns and costs are scaled by powers of two,
-which changes no digit, until coefficients lie around 1 and the largest cost at 2**20; the answer is scaled back.
+which changes no digit, until coefficients lie around 1 and the largest cost at 2**20; the answer is scaled back. HiGHS takes
+a bound of 1e20 for none, and calls a program unbounded that is not: variables are scaled so that no bound comes there.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,20 +23,27 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Matrix: TypeAlias = "Floats | sparray"
 
 _LARGE = 100_000
 """Entries of a matrix from which on a program is solved in the child, where Ctrl-C ends it at once."""
 _COSTS = 20  # the largest cost becomes 2**20: those of a millionth of it still have duals of seven digits
 _PASSES = 3  # of the scaling, rows and columns in turn
-_WAYS: tuple[dict[str, bool | float], ...] = (
+_INFINITE = 66  # HiGHS takes what is 1e20 or more, about 2**66, for infinite
+_BOUNDS = 40  # where a bound would come near that, the largest becomes 2**40
+_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+_TIGHTER, _LOOSER = (dict.fromkeys(_TOLERANCES, tolerance) for tolerance in (1e-9, 1e-6))
+_WAYS: tuple[Mapping[str, bool | float | str], ...] = (
     {},
     {"presolve": False},
-    {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
-    {"presolve": False, "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+    _TIGHTER,
+    {"presolve": False, **_TIGHTER},
+    {"method": "highs-ipm"},
+    {"presolve": False, "simplex_dual_edge_weight_strategy": "dantzig", **_LOOSER},
 )
-"""HiGHS 1.12 now and then calls a feasible program infeasible, or ends without an answer: then the next way is tried."""
-_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+"""HiGHS 1.12 now and then calls a feasible program infeasible or a bounded one unbounded, or ends with a status that SciPy
+does not know: whatever it says that is no optimum, the next way is tried, at last from inside, and with looser tolerances."""
 _KEPT = 1e-5
 """Relative excess of a row from which on an answer is none: the next way is tried, at last without our own scaling."""
 
@@ -151,28 +160,25 @@ def solve(
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
-    matrix = vstack([upper, equal], format="csr")
     first, budget = upper.shape[0], Budget(Limits(time_s=time_s))
     tight = {} if tolerance is None else dict.fromkeys(_TOLERANCES, tolerance)
     held: LpAnswer | None = None
-    for powers in (_powers(matrix), tuple(np.zeros(count, dtype=np.int64) for count in matrix.shape)):
-        rows, columns = powers
+    for rows, columns, unit in _scalings(vstack([upper, equal], format="csr"), (upper_right, equal_right), bounds):
         scaled_costs = np.ldexp(costs, columns)
         power = _COSTS - _exponent(scaled_costs)
-        right = np.ldexp(upper_right, rows[:first]), np.ldexp(equal_right, rows[first:])
-        unit = _exponent(np.concatenate(right))  # of the variables, all alike
         arguments = {
             "c": np.ldexp(scaled_costs, power),
             "A_ub": _scaled(upper, rows[:first], columns),
-            "b_ub": np.ldexp(right[0], -unit),
+            "b_ub": np.ldexp(upper_right, rows[:first] - unit),
             "A_eq": _scaled(equal, rows[first:], columns),
-            "b_eq": np.ldexp(right[1], -unit),
+            "b_eq": np.ldexp(equal_right, rows[first:] - unit),
             "bounds": np.ldexp(bounds, -columns[:, None] - unit),
-            "method": "highs-ds" if vertex else "highs",
         }
         for way in _WAYS:
             left = budget.left.time_s
-            answer = linprog(**arguments, options=({} if left is None else {"time_limit": left}) | tight | way)
+            options = {**({} if left is None else {"time_limit": left}), **tight, **way}
+            method = options.pop("method", "highs-ds" if vertex else "highs")
+            answer = linprog(**arguments, method=method, options=options)
             if answer.status == 1 and time_s is not None:
                 return held
             if answer.status != 0:
@@ -183,13 +189,39 @@ def solve(
                 upper=np.minimum(np.ldexp(answer.ineqlin.marginals, rows[:first] - power), 0.0),
                 equal=np.ldexp(answer.eqlin.marginals, rows[first:] - power),
             )
-            if _kept(upper, upper_right, found.x) and _kept(equal, equal_right, found.x, equal=True):
+            if (
+                _kept(upper, upper_right, found.x)
+                and _kept(equal, equal_right, found.x, equal=True)
+                and _within(bounds, found.x)
+            ):
                 return found
             held = held or found
             break  # smaller tolerances of this scaling are small in its own measure only
     if held is not None:
         return held  # no way keeps the rows better; what its multipliers prove is verified where it is used
     raise SolverError(f"{version()} found no optimum of a linear program: {answer.message}")
+
+
+def _scalings(
+    matrix: "csr_array", rights: tuple[Floats, Floats], bounds: Floats
+) -> Iterator[tuple[Integers, Integers, int]]:
+    """Powers of two of rows and columns, and that of the variables' unit, to try in turn: our own, at last almost none.
+
+    The unit is that of the right-hand sides, unless a bound would then count as infinite: first one in which none does.
+    """
+    right, finite = np.concatenate(rights), np.where(np.isfinite(bounds), bounds, 0.0)
+    for rows, columns in (_powers(matrix), tuple(np.zeros(count, dtype=np.int64) for count in matrix.shape)):
+        unit = _exponent(np.ldexp(right, rows))
+        farthest = _exponent(np.ldexp(finite, -columns[:, None]))
+        if farthest - unit >= _INFINITE:
+            yield rows, columns, farthest - _BOUNDS
+        yield rows, columns, unit
+
+
+def _within(bounds: Floats, x: Floats) -> bool:
+    """Whether a point keeps the bounds, of which HiGHS may have taken one for infinite."""
+    slack = _KEPT * np.abs(x).max(initial=0.0)
+    return bool((bounds[:, 0] - x <= slack).all() and (x - bounds[:, 1] <= slack).all())
 
 
 def _kept(matrix: "csr_array", right: Floats, x: Floats, *, equal: bool = False) -> bool:
@@ -207,7 +239,7 @@ def _exponent(numbers: Floats) -> int:
     return int(np.frexp(largest)[1]) if largest > 0 else 0
 
 
-def _powers(matrix: "csr_array") -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _powers(matrix: "csr_array") -> tuple[Integers, Integers]:
     """Powers of two by which rows and columns are multiplied: geometric means of their coefficients go to 1, in turns."""
     rows, columns = np.zeros(matrix.shape[0], dtype=np.int64), np.zeros(matrix.shape[1], dtype=np.int64)
     filled = matrix.tocoo()
@@ -219,7 +251,7 @@ def _powers(matrix: "csr_array") -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return rows, columns
 
 
-def _middle(index: npt.NDArray[np.int64], exponent: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+def _middle(index: Integers, exponent: Integers, count: int) -> Integers:
     """Midpoint of the least and the largest exponent of every index, 0 where there is none."""
     least, largest = np.full(count, 2**40), np.full(count, -(2**40))
     np.minimum.at(least, index, exponent)
@@ -227,7 +259,7 @@ def _middle(index: npt.NDArray[np.int64], exponent: npt.NDArray[np.int64], count
     return np.where(largest < least, 0, (least + largest) // 2).astype(np.int64)
 
 
-def _scaled(matrix: "csr_array", rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> "csr_array":
+def _scaled(matrix: "csr_array", rows: Integers, columns: Integers) -> "csr_array":
     from scipy.sparse import csr_array
 
     coo = matrix.tocoo()

@@ -1,6 +1,7 @@
 """One call for every mixed-integer linear solver: a PuLP model and limits in, an ``Outcome`` out."""
 
 import importlib
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -8,13 +9,14 @@ from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
 from dlsched.solvers.linear import LinearModel, from_pulp, scaled
-from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome
 
 if TYPE_CHECKING:
     import pulp
 
 _ABSOLUTE = 1e-6
 """The absolute gap at which HiGHS ends; what the others' tolerances make of costs up to 2**17 is not more."""
+_ENDED = TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE
 
 
 def solve_milp(
@@ -24,6 +26,7 @@ def solve_milp(
     limits: Limits | None = None,
     start: Incumbent | None = None,
     found: IncumbentCallback | None = None,
+    bounded: BoundCallback | None = None,
     isolated: bool = True,
 ) -> Outcome:
     """Solve a mixed-integer linear model to a gap of 0; the solver sees it brought to a common magnitude (``scaled``).
@@ -40,6 +43,9 @@ def solve_milp(
         A solution by variable name (missing ones are 0), for the solvers that take one: CBC, SCIP, CP-SAT.
     found
         Called with every better solution that SCIP and CP-SAT find on the way.
+    bounded
+        Called with bounds on the way, the first of which is that of the linear relaxation: HiGHS and CBC, which tell none,
+        are asked for it before anything else. The outcome of a solver that is stopped has the best of them.
     isolated
         Run it in a child process, which makes limits hold and Ctrl-C work; without, calls cost less.
 
@@ -57,23 +63,54 @@ def solve_milp(
         return _of_nothing(model, availability.SOLVERS[solver].version())
     constant = model.constant
     model, unit = scaled(model)
+    slack = _ABSOLUTE * unit if model.costs.any() else 0.0
+    known: float | None = None
+
+    def hear(told: Incumbent | Bounded) -> None:
+        nonlocal known
+        if not isinstance(told, Bounded):
+            if found is not None:
+                found(told)
+        elif bounded is not None and (known is None or model.sense.better(known, told.bound)):
+            known = told.bound
+            bounded(replace(told, bound=known * unit + constant, slack=slack))
+
+    wanted = found is not None, bounded is not None
     if not isolated:
-        outcome = importlib.import_module(f"dlsched.solvers.{solver}").solve(model, limits, start, found)
+        outcome = run(solver, model, limits, start, wanted, hear)
     else:
         limits = child.prepared(solver, limits)
+        arguments = solver, model, limits, start, wanted
         try:
-            outcome = child.call(
-                f"dlsched.solvers.{solver}:solve", model, limits, start, time_s=limits.time_s, heard=found or _ignore
-            )
+            outcome = child.call("dlsched.solvers.milp:run", *arguments, time_s=limits.time_s, heard=hear)
         except child.OutOfTime:
-            return Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
+            outcome = Outcome(status=TerminationStatus.TIME_LIMIT, solver=availability.SOLVERS[solver].version())
     assert isinstance(outcome, Outcome)
+    bound = outcome.bound
+    if outcome.status not in _ENDED and known is not None and (bound is None or model.sense.better(bound, known)):
+        bound = known
     return replace(
         outcome,
         objective=None if outcome.objective is None else outcome.objective * unit + constant,
-        bound=None if outcome.bound is None else outcome.bound * unit + constant,
-        slack=_ABSOLUTE * unit if model.costs.any() else 0.0,
+        bound=None if bound is None else bound * unit + constant,
+        slack=slack,
     )
+
+
+def run(
+    solver: str,
+    model: LinearModel,
+    limits: Limits,
+    start: Incumbent | None,
+    wanted: tuple[bool, bool],
+    say: Callable[[Incumbent | Bounded], None],
+) -> Outcome:
+    """Run a solver in this process; ``wanted``: whether ``say`` is to hear of solutions, and of bounds."""
+    solve = importlib.import_module(f"dlsched.solvers.{solver}").solve
+    found, bounded = (say if each else None for each in wanted)
+    outcome = solve(model, limits, start, found, bounded)
+    assert isinstance(outcome, Outcome)
+    return outcome
 
 
 def _of_nothing(model: LinearModel, solver: str) -> Outcome:
@@ -84,7 +121,3 @@ def _of_nothing(model: LinearModel, solver: str) -> Outcome:
     return Outcome(
         status=TerminationStatus.OPTIMAL, solver=solver, values={}, objective=constant, bound=constant, nodes=0
     )
-
-
-def _ignore(incumbent: Incumbent) -> None:
-    del incumbent

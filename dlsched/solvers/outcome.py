@@ -38,7 +38,28 @@ class Outcome:
     message: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A bound that is known while a solver still runs.
+
+    Parameters
+    ----------
+    bound
+        In the terms of the model.
+    solver
+        Name and version of the one that proves it, which for a relaxation may be another.
+    slack
+        As of an ``Outcome``.
+    """
+
+    bound: float
+    solver: str
+    slack: float = 0.0
+
+
 Incumbent = Mapping[str, float]
 """Values of a solution found on the way, by variable name."""
 
 IncumbentCallback = Callable[[Incumbent], None]
+
+BoundCallback = Callable[[Bounded], None]

@@ -7,7 +7,7 @@ import numpy as np
 from dlsched.core.limits import Limits
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.solvers.linear import LinearModel
-from dlsched.solvers.outcome import Incumbent, IncumbentCallback, Outcome
+from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome
 
 if TYPE_CHECKING:
     import pyscipopt
@@ -31,7 +31,11 @@ def version() -> str:
 
 
 def solve(
-    model: LinearModel, limits: Limits, start: Incumbent | None = None, found: IncumbentCallback | None = None
+    model: LinearModel,
+    limits: Limits,
+    start: Incumbent | None = None,
+    found: IncumbentCallback | None = None,
+    bounded: BoundCallback | None = None,
 ) -> Outcome:
     """Solve to a gap of 0."""
     import pyscipopt
@@ -63,6 +67,8 @@ def solve(
         scip.addSol(point)
     if found is not None:
         _watch(scip, model.names, variables, found)
+    if bounded is not None:
+        _watch_bound(scip, bounded)
     scip.optimize()
     word = scip.getStatus()
     status = STATUS.get(word, TerminationStatus.SOLVER_ERROR)
@@ -102,3 +108,25 @@ def _watch(
             found({name: self.model.getSolVal(best, v) for name, v in zip(names, variables, strict=True)})
 
     scip.includeEventhdlr(Watch(), "incumbents", "reports every new best solution")
+
+
+def _watch_bound(scip: "pyscipopt.Model", bounded: BoundCallback) -> None:
+    """Report every better bound, from that of the first linear relaxation on."""
+    import pyscipopt
+
+    name = version()
+
+    class Watch(pyscipopt.Eventhdlr):  # type: ignore[misc]  # the package is untyped
+        def eventinit(self) -> None:
+            self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.DUALBOUNDIMPROVED, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.DUALBOUNDIMPROVED, self)
+
+        def eventexec(self, event: "pyscipopt.Event") -> None:
+            del event
+            bound = self.model.getDualbound()
+            if abs(bound) < self.model.infinity():
+                bounded(Bounded(bound, name))
+
+    scip.includeEventhdlr(Watch(), "bounds", "reports every better bound")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dlsched import Limits, read, ring_allocation
+from dlsched.core.errors import SolverError
 
 Compare = Callable[..., dict[str, dict[str, Any]]]
 OPTIMUM, DOUBLED, EQUAL = 927118.96, 1144391.6025, 13114 + 90.5 * (50000 / 3 + 0.02 + 0.2 / 3 + 0.2)
@@ -401,3 +402,38 @@ def test_the_summary_keeps_families_apart(cli: Any, stall: Path, tmp_path: Path)
     assert columns[:2] == ["family", "method"]
     assert first[:2] == ["ring_allocation", "equal"]
     assert second[0] in ("ring_allocation", "async_sgd")
+
+
+def test_an_optimum_says_what_gap_it_leaves(cli: Any, save: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,000 and 3.1e-4 beside a bound of 1,000 and 4.1e-4: 1.0e-05 % are open, beside ``optimal`` and beside the bound."""
+
+    def failing(*arguments: object, **options: object) -> None:
+        raise SolverError("it broke")
+
+    monkeypatch.setattr("dlsched.ring_embedding.exact.horizon.best_slot", failing)
+    jobs = [("large", 8.0, 1000.0), ("a", 3.0, 3.1e-4), ("b", 2.0, 2e-4), ("c", 2.0, 2e-4)]
+    path = save(
+        {
+            "format": "dlsched/ring_embedding/1",
+            "name": "left",
+            "slots": 1,
+            "nodes": [{"id": "s", "capacity": {"gpu": 8.0}}, {"id": "t", "capacity": {"gpu": 4.0}}],
+            "links": [],
+            "jobs": [
+                {
+                    "id": name,
+                    "max_workers": 1,
+                    "demand": {"gpu": gpus},
+                    "bandwidth_bytes_per_s": 0.0,
+                    "rate": 1.0,
+                    "utility": {"kind": "capped", "slope": value, "cap": value},
+                }
+                for name, gpus, value in jobs
+            ],
+        }
+    )
+    assert "optimal, gap 1.0e-05 %" in cli("compare", path, "--methods", "exact").out
+    assert [row["status"] for row in cli("compare", path, "--methods", "exact", "--json").json] == ["optimal"]
+    assert "gap 1.0e-05 %, by certificate" in cli("solve", path).out
+    monkeypatch.undo()
+    assert "optimal, gap" not in cli("compare", path, "--methods", "exact").out

@@ -72,6 +72,27 @@ def nasty_objective(generator: np.random.Generator) -> Instance:
     return Instance(**data)
 
 
+def wild(generator: np.random.Generator) -> Instance:
+    """Utilities of scales from 1e-6 to 1e9, and next to nothing, beside each other; energy mostly has a price."""
+    data = nasty(generator).model_dump()
+    rng = random.Random(int(generator.integers(2**63)))
+    for job in data["jobs"]:
+        height = 10.0 ** (rng.randint(-6, 9) if rng.random() < 0.8 else rng.randint(-40, -7))
+        most = job["max_workers"] * data["slots"]
+        draw = _other_utility if rng.random() < 0.5 else _utility
+        job["utility"] = draw(rng, job["rate"], height, most)
+        job["worker_power_w"] = rng.choice([0, 0, 1, 1e-9, 1e3])
+    goal = rng.choice(["sum", "energy", "energy", "energy", "max_min"])
+    if goal == "max_min":
+        data["objective"] = "max_min"
+    if goal == "energy":
+        data |= {"slot_s": rng.choice([60.0, 3600.0]), "energy_price_per_kwh": 10.0 ** rng.randint(-6, 6)}
+        for node in data["nodes"]:
+            if node["capacity"] is not None:
+                node["power_on_w"] = rng.choice([1e-6, 1.0, 1e3, 1e6])
+    return Instance(**data)
+
+
 def most_gained(instance: Instance) -> float:
     """What all jobs gain with all workers in all slots, of which the price of energy may leave next to nothing."""
     if instance.objective == "max_min":

@@ -282,6 +282,15 @@ def test_filling_takes_the_most_gain_for_the_least_of_the_scarcest_resource():
     assert {job: slot.count(job) for job in slot.rings} == {2: 3, 1: 1}
 
 
+def test_a_closed_walk_may_fill_a_server_by_passing_it_twice():
+    """One that leaves a server of one GPU and comes back takes two: the row of that server counts, though no worker more fits."""
+    network = Network(switches(1012, servers=5, count=5, most=5))
+    gains = first_gains(network)
+    relaxation, expected = relaxed(network, gains), flow_program(network, gains)
+    assert relaxation.value == pytest.approx(expected, rel=1e-7)
+    assert relaxation.bound == pytest.approx(expected, rel=1e-7)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("made", [racks, switches])
 @pytest.mark.parametrize("seed", range(150))

@@ -67,3 +67,38 @@ def test_rows_are_kept_by_their_own_measure():
     answer = linear_program([0.0] * 6 + [-1.0] * 3, a_ub=rows, b_ub=right, bounds=bounds)
     assert (np.array(rows) @ answer.x - right).max() <= 1e-6
     assert answer.objective == pytest.approx(-1.5, abs=1e-6)
+
+
+def test_bounds_beyond_what_highs_takes_for_infinite():
+    """Maximise t, t <= x <= 4, and z <= 2**-80: in that unit x <= 2**82, which HiGHS takes for no bound."""
+    rows, right = [[-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0, 2.0**-80]
+    answer = linear_program(
+        [0.0, -1.0, 0.0], a_ub=rows, b_ub=right, bounds=[(0.0, 4.0), (-np.inf, np.inf), (0.0, 2.0**-70)]
+    )
+    assert (answer.x[:2].tolist(), answer.objective) == ([4.0, 4.0], -4.0)
+
+
+@pytest.mark.parametrize("status", [2, 3, 4])
+@pytest.mark.parametrize("failures", [1, 5, 11])
+def test_whatever_is_no_optimum_is_asked_again(monkeypatch, status, failures):
+    """Infeasible, unbounded, or a status that SciPy does not know: the other ways come before an error, twelve in all."""
+    import scipy.optimize
+
+    plain, asked = scipy.optimize.linprog, []
+
+    def failing(*arguments, **options):
+        asked.append((options["method"], options["options"]))
+        answer = plain(*arguments, **options)
+        if len(asked) <= failures:
+            answer.status, answer.message = status, "The HiGHS status code was not recognized."
+        return answer
+
+    monkeypatch.setattr(scipy.optimize, "linprog", failing)
+    answer = linear_program([-1.0, -2.0], a_ub=[[1.0, 1.0]], b_ub=[3.0], bounds=(0.0, 2.0))
+    assert answer.objective == pytest.approx(-5.0, rel=1e-9)
+    assert len(asked) == failures + 1
+    assert len({str(each) for each in asked[:6]}) == min(6, len(asked))  # no way is tried twice in one scaling
+    asked.clear()
+    failures = 12
+    with pytest.raises(SolverError, match="was not recognized"):
+        linear_program([-1.0, -2.0], a_ub=[[1.0, 1.0]], b_ub=[3.0], bounds=(0.0, 2.0))

@@ -3,9 +3,10 @@
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats
-from dlsched.core.errors import UsageError
-from dlsched.core.search import Search
+from dlsched.core.errors import SolverError, SolverMissingError, UsageError
+from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import CLOSED, MEETING
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
 from dlsched.ring_embedding.exact.programs import run_circuit, run_milp
 from dlsched.ring_embedding.formulations.handing import limits_of
@@ -37,6 +38,8 @@ FEW = 5000
 """Rings of a plan up to which every better one is checked and held, rather than the last."""
 SHORT = 60
 """Slots up to which ``exact`` without limits improves slot by slot."""
+CLOSING_CONFLICTS = 10_000
+"""Conflicts of CP-SAT in ``exact`` without limits where the answer is proven, and the last millionth of it is asked for."""
 
 
 def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
@@ -45,8 +48,24 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
     In large instances the greedy comes after the plan, which takes less time and is as good.
     One slot: the program over mappings, closed exactly, in a forest by CP-SAT on the links that rings span. Several:
     S-shaped totals by SCIP; slot by slot ascent; the bound of column generation; and in small instances CP-SAT on circuits.
-    It says when it ends without a proof.
+    An answer that is proven is improved on, and its bound, until they meet within ``CLOSED``: as long as a limit allows, and
+    without limits in small instances. It says when it ends without a proof.
+
+    Raises
+    ------
+    SolverError, SolverMissingError
+        A solver fails, or is not here, before the answer is proven; afterwards it is said.
     """
+    try:
+        status = _search(instance, search)
+    except (SolverError, SolverMissingError) as error:
+        if not search.proven or str(error).startswith(CONTRADICTION):
+            raise
+        search.say(f"the last part of the gap stays: {error}")
+    return TerminationStatus.OPTIMAL if search.proven else status
+
+
+def _search(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     search.offer(quick(instance), source="quick")
     search.tick()
     network = Network(instance, search.budget)
@@ -55,29 +74,37 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
     large = _steady(network, search)
     if not large:
         by_density(instance, search)
-    if search.proven:
+    if _enough(instance, search):
         return TerminationStatus.OPTIMAL
     relaxed = prove_horizon(instance, search)
     plan = _follow(network, relaxed.by_epoch, relaxed.totals, search)
-    if large and not search.proven:
+    if large and not _enough(instance, search):
         by_density(instance, search)
-    if not search.proven:
+    if not _enough(instance, search):
         plan = max(plan, _concentrate(network, search), key=Plan.gain)
-    if search.proven:
+    if _enough(instance, search):
         return TerminationStatus.OPTIMAL
     if instance.one_slot:
         return _one_slot(network, search)
     if not all(table.concave for table in plan.tables):
         plan = _by_totals(network, relaxed, plan, search)
     _ascend(plan, search)
-    if not search.proven:
+    if not _enough(instance, search):
         _by_columns(network, relaxed, search)
-    if search.proven:
+    if _enough(instance, search):
         return TerminationStatus.OPTIMAL
-    if len(instance.jobs) * len(instance.servers) * instance.slots <= SMALL:
-        return _by_programs(instance, search)
-    search.say("no proof: its programs have nothing left to try")
-    return TerminationStatus.FEASIBLE
+    return _by_programs(instance, search, "its programs have nothing left to try")
+
+
+def _small(instance: Instance) -> bool:
+    """Whether what is left open is handed to CP-SAT."""
+    most = SMALL_SLOT if instance.one_slot else SMALL
+    return len(instance.jobs) * len(instance.servers) * instance.slots <= most
+
+
+def _enough(instance: Instance, search: Search[Embedding]) -> bool:
+    """Whether the gap is closed; or the answer proven, and neither a limit nor the size says how long more may take."""
+    return search.closed(CLOSED) or (search.proven and not search.budget.limited and not _small(instance))
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
@@ -127,9 +154,10 @@ def _ascend(plan: Plan, search: Search[Embedding]) -> None:
         if few:
             keep(plan.embedding())
 
-    if not search.proven and (plan.network.instance.slots <= SHORT or search.budget.limited):
+    instance = plan.network.instance
+    if not _enough(instance, search) and (instance.slots <= SHORT or search.budget.limited):
         try:
-            ascend(plan, better=heard)
+            ascend(plan, better=heard, within=CLOSED if search.proven else MEETING)
         finally:
             if better and not few:
                 keep(plan.embedding())
@@ -163,22 +191,22 @@ def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
 
     nodes = None if search.budget.limited else SLOT_NODES
     gains = slot_gains(network)
-    found = best_slot(network, gains, search.generator, nodes=nodes, conflicts=SPAN_CONFLICTS, better=better)
+    within = CLOSED if search.budget.limited or _small(instance) else MEETING
+    found = best_slot(
+        network, gains, search.generator, nodes=nodes, conflicts=SPAN_CONFLICTS, better=better, within=within
+    )
     search.solver_version = found.solver
     prove_slot(network, found.relaxation, search, found)
-    if search.proven:
+    if _enough(instance, search):
         return TerminationStatus.OPTIMAL
     search.tick()
-    if len(instance.jobs) * len(instance.servers) <= SMALL_SLOT:
-        return _by_programs(instance, search)
-    search.say("no proof: too many rings lie within the gap, or a solver reached its nodes")
-    return TerminationStatus.FEASIBLE
+    return _by_programs(instance, search, "too many rings lie within the gap, or a solver reached its nodes")
 
 
 def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> None:
     """The bound of column generation, and the plan that follows its optimum, improved slot by slot."""
     columns = search_columns(network, relaxed, search)
-    if search.proven:
+    if _enough(network.instance, search):
         return
     totals = np.zeros(len(network.total))
     for (job, _), amount in columns.by_epoch.items():
@@ -187,14 +215,25 @@ def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -
     _ascend(other, search)
 
 
-def _by_programs(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so."""
+def _by_programs(instance: Instance, search: Search[Embedding], otherwise: str) -> TerminationStatus:
+    """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so.
+
+    In instances that are not small neither is solved, and ``otherwise`` says why there is no proof.
+    """
+    closing = search.proven
+    if not _small(instance):
+        search.say("" if closing else f"no proof: {otherwise}")
+        return TerminationStatus.FEASIBLE
     try:
-        status = run_circuit(instance, search, nodes=CONFLICTS)
+        status = run_circuit(instance, search, nodes=CLOSING_CONFLICTS if closing else CONFLICTS)
     except UsageError as error:
+        if closing and not search.budget.limited:
+            return TerminationStatus.FEASIBLE
         search.say(f"{error}; so a linear program was solved")
         status = run_milp(instance, search, nodes=NODES)
     if status is TerminationStatus.NODE_LIMIT and not search.budget.limited:
-        search.say("a solver reached its nodes; with a limit on time or nodes it goes on to that limit")
+        search.say(
+            "" if closing else "a solver reached its nodes; with a limit on time or nodes it goes on to that limit"
+        )
         return TerminationStatus.FEASIBLE
     return status

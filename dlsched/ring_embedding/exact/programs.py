@@ -87,16 +87,17 @@ def run_circuit(instance: Instance, search: Search[Embedding], *, nodes: int | N
     heard = partial(search.consider, source="incumbent")
     if _idle(instance, search):
         circuit = build_circuit(instance, search.budget, "something")
-        status, solver, found = solve_circuit(search, circuit, limits_of(search, nodes), heard)
-        bound = None if found is None else circuit.bound(solver.best_objective_bound)
+        status, _, _, known = solve_circuit(search, circuit, limits_of(search, nodes), heard)
+        bound = None if known is None else circuit.bound(known)
         if _nothing_pays(search, status, bound, version()):
             return TerminationStatus.OPTIMAL
     circuit = build_circuit(instance, search.budget)
-    status, solver, found = solve_circuit(search, circuit, limits_of(search, nodes), heard)
+    status, solver, found, known = solve_circuit(search, circuit, limits_of(search, nodes), heard)
     if found is not None:
         search.offer(found, source=version())
-        search.prove(circuit.bound(solver.best_objective_bound), source=version())
-    elif status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE):
+    if known is not None:
+        search.prove(circuit.bound(known), source=version())
+    if status in (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE):
         search.say(solver.response_stats())
         return TerminationStatus.SOLVER_ERROR
     return settled(search, status, version())

@@ -38,8 +38,8 @@ def arrays(
 
 def solve_circuit(
     search: Search[Embedding], circuit: Circuit, limits: Limits, found: Callable[[Embedding], None]
-) -> "tuple[TerminationStatus, cp_model.CpSolver, Embedding | None]":
-    """CP-SAT on a circuit model: why it ended, the solver, and its answer; ``found`` hears of answers on the way."""
+) -> "tuple[TerminationStatus, cp_model.CpSolver, Embedding | None, float | None]":
+    """CP-SAT on a circuit model: why it ended, the solver, its answer and bound; ``found`` hears of answers on the way."""
     from ortools.sat.python import cp_model
 
     from dlsched.solvers.cpsat import run, status_of, version
@@ -51,8 +51,8 @@ def solve_circuit(
         def on_solution_callback(self) -> None:
             found(decoded(self.value))
 
-    code, solver = run(circuit.model, limits, Watch(), symmetry=False)
+    code, solver, bound = run(circuit.model, limits, Watch(), symmetry=False)
     search.solver_version = version()
     search.budget.nodes += int(solver.num_conflicts)
     held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    return status_of(code, limits, solver), solver, decoded(solver.value) if held else None
+    return status_of(code, limits, solver), solver, decoded(solver.value) if held else None, bound

@@ -6,6 +6,7 @@ worker-slots in the others, less what energy costs. The objective never falls. O
 
 from collections.abc import Callable
 
+from dlsched.core.tolerance import MEETING
 from dlsched.ring_embedding.heuristics.plan import Plan
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import fill_slot, gained
@@ -14,8 +15,8 @@ ROUNDS = 20
 _GAIN = 1e-9  # relative; less is rounding
 
 
-def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None) -> None:
-    """Improve a plan in place; ``better`` is called when a slot improved."""
+def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None, within: float = MEETING) -> None:
+    """Improve a plan in place; ``better`` is called when a slot improved; ``within``: gap at which a slot counts as best."""
     network, program = plan.network, MappingProgram(plan.network)
     for _ in range(ROUNDS):
         before = plan.gain()
@@ -28,7 +29,7 @@ def ascend(plan: Plan, *, better: Callable[[], None] = lambda: None) -> None:
                 if record.arrival_slot <= number and most > 0:
                     gains[job] = network.gains(job, other, most)
             start = {job: placed for job, placed in slot.rings.items() if job in gains}
-            found = fill_slot(network, gains, program, start=start)
+            found = fill_slot(network, gains, program, start=start, within=within)
             if found.gain > gained(slot, gains) + _GAIN * before:
                 plan.replace(number, found.slot)
                 better()

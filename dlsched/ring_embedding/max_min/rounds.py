@@ -194,12 +194,12 @@ class _Rounds:
     def _by_circuits(self, stairs: Stairs) -> tuple[TerminationStatus, int]:
         circuit = build_circuit(self.instance, self.search.budget, stairs)
         limits = limits_of(self.search, self.nodes)
-        status, solver, found = solve_circuit(self.search, circuit, limits, self._consider)
+        status, solver, found, bound = solve_circuit(self.search, circuit, limits, self._consider)
         if status is TerminationStatus.SOLVER_ERROR:
             self.search.say(solver.response_stats())
         if found is not None:
             self._hear(found, self.search.solver_version or "")
-        return self._ended(status), self._counted(None if found is None else solver.best_objective_bound)
+        return self._ended(status), self._counted(bound)
 
     def _ended(self, status: TerminationStatus) -> TerminationStatus:
         """``feasible`` for ``optimal``: should the answer break a rule by a solver's tolerance, nothing is proven."""

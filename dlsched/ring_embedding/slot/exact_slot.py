@@ -12,6 +12,7 @@ import numpy as np
 from dlsched.algorithms.utility_table import Floats, UtilityTable
 from dlsched.core.budget import Budget
 from dlsched.core.limits import Limits
+from dlsched.core.tolerance import MEETING
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
@@ -34,6 +35,7 @@ def best_slot(
     nodes: int | None = None,
     conflicts: int | None = None,
     better: Better = lambda slot: None,
+    within: float = MEETING,
 ) -> Filled:
     """Find the slot of largest total gain; ``proven`` says whether that is proven.
 
@@ -52,21 +54,24 @@ def best_slot(
         Of CP-SAT on spans, where there are no limits; None: it is not asked. With it ``network`` is that of its instance.
     better
         Hears of better slots.
+    within
+        The relative gap at which it ends.
     """
-    found = fill_slot(network, gains, MappingProgram(network))
+    found = fill_slot(network, gains, MappingProgram(network), within=within)
     better(found.slot)
-    if conflicts is not None and network.forest and not found.proven:
+    if conflicts is not None and network.forest and not found.closed(within):
         found = close_by_spans(network, gains, found, _first(network.budget, conflicts), better)
-    if found.proven:
+    if found.closed(within):
         return found
-    found = found.improved(gains, polish(network, gains, found.slot, found.bound, rng))
+    found = found.improved(gains, polish(network, gains, found.slot, found.bound, rng, within=within))
     better(found.slot)
-    if found.proven:
+    if found.closed(within):
         return found
     if not network.forest:
         return _by_arcs(network, gains, found, nodes, better)
-    found = close_slot(network, gains, found, nodes=SLOT_NODES if conflicts is not None else nodes, better=better)
-    if conflicts is not None and network.budget.limited and not found.proven:
+    nodes = SLOT_NODES if conflicts is not None else nodes
+    found = close_slot(network, gains, found, nodes=nodes, better=better, within=within)
+    if conflicts is not None and network.budget.limited and not found.closed(within):
         network.tick()
         found = close_by_spans(network, gains, found, network.budget.left, better)
     return found

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dlsched.algorithms.utility_table import Floats, power_of_two
+from dlsched.algorithms.utility_table import Floats, Integers, power_of_two
 from dlsched.columns.master import Master
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.solvers.linear import LinearModel
@@ -43,7 +43,7 @@ class Rows:
         for row, job in enumerate(jobs):
             self.gain[row, 1 : self.most[row] + 1] = gains[job][1:]
         self.unit = power_of_two(float(self.gain.max()))
-        held = np.minimum(network.fits[self.jobs], np.array(self.most)[:, None])
+        held = np.minimum(_together(network, self.jobs), np.array(self.most)[:, None])
         self._tight = held.T @ network.demand[self.jobs] > network.capacity  # the others hold all jobs at once
         self.on_cost = self._on_costs()
         self._tight |= self.on_cost[:, None] > 0
@@ -143,6 +143,12 @@ class Rows:
         """The columns that a solution of ``whole`` chooses."""
         columns = enumerate(self.columns, start=len(self._dear))
         return [column for index, column in columns if values.get(f"x{index}", 0.0) > 0.5]
+
+
+def _together(network: Network, jobs: Sequence[int]) -> Integers:
+    """Workers of every job that a mapping may have on a server, shape (J, S): a closed walk may pass one often."""
+    fits = network.fits[list(jobs)]
+    return fits if network.forest else np.where(fits > 0, np.iinfo(fits.dtype).max, 0)
 
 
 def pooled(rows: Rows) -> Floats:

@@ -10,6 +10,7 @@ import copy
 import numpy as np
 
 from dlsched.core.gap import meets
+from dlsched.core.tolerance import MEETING
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
@@ -22,15 +23,22 @@ PART = 9
 
 
 def polish(
-    network: Network, gains: Gains, slot: Slot, bound: float, rng: np.random.Generator, *, tries: int = TRIES
+    network: Network,
+    gains: Gains,
+    slot: Slot,
+    bound: float,
+    rng: np.random.Generator,
+    *,
+    tries: int = TRIES,
+    within: float = MEETING,
 ) -> Slot:
-    """Return a slot that gains no less; it ends when the bound is met.
+    """Return a slot that gains no less; it ends when the bound is met within this part of the gain.
 
     ``rng`` draws the parts.
     """
     best, gain = slot, gained(slot, gains)
     for _ in range(tries):
-        if meets(gain, bound):
+        if meets(gain, bound, within=within):
             break
         network.tick()
         found = _anew(network, gains, best, _drawn(network, best, rng))

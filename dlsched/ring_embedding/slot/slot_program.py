@@ -22,6 +22,7 @@ from dlsched.core.budget import TooMany
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
+from dlsched.core.tolerance import MEETING
 from dlsched.ring_embedding.rings.network import Gains, Network, Placed
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.rings.ring_prices import ForestPrices
@@ -65,7 +66,11 @@ class Filled:
     @property
     def proven(self) -> bool:
         """Whether the bound meets the gain."""
-        return meets(self.gain, self.bound)
+        return self.closed(MEETING)
+
+    def closed(self, within: float) -> bool:
+        """Whether the bound meets the gain within this part of them."""
+        return meets(self.gain, self.bound, within=within)
 
     def improved(self, gains: Gains, slot: Slot, bound: float | None = None, solver: str | None = None) -> "Filled":
         """The same with another slot, and maybe with a bound that a solver proved."""
@@ -85,9 +90,14 @@ def better_of(first: Slot, second: Slot, gains: Gains) -> Slot:
 
 
 def fill_slot(
-    network: Network, gains: Gains, program: MappingProgram, *, start: Mapping[int, Placed] | None = None
+    network: Network,
+    gains: Gains,
+    program: MappingProgram,
+    *,
+    start: Mapping[int, Placed] | None = None,
+    within: float = MEETING,
 ) -> Filled:
-    """Steps 1 to 3 for given gains, by job and number of workers from 0 on.
+    """Steps 1 to 3 for given gains, by job and number of workers from 0 on; step 3 where the relative gap is above ``within``.
 
     ``start``: rings that fit, of which the slot returned is at least as good. A limit on time or nodes ends step 3 with what
     it has found.
@@ -100,7 +110,7 @@ def fill_slot(
         best = better_of(best, filled(network, start, gains, share), gains)
     relaxation = program.solve(gains, best.rings)
     gain = gained(best, gains)
-    if not meets(gain, relaxation.bound):
+    if not meets(gain, relaxation.bound, within=within):
         rings = _chosen(network, gains, program, relaxation, gain)
         best = better_of(best, filled(network, rings, gains, share), gains)
     return Filled(best, gain, relaxation.bound, relaxation).improved(gains, best)
@@ -122,14 +132,15 @@ def close_slot(
     *,
     nodes: int | None = None,
     better: Better = lambda slot: None,
+    within: float = MEETING,
 ) -> Filled:
     """Step 4; returns what was found when there are too many rings, or a limit is reached; in a forest.
 
     ``nodes``: of a program over all rings within delta, where the network's limits set none; ``better`` hears of better
-    slots.
+    slots; ``within``: the relative gap at which it ends.
     """
     best, share, parts = found, shares(network), list(PARTS)
-    while parts and not best.proven:
+    while parts and not best.closed(within):
         network.tick()
         try:
             part, near = _within_parts(network, gains, best, parts)

@@ -71,14 +71,13 @@ def close_by_spans(network: Network, gains: Gains, found: Filled, limits: Limits
         def on_solution_callback(self) -> None:
             hear(self.value)
 
-    code, solver = run(spans.model, limits, Watch(), symmetry=False, cuts=False)
+    code, solver, bound = run(spans.model, limits, Watch(), symmetry=False, cuts=False)
     network.budget.nodes += int(solver.num_conflicts)
     if code == cp_model.INFEASIBLE:
         bound = float(spans.least)
     elif code in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         hear(solver.value)
-        bound = solver.best_objective_bound
-    else:  # without a solution its bound may be of nothing yet
+    if bound is None:
         return best
     return best.improved(gains, best.slot, math.ldexp(bound, -spans.power) + spans.error, version())
 
@@ -204,15 +203,17 @@ class _Spans:
         prices = {server: float(self.network.on_price[server]) for server in self.on}
         most = math.fsum([*(float(np.abs(gain).max()) for gain in self.gain.values()), *prices.values()])
         self.power = math.floor(math.log2(_LARGEST_OBJECTIVE) - math.log2(most))
-        off: list[float] = []
 
         def rounded(value: float) -> int:
-            off.append(abs(math.ldexp(round(math.ldexp(value, self.power)), -self.power) - value))
             return round(math.ldexp(value, self.power))
+
+        def off(value: float) -> float:
+            return abs(math.ldexp(rounded(value), -self.power) - value)
 
         total = [rounded(float(self.gain[job][k])) * z for job in self.jobs for k, z in enumerate(self.z[job], start=1)]
         total += [-rounded(price) * self.on[server] for server, price in prices.items()]
-        self.error = math.fsum(off)
+        sizes = [max(off(float(gain)) for gain in self.gain[job]) for job in self.jobs]  # a job has at most one
+        self.error = math.fsum([*sizes, *map(off, prices.values())])
         self.least = math.floor(math.ldexp(found.gain - self.error, self.power)) - 1
         self.model.add(sum(total) >= self.least)
         self.model.add(sum(total) <= math.ceil(math.ldexp(found.bound + self.error, self.power)) + 1)

@@ -152,12 +152,11 @@ def solve(
     from ortools.sat.python import cp_model
 
     formulation = build_placement(graph, room, start, unit)
-    code, solver = run(formulation.model, limits, symmetry=False)
+    code, solver, bound = run(formulation.model, limits, symmetry=False)
     held = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     names = [variable.name for variable in formulation.model.proto.variables]
     placed = formulation.decode(dict(zip(names, solver.response_proto.solution, strict=True))) if held else None
-    bound = int(solver.best_objective_bound) if held or code == cp_model.UNKNOWN else None
-    return status_of(code, limits, solver), placed, bound
+    return status_of(code, limits, solver), placed, None if bound is None else int(bound)
 
 
 def build_placement(
