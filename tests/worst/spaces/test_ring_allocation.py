@@ -1,5 +1,7 @@
 """The space of ring_allocation: its classes, its options, and the worst instances that are known by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,9 @@ from dlsched.core.errors import UsageError
 from dlsched.families import instance_from, solve
 from dlsched.worst.finding import find_worst
 from dlsched.worst.spaces.ring_allocation import space_of
-from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, holds
-from dlsched.worst.spaces.table_moves import table_of, tie_gains
+from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, holds, table_of
+from dlsched.worst.spaces.table_moves import tie_gains
+from tests.worst.spaces.kept import presets_are_kept
 from tests.worst.spaces.walking import walk
 
 
@@ -28,6 +31,15 @@ def test_a_walk_stays_in_the_space(tables: str, counts: str) -> None:
             assert list(table) == first[: len(table)]
             assert job["epochs"] == 1
     assert len({repr(data) for data, _ in met}) > 20
+
+
+@pytest.mark.parametrize("options", [{}, {"tables": "any", "counts": "all"}, {"jobs": 1, "gpus": 3}])
+def test_draws_of_presets_are_in_the_space(options: dict[str, Any]) -> None:
+    """Of all presets of the generator; with a preset of one's own there are no others."""
+    space = space_of(**options)
+    assert set(space.presets) == set(space.family.presets)
+    presets_are_kept(space)
+    assert space_of(preset="table").presets == {}
 
 
 @pytest.mark.parametrize("preset", ["mixed", "table", "concave", "adversarial"])
