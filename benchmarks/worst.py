@@ -11,7 +11,8 @@ a tie. *Worst* is the worst of the instances that were found for any method of t
 method's, its name stands beside. Digits are the significant ones of the numbers that the search may change, the most of any.
 *Known before*: what had been found by hand or by large samples, and what a search of 2,000 evaluations makes of it.
 Seeds, evaluations and limits are counted in nodes, so a run gives the same page again; all cores work at it, and no times are
-claimed. The instances stand in ``worst.json`` beside the page, and with ``--gallery FOLDER`` in files of their own.
+claimed. The instances stand in ``worst.json`` beside the page; with ``--gallery instances`` those that are worse than what is
+shipped take its place, in files, READMEs and pages (``worst_gallery.py``).
 """
 
 import math
@@ -27,15 +28,15 @@ from statistics import median
 
 import numpy as np
 from measure import Page, present
+from worst_gallery import CARRIED, carried, judge_of, keep, ratio, say, value_of
 
 from dlsched import FAMILIES
-from dlsched.families import write
 from dlsched.worst.climbing import turns
 from dlsched.worst.finding import find_worst
 from dlsched.worst.judging import Judge
 from dlsched.worst.options import has_space, space_of
 from dlsched.worst.places import digits_of, numbers_at
-from dlsched.worst.result import Worst, finite, said_of
+from dlsched.worst.result import Worst
 from dlsched.worst.space import Data, Space
 
 EVALUATED, FEWER, QUICK, CHUNK = 2_000, 300, 10, 250
@@ -47,8 +48,6 @@ SLOW = {
 }
 """Of these search and sampling have ``FEWER`` evaluations."""
 SAME = 1e-9
-CARRIED = 1e-3
-"""By how much worse another method's instance has to be, relative, to stand as a method's worst."""
 KNOWN: tuple[tuple[str, str, dict[str, int | str], float, str], ...] = (
     ("ring_allocation", "doubling", {"jobs": 2}, 1.7, "by linear programs"),
     ("ring_allocation", "marginal", {"jobs": 2, "tables": "sublinear"}, 8.0, "a plateau, by hand"),
@@ -120,20 +119,12 @@ def sampled(family: str, evaluated: int, first: int, last: int) -> dict[str, flo
     return {name: 0.0 if judge.worst is None else judge.worst.ratio for name, judge in judges.items()}
 
 
-def judge_of(family: str, method: str) -> Judge:
-    """A judge by the reference of the family's space."""
-    record, space = FAMILIES[family], space_of(family)
-    named = space.reference
-    reference = record.method(named) if isinstance(named, str) else named
-    return Judge(record, record.method(method), reference, space.solver)
-
-
 def searched(family: str, method: str, budget: int, options: dict[str, int | str]) -> Worst:
     """What the search finds."""
     return find_worst(family, method, budget=budget, **options)
 
 
-def carried(family: str, entries: dict[str, Entry]) -> dict[str, Entry]:
+def from_others(family: str, entries: dict[str, Entry]) -> dict[str, Entry]:
     """Put every method on the instances of the others, and keep the worst for each."""
     return {name: _worst_of(judge_of(family, name), name, entries) for name in entries}
 
@@ -142,24 +133,9 @@ def _worst_of(judge: Judge, method: str, entries: dict[str, Entry]) -> Entry:
     own = best = entries[method]
     for name, entry in entries.items():
         judged = judge.judge(entry.worst.instance.as_data())
-        if judged is None or judged.ratio <= value_of(best.worst) * (1 + CARRIED):
-            continue
-        worst = replace(
-            own.worst,
-            ratio=finite(judged.ratio),
-            objective=judged.objective,
-            reference=judged.reference.value,
-            reference_kind=judged.reference.kind,
-            command=entry.worst.command,
-        )
-        instance = judged.instance.model_copy(update={"name": own.worst.instance.name})
-        best = replace(own, worst=replace(worst, instance=said_of(worst, instance, judge.reference.name)), by=name)
+        if judged is not None and judged.ratio > value_of(best.worst) * (1 + CARRIED):
+            best = replace(own, worst=carried(own.worst, judged, entry.worst.command, judge.reference.name), by=name)
     return best
-
-
-def value_of(worst: Worst) -> float:
-    """The ratio after shrinking, infinite where it is without bound."""
-    return math.inf if worst.ratio is None else worst.ratio
 
 
 def entries(evaluated: int) -> Iterator[tuple[str, dict[str, Entry], dict[int, Worst]]]:
@@ -186,13 +162,8 @@ def entries(evaluated: int) -> Iterator[tuple[str, dict[str, Entry], dict[int, W
                 before = math.inf if worst.found is None else worst.found
                 found[name] = Entry(max(part[name] for part in parts), worst, before)
             print(f"{family}: {len(found)} methods", file=sys.stderr)
-            whole = pool.submit(carried, family, found).result()
+            whole = pool.submit(from_others, family, found).result()
             yield family, whole, {index: each.result() for index, each in again.items()}
-
-
-def ratio(value: float) -> str:
-    """A ratio for the table."""
-    return "without bound" if math.isinf(value) else f"{value:.4g}"
 
 
 def fill(page: Page) -> None:
@@ -219,8 +190,7 @@ def fill(page: Page) -> None:
         )
         rows.append(" | ".join([family, f"`{name}`", *cells]))
         if gallery is not None:
-            (gallery / family).mkdir(parents=True, exist_ok=True)
-            write(worst.instance, gallery / family / f"worst-{name}.json")
+            say(keep(worst, gallery), gallery)
     outcomes = [entry.outcome for _, _, entry in found]
     worse, ties, less = (outcomes.count(each) for each in ("worse", "tie", "less"))
     page.add(

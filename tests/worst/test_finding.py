@@ -48,6 +48,51 @@ def test_the_data_are_those_that_the_command_prints(space: Space) -> None:
     assert dlsched.read is not None and json.loads(json.dumps(data)) == data
 
 
+@pytest.mark.parametrize(
+    ("family", "method", "options", "words", "wider"),
+    [
+        (FAMILY, "fixed", {"tables": "any"}, "up to 4 jobs on 17 GPUs, any tables on counts", "--counts all"),
+        (
+            "elastic_stream",
+            "equal",
+            {"restart": 5.0},
+            "arrivals at ticks of 100 s up to 300 s, restarts of up",
+            "--tables",
+        ),
+        (
+            "matching_placement",
+            "equal",
+            {"jobs": 1, "gpus": 2},
+            "up to 1 job on 2 workers of up to 3 types",
+            "--limited",
+        ),
+        (
+            "matching_placement",
+            "equal",
+            {"preset": "few-types"},
+            "up to 3 jobs on 6 workers, as few-types",
+            "--objective",
+        ),
+        ("srpt_mapping", "fifo", {"sends": False}, "up to 3 jobs on 8 GPUs, in one server", "--prediction-error"),
+        (
+            "ring_embedding",
+            "fifo",
+            {"utility": "log", "slots": 2},
+            "up to 2 slots, links of 1e+09 B/s, log",
+            "--utility",
+        ),
+        ("ring_embedding", "fifo", {"preset": "small", "slots": 1}, "as small has them, 1 slot", "--servers"),
+        ("async_sgd", "equal", {}, "up to 4 jobs on 16 nodes", "--gpus"),
+    ],
+)
+def test_the_space_is_named(family: str, method: str, options: dict[str, Any], words: str, wider: str) -> None:
+    """With its sizes and figures, and with the options that open it further; the data have both."""
+    worst = find_worst(family, method, budget=3, **options)
+    assert words in worst.space
+    assert any(each.startswith(wider) for each in worst.wider)
+    assert worst.as_data()["space"] == worst.space and worst.as_data()["wider"] == list(worst.wider)
+
+
 def test_ratio_texts(space: Space) -> None:
     """With a sign where a bound stands in, and in words where there is none."""
     assert find_worst(FAMILY, ONE, space=space, budget=60).ratio_text == "100"
