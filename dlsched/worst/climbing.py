@@ -102,7 +102,7 @@ def climb(judge: Judge, space: Space, until: int, generator: "np.random.Generato
         share = (until - judge.evaluations) // (rounds - turn)
         heat = HEAT if len(starts) == 1 else HEAT_TOGETHER
         ends = [
-            _walk(judge, space, start, judge.evaluations + share // len(starts), heat, generator) for start in starts
+            walk(judge, space, start, judge.evaluations + share // len(starts), heat, generator) for start in starts
         ]
         starts = _worst_first(ends)[: max(1, len(ends) // 2)]
 
@@ -116,8 +116,11 @@ def _without_bound(judge: Judge) -> bool:
     return judge.worst is not None and math.isinf(judge.worst.ratio)
 
 
-def _walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, generator: "np.random.Generator") -> Judged:
-    """Walk from an instance, with a threshold that falls, until ``judge`` has counted so many evaluations; return the worst."""
+def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, generator: "np.random.Generator") -> Judged:
+    """Walk from an instance until ``judge`` has counted so many evaluations, or a ratio is without bound; return the worst.
+
+    ``heat`` is the threshold at the start, as a part of the logarithm of the ratio.
+    """
     current = worst = start
     began, idle = judge.evaluations, 0
     while judge.evaluations < end and idle < PATIENCE and not _without_bound(judge):

@@ -11,11 +11,11 @@ from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.families import find_family
 from dlsched.own_methods import method_named
-from dlsched.worst.climbing import climb
+from dlsched.worst.climbing import HEAT, climb, walk
 from dlsched.worst.judging import Failure, Judge, Judged
 from dlsched.worst.options import Value, own_space, space_of
 from dlsched.worst.result import Ended, Worst, finite, said_of
-from dlsched.worst.shrinking import SHARE, shrunk
+from dlsched.worst.shrinking import SHARE, least, shrunk
 from dlsched.worst.space import Space
 
 BUDGET = 2000
@@ -100,43 +100,50 @@ def find_worst(
 
 
 def _require(budget: int, seed: int, share: float) -> None:
-    for name, value, least in (("budget", budget, 1), ("seed", seed, 0)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise UsageError(f"{name}: found {value!r}, allowed: an integer >= {least}")
+    for name, value, lowest in (("budget", budget, 1), ("seed", seed, 0)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
+            raise UsageError(f"{name}: found {value!r}, allowed: an integer >= {lowest}")
     if not 0 <= share < 1:
         raise UsageError(f"share: found {share!r}, allowed: a number >= 0 and < 1")
 
 
 def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) -> tuple[Ended, Judged, Judged]:
-    """Climb, then shrink: why it ended, the worst instance found, and what shrinking made of it."""
+    """Climb, then shrink: why it ended, the worst instance found, and what shrinking made of it.
+
+    What is simple often has ties from which worse is near: half of the evaluations that are left walk on from there, and where
+    they find worse, that is shrunk.
+    """
     import numpy as np
 
     ended: Ended = "budget"
     whole = judge.budget
     found: Judged | None = None
     kept: Judged | None = None
+    generator = np.random.default_rng(seed)
     try:
         try:
             if judge.limits.time_s is not None:
                 judge.budget = Budget(Limits(time_s=judge.limits.time_s * (1 - SHRINKING)))
-            climb(judge, space, budget - int(SHRINKING * budget), np.random.default_rng(seed))
+            climb(judge, space, budget - int(SHRINKING * budget), generator)
         except Stopped:
             ended = "limit"
         judge.budget = whole
-        found = kept = judge.worst
-        if found is not None:
+        while judge.worst is not None and (kept is None or kept.ratio < least(judge.worst.ratio, share)):
+            found = kept = judge.worst
             for simpler in shrunk(judge, space, found, budget, share):
                 kept = simpler
+            walk(judge, space, kept, judge.evaluations + (budget - judge.evaluations) // 2, HEAT, generator)
     except Stopped:
         ended = "limit"
     except KeyboardInterrupt:
         if judge.worst is None:
             raise
         ended = "interrupted"
-        found = found or judge.worst
-    if found is None:
+    if judge.worst is None:
         raise _nothing(judge, ended)
-    return ended, found, kept or found
+    if found is None or kept is None or kept.ratio < least(judge.worst.ratio, share):
+        found = kept = judge.worst
+    return ended, found, kept
 
 
 def _nothing(judge: Judge, ended: Ended) -> DlschedError:

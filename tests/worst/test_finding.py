@@ -4,15 +4,16 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dlsched
 from dlsched import Limits, Progress, SolverError, UsageError, find_worst
 from dlsched.core.family import Method
 from dlsched.worst.judging import Failure
-from dlsched.worst.space import Space
+from dlsched.worst.space import Data, Space
 
-from .conftest import NONE, ONE, always
+from .conftest import NONE, ONE, always, ring
 from .test_judging import raising
 
 FAMILY = "ring_allocation"
@@ -137,6 +138,30 @@ def test_time_ends_it(space: Space) -> None:
     worst = find_worst(FAMILY, "doubling", space=space, budget=10**9, limits=Limits(time_s=0.5))
     assert worst.ended == "limit"
     assert worst.ratio is not None
+
+
+def test_what_shrinking_leaves_is_searched_too(space: Space) -> None:
+    """A way up that opens only where shrinking leads: evaluations that it leaves go there, and what they find is shrunk."""
+    start = ring({"1": 2.0, "2": 1.0})
+
+    def up(data: Data, generator: np.random.Generator) -> Data | None:
+        time_s = data["jobs"][0]["epoch_time_s"]["1"]
+        return None if data == start else ring({"1": min(64.0, 2 * time_s), "2": 1.0})
+
+    def simplify(data: Data) -> list[Data]:
+        return [ring({"1": 2.0, "2": 1.0}, gpus=3)] if data == start else []
+
+    only = replace(
+        space,
+        draw=lambda generator: start,
+        numbers=[],
+        members=[],
+        moves=[up],
+        simpler=[simplify],
+        repair=lambda data: data,
+    )
+    worst = find_worst(FAMILY, ONE, space=only, budget=100)
+    assert (worst.found, worst.ratio) == (64.0, 64.0)
 
 
 def test_failures_are_told_and_kept(space: Space) -> None:

@@ -118,6 +118,12 @@ def test_a_short_search_finds_it() -> None:
     assert not worst.failures
 
 
+def test_the_search_is_no_better_than_a_study_of_a_preset() -> None:
+    """On instances of ``mixed``, which are in the space of any tables on all counts, marginal takes 2.09 times the optimum."""
+    worst = find_worst("ring_allocation", "marginal", tables="any", counts="all", budget=200)
+    assert worst.found is not None and worst.found >= 2.09
+
+
 @pytest.mark.parametrize(("tables", "least"), [("monotone", 50.0), ("sublinear", 4.0)])
 def test_a_plateau_stalls_marginal(tables: str, least: float) -> None:
     """As slow on two GPUs as on one: it never looks further, whatever four would bring."""
