@@ -1,16 +1,18 @@
-"""On which instance every heuristic and policy does worst, and whether a search finds worse than five times as many random draws.
+"""On which instance every heuristic and policy does worst, and whether a search finds one as bad as sampling does.
 
 Every heuristic of the six families is searched by ``dlsched.find_worst`` from seed 0 in its family's space, 2,000 evaluations,
-shrinking among them, against what the space names as its reference; sampling draws 10,000 instances of the same space, the same
-ones for all methods of a family, each with its reference solved once. Four methods take long, so they have 2,000 draws (*).
+shrinking among them, against what the space names as its reference. Sampling has as many evaluations: it draws from the space
+and from the presets that fit it, by turns, the same instances for all methods of a family, each with its reference solved once.
+Four methods take long, so search and sampling have 300 evaluations of them (*).
 Ratios are objective over optimum, or optimum over objective where more is better; what is without bound has no answer, or gains
 nothing, where there is something to gain.
-A search beats sampling where what it found, before shrinking, is worse by more than 1e-9; where both find the same it is a tie.
-*Worst* is the worst of the instances that were found for any method of the family, after shrinking; where that is another
+A search is worse than sampling where what it found, before shrinking, is worse by more than 1e-9; where both find the same it is
+a tie. *Worst* is the worst of the instances that were found for any method of the family, after shrinking; where that is another
 method's, its name stands beside. Digits are the significant ones of the numbers that the search may change, the most of any.
 *Known before*: what had been found by hand or by large samples, and what a search of 2,000 evaluations makes of it.
 Seeds, evaluations and limits are counted in nodes, so a run gives the same page again; all cores work at it, and no times are
-claimed. The instances stand in ``worst.json`` beside the page, and with ``--gallery FOLDER`` in files of their own.
+claimed. The instances stand in ``worst.json`` beside the page; with ``--gallery instances`` those that are worse than what is
+shipped take its place, in files, READMEs and pages (``worst_gallery.py``).
 """
 
 import math
@@ -19,35 +21,39 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 from measure import Page, present
+from worst_gallery import CARRIED, carried, judge_of, keep, ratio, say, value_of
 
 from dlsched import FAMILIES
-from dlsched.families import write
-from dlsched.worst.finding import Worst, find_worst, finite, said_of
+from dlsched.worst.climbing import turns
+from dlsched.worst.finding import find_worst
 from dlsched.worst.judging import Judge
 from dlsched.worst.options import has_space, space_of
 from dlsched.worst.places import digits_of, numbers_at
+from dlsched.worst.result import Worst
+from dlsched.worst.space import Data, Space
 
-DRAWN, EVALUATED, CHUNK, QUICK = 10_000, 2_000, 250, 10
+EVALUATED, FEWER, QUICK, CHUNK = 2_000, 300, 10, 250
 SLOW = {
     ("elastic_stream", "plan"),
     ("srpt_mapping", "plan"),
     ("matching_placement", "beam"),
     ("ring_embedding", "slot-greedy"),
 }
-"""Of these as many instances are drawn as a search evaluates."""
+"""Of these search and sampling have ``FEWER`` evaluations."""
 SAME = 1e-9
-CARRIED = 1e-3
-"""By how much worse another method's instance has to be, relative, to stand as a method's worst."""
 KNOWN: tuple[tuple[str, str, dict[str, int | str], float, str], ...] = (
     ("ring_allocation", "doubling", {"jobs": 2}, 1.7, "by linear programs"),
     ("ring_allocation", "marginal", {"jobs": 2, "tables": "sublinear"}, 8.0, "a plateau, by hand"),
     ("srpt_mapping", "fifo", {"jobs": 1, "gpus": 16}, 9.44, "Heavy-Edge, the worst of 172 placements"),
+    ("ring_allocation", "marginal", {"tables": "any", "counts": "all"}, 2.09, "a study of the preset mixed"),
+    ("matching_placement", "sampled-market", {"jobs": 3, "gpus": 8}, 1.471, "1,109 draws of the preset few-types"),
     ("matching_placement", "sampled-market", {}, 1.33, "the worst on the page of placement heuristics"),
     ("ring_embedding", "gadget", {}, 6.0, "`wait-for-company` of the shipped instances"),
 )
@@ -70,7 +76,7 @@ class Entry:
         """Who finds worse."""
         if self.found == self.sampled or abs(self.found - self.sampled) <= SAME * self.sampled:
             return "tie"
-        return "yes" if self.found > self.sampled else "no"
+        return "worse" if self.found > self.sampled else "less"
 
     @property
     def digits(self) -> int:
@@ -85,33 +91,32 @@ def heuristics(family: str) -> list[str]:
     return [name for name, method in FAMILIES[family].methods.items() if method.kind == "heuristic"]
 
 
-def draws(family: str, method: str, drawn: int) -> int:
-    """How many instances are drawn for a method."""
-    return min(drawn, EVALUATED) if (family, method) in SLOW else drawn
+def evaluations(family: str, method: str, evaluated: int) -> int:
+    """How many evaluations search and sampling have of a method."""
+    return min(evaluated, FEWER) if (family, method) in SLOW else evaluated
 
 
-def sampled(family: str, drawn: int, first: int, last: int) -> dict[str, float]:
+def drawn(space: Space, number: int) -> Data:
+    """Draw by number: of the space, or of a preset, again where that drew what has no counterpart in the space."""
+    generator = np.random.default_rng([1, number])
+    draw = next(islice(turns(space), number % (2 * max(1, len(space.presets))), None))
+    return next(data for _ in count() if (data := draw(generator)) is not None)
+
+
+def sampled(family: str, evaluated: int, first: int, last: int) -> dict[str, float]:
     """Worst ratio of each heuristic on draws by number; 0 where none has one."""
     space = space_of(family)
     judges = {name: judge_of(family, name) for name in heuristics(family)}
     judging = judge_of(family, next(iter(judges)))
     for number in range(first, last):
-        data = space.draw(np.random.default_rng([1, number]))
+        data = drawn(space, number)
         instance = judging.instance_of(data)
         value = None if instance is None else judging.reference_of(instance)
         if instance is not None and value is not None:
             for name, judge in judges.items():
-                if number < draws(family, name, drawn):
+                if number < evaluations(family, name, evaluated):
                     judge.held_against(instance, value, data)
     return {name: 0.0 if judge.worst is None else judge.worst.ratio for name, judge in judges.items()}
-
-
-def judge_of(family: str, method: str) -> Judge:
-    """A judge by the reference of the family's space."""
-    record, space = FAMILIES[family], space_of(family)
-    named = space.reference
-    reference = record.method(named) if isinstance(named, str) else named
-    return Judge(record, record.method(method), reference, space.solver)
 
 
 def searched(family: str, method: str, budget: int, options: dict[str, int | str]) -> Worst:
@@ -119,7 +124,7 @@ def searched(family: str, method: str, budget: int, options: dict[str, int | str
     return find_worst(family, method, budget=budget, **options)
 
 
-def carried(family: str, entries: dict[str, Entry]) -> dict[str, Entry]:
+def from_others(family: str, entries: dict[str, Entry]) -> dict[str, Entry]:
     """Put every method on the instances of the others, and keep the worst for each."""
     return {name: _worst_of(judge_of(family, name), name, entries) for name in entries}
 
@@ -128,38 +133,28 @@ def _worst_of(judge: Judge, method: str, entries: dict[str, Entry]) -> Entry:
     own = best = entries[method]
     for name, entry in entries.items():
         judged = judge.judge(entry.worst.instance.as_data())
-        if judged is None or judged.ratio <= value_of(best.worst) * (1 + CARRIED):
-            continue
-        worst = replace(
-            own.worst,
-            ratio=finite(judged.ratio),
-            objective=judged.objective,
-            reference=judged.reference.value,
-            reference_kind=judged.reference.kind,
-            command=entry.worst.command,
-        )
-        instance = judged.instance.model_copy(update={"name": own.worst.instance.name})
-        best = replace(own, worst=replace(worst, instance=said_of(worst, instance, judge.reference.name)), by=name)
+        if judged is not None and judged.ratio > value_of(best.worst) * (1 + CARRIED):
+            best = replace(own, worst=carried(own.worst, judged, entry.worst.command, judge.reference.name), by=name)
     return best
 
 
-def value_of(worst: Worst) -> float:
-    """The ratio after shrinking, infinite where it is without bound."""
-    return math.inf if worst.ratio is None else worst.ratio
-
-
-def entries(drawn: int, evaluated: int, chunk: int) -> Iterator[tuple[str, dict[str, Entry], dict[int, Worst]]]:
+def entries(evaluated: int) -> Iterator[tuple[str, dict[str, Entry], dict[int, Worst]]]:
     """Sample and search with all cores; a family after the other, with what was known of it, by place in ``KNOWN``."""
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for family in filter(has_space, FAMILIES):
-            searches = {name: pool.submit(searched, family, name, evaluated, {}) for name in heuristics(family)}
+            searches = {
+                name: pool.submit(searched, family, name, evaluations(family, name, evaluated), {})
+                for name in heuristics(family)
+            }
             again = {
                 index: pool.submit(searched, family, method, evaluated, options)
                 for index, (of, method, options, *_) in enumerate(KNOWN)
                 if of == family
             }
-            starts = range(0, drawn, chunk)
-            samples = [pool.submit(sampled, family, drawn, first, min(drawn, first + chunk)) for first in starts]
+            samples = [
+                pool.submit(sampled, family, evaluated, first, min(evaluated, first + CHUNK))
+                for first in range(0, evaluated, CHUNK)
+            ]
             parts = [part.result() for part in samples]
             found = {}
             for name, search in searches.items():
@@ -167,20 +162,15 @@ def entries(drawn: int, evaluated: int, chunk: int) -> Iterator[tuple[str, dict[
                 before = math.inf if worst.found is None else worst.found
                 found[name] = Entry(max(part[name] for part in parts), worst, before)
             print(f"{family}: {len(found)} methods", file=sys.stderr)
-            whole = pool.submit(carried, family, found).result()
+            whole = pool.submit(from_others, family, found).result()
             yield family, whole, {index: each.result() for index, each in again.items()}
-
-
-def ratio(value: float) -> str:
-    """A ratio for the table."""
-    return "without bound" if math.isinf(value) else f"{value:.4g}"
 
 
 def fill(page: Page) -> None:
     """Search, sample and word."""
-    drawn, evaluated = (QUICK, QUICK) if page.quick else (DRAWN, EVALUATED)
+    evaluated = QUICK if page.quick else EVALUATED
     found, known = [], {}
-    for family, of_family, again in entries(drawn, evaluated, drawn if page.quick else CHUNK):
+    for family, of_family, again in entries(evaluated):
         found += [(family, name, entry) for name, entry in of_family.items()]
         known |= again
     gallery: Path | None = page.options.gallery
@@ -200,20 +190,20 @@ def fill(page: Page) -> None:
         )
         rows.append(" | ".join([family, f"`{name}`", *cells]))
         if gallery is not None:
-            (gallery / family).mkdir(parents=True, exist_ok=True)
-            write(worst.instance, gallery / family / f"worst-{name}.json")
+            say(keep(worst, gallery), gallery)
     outcomes = [entry.outcome for _, _, entry in found]
-    beats, ties, losses = (outcomes.count(each) for each in ("yes", "tie", "no"))
+    worse, ties, less = (outcomes.count(each) for each in ("worse", "tie", "less"))
     page.add(
-        f"Of {len(found)} heuristics and policies a search of {evaluated:,} evaluations finds worse than {drawn:,} random draws "
-        f"for {beats} ({100 * beats / len(found):.0f} %), the same for {ties}, and less for {losses}. After shrinking an "
+        f"Of {len(found)} heuristics and policies a search of {evaluated:,} evaluations finds at least as bad as {evaluated:,} "
+        f"draws of presets and space for {worse + ties} ({100 * (worse + ties) / len(found):.0f} %): worse for {worse}, the same "
+        f"for {ties}, less for {less}. After shrinking an "
         f"instance has {median(jobs_of(entry) for _, _, entry in found):g} jobs and "
         f"{median(entry.digits for _, _, entry in found):g} significant digits in the median."
     )
     failures = [(family, each.message) for family, _, entry in found for each in entry.worst.failures]
     if failures:
         page.add("Failures: " + "; ".join(f"{family}, {message}" for family, message in failures) + ".")
-    page.table("family | method | sampling | search | evaluations | beats | worst | jobs | digits", rows)
+    page.table("family | method | sampling | search | evaluations | search is | worst | jobs | digits", rows)
     page.add("## Known before")
     page.table(
         "family | method | command | known | found | how it was known", [known_row(*each) for each in known.items()]

@@ -19,12 +19,13 @@ from dlsched.core.files import json_text, require_writable, write_text
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable, several
 from dlsched.families import find_family, instance_from, write
-from dlsched.worst.finding import BUDGET, Worst, find_worst
+from dlsched.worst.finding import BUDGET, find_worst
 from dlsched.worst.judging import Failure
 from dlsched.worst.options import Option, Value, options_of, space_of
 from dlsched.worst.proved import proved
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
+from dlsched.worst.result import Worst
 
 INTERRUPTED, FAILED = 5, 7
 JOBS_PROVEN = 2
@@ -188,10 +189,12 @@ def _print(worst: Worst) -> None:
         "of": f"{objective}, {what} {number(worst.reference)} {find_family(worst.family).unit_for(worst.instance)}",
         "search": f"{several(worst.evaluations, 'evaluation')}, seed {worst.seed}"
         + {"budget": "", "limit": ", ended by the time limit", "interrupted": ", interrupted"}[worst.ended],
+        "space": worst.space,
+        "wider": ", ".join(worst.wider),
         "again": worst.command,
     }
     print(printable(f"{worst.method} on {worst.family}: {several(len(data['jobs']), 'job')}"))
-    for name, words in said.items():
+    for name, words in filter(lambda line: line[1], said.items()):
         print(printable(f"  {name:8s} {words}"))
     for proof in worst.proofs:
         print(f"  proven   {_proven(proof)}")

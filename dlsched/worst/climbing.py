@@ -1,82 +1,139 @@
-"""The search: from the best of some draws uphill in the logarithm of the ratio, several times; and random sampling beside it.
+"""The search: draws of the space and of the presets that fit it, then walks uphill from the worst of them.
+
+The first draws are by turns of the space and of the presets; later ones are of whatever drew the worst before (a bandit whose
+arms are the space and the presets). Walks begin at the worst draws, all with as many evaluations; the better half of them goes
+on, until one is left (successive halving, Jamieson and Talwalkar, AISTATS 2016). So a search is seldom worse than its draws
+alone, and it does not climb one hill only.
 
 A step is taken when it is not worse by more than a threshold that falls to nothing (annealing, as in SAGA's PISA, Coleman and
-Krishnamachari, IPDPS 2025); equal ratios are taken always, so that plateaus are crossed. Rounds start anew in turn with
-going on from the worst instance found.
+Krishnamachari, IPDPS 2025); equal ratios are taken always, so that plateaus are crossed.
 """
 
 import math
+from collections.abc import Iterable, Iterator
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from dlsched.core.tolerance import MEETING
 from dlsched.worst.judging import Judge, Judged
 from dlsched.worst.moves import moved
-from dlsched.worst.space import Space
+from dlsched.worst.space import DrawGenerated, Space
 
 if TYPE_CHECKING:
     import numpy as np
 
-ROUNDS, LONG = 6, 250
-"""Most rounds, and the evaluations that each has at least where there are more than one."""
-DRAWN = 0.2
-"""Share of the evaluations of a round that draw where it starts."""
-HEAT = 0.15
-"""Threshold at the start, as a part of the logarithm of the ratio."""
+SAMPLED = 0.3
+"""Share of the evaluations that draw."""
+BY_TURNS = 0.5
+"""Share of the draws that go by turns; the others go to whatever drew the worst."""
+WORST = 20
+"""Draws by which the space and the presets are judged."""
+WALKS = 8
+"""Most walks that begin, from as many draws."""
+LONG = 50
+"""Evaluations after drawing for which a walk more begins."""
+ALONE = 2
+"""Walks of the one that is left, each from the worst so far."""
+HEAT, HEAT_TOGETHER = 0.15, 0.03
+"""Threshold at the start, as a part of the logarithm of the ratio: of the last walk, and of several."""
 COOL = 0.004
 """Least threshold at the start."""
 PATIENCE = 500
-"""Candidates in a row that are none, after which a round ends."""
+"""Candidates in a row that are none, after which a walk, or drawing, ends."""
 
 
-def sample(judge: Judge, space: Space, until: int, generator: "np.random.Generator") -> Judged | None:
-    """Draw and evaluate until ``judge`` has counted so many evaluations; return the worst of these draws."""
-    worst: Judged | None = None
-    idle = 0
+def turns(space: Space) -> Iterator[DrawGenerated]:
+    """What draws next when it goes by turns: the space every other time, and between its draws one preset after the other."""
+    while True:
+        for draw in space.presets.values():
+            yield space.draw
+            yield draw
+        if not space.presets:
+            yield space.draw
+
+
+def sample(
+    judge: Judge, space: Space, until: int, generator: "np.random.Generator", by_turns: float = 1.0
+) -> list[Judged]:
+    """Draw and evaluate until ``judge`` has counted so many evaluations, or a ratio is without bound.
+
+    Parameters
+    ----------
+    until
+        Evaluations, those before included.
+    by_turns
+        Share of them that are drawn by turns of the space and of its presets; the others by what drew the worst before.
+
+    Returns
+    -------
+    list of Judged
+        Draws that have a ratio, each once, the worst first.
+    """
+    begun, arms = judge.evaluations, [space.draw, *space.presets.values()]
+    met: dict[str, tuple[Judged, DrawGenerated]] = {}
+    turn, idle = turns(space), 0
     while judge.evaluations < until and idle < PATIENCE:
+        if judge.evaluations - begun < by_turns * (until - begun):
+            draw = next(turn)
+        else:
+            worst = [drew for _, drew in nlargest(WORST, met.values(), key=lambda each: each[0].ratio)]
+            chances = [1 + sum(drew is arm for drew in worst) for arm in arms]
+            draw = arms[generator.choice(len(arms), p=[chance / sum(chances) for chance in chances])]
         before = judge.evaluations
-        judged = judge.judge(space.draw(generator))
+        data = draw(generator)
+        judged = None if data is None else judge.judge(data)
         idle = 0 if judge.evaluations > before else idle + 1
-        if judged is not None and (worst is None or judged.ratio > worst.ratio):
-            worst = judged
-            if math.isinf(worst.ratio):
+        if judged is not None:
+            met.setdefault(repr(data), (judged, draw))
+            if math.isinf(judged.ratio):
                 break
-    return worst
+    return _worst_first(judged for judged, _ in met.values())
 
 
 def climb(judge: Judge, space: Space, until: int, generator: "np.random.Generator") -> None:
     """Search until ``judge``, which keeps the worst, has counted so many evaluations, or the ratio is without bound."""
-    rounds = max(1, min(ROUNDS, (until - judge.evaluations) // LONG))
+    drawn = judge.evaluations + math.ceil(SAMPLED * (until - judge.evaluations))
+    starts = sample(judge, space, drawn, generator, BY_TURNS)
+    if not starts or starts[0].ratio <= 1 + MEETING:  # nothing to climb from: look longer
+        starts = sample(judge, space, until - (until - judge.evaluations) // 3, generator) or starts
+    starts = starts[: max(1, min(WALKS, (until - judge.evaluations) // LONG))]
+    rounds = len(starts).bit_length() + ALONE - 1
     for turn in range(rounds):
         share = (until - judge.evaluations) // (rounds - turn)
-        end = judge.evaluations + share
-        if turn % 2 == 0 or judge.worst is None:
-            start = sample(judge, space, judge.evaluations + math.ceil(DRAWN * share), generator)
-            if start is None or start.ratio <= 1 + MEETING:  # nothing to climb from: look longer
-                start = sample(judge, space, end - share // 3, generator) or start
-        else:
-            start = judge.worst
-        if start is not None and math.isfinite(start.ratio):
-            _anneal(judge, space, start, end, generator)
-        if judge.worst is not None and math.isinf(judge.worst.ratio):
-            return
+        heat = HEAT if len(starts) == 1 else HEAT_TOGETHER
+        ends = [
+            walk(judge, space, start, judge.evaluations + share // len(starts), heat, generator) for start in starts
+        ]
+        starts = _worst_first(ends)[: max(1, len(ends) // 2)]
 
 
-def _anneal(judge: Judge, space: Space, start: Judged, end: int, generator: "np.random.Generator") -> None:
-    """Walk from an instance, with a threshold that falls, until ``judge`` has counted so many evaluations."""
+def _worst_first(met: Iterable[Judged]) -> list[Judged]:
+    return sorted(met, key=lambda judged: -judged.ratio)
+
+
+def _without_bound(judge: Judge) -> bool:
+    """Whether nothing can be worse than what was met."""
+    return judge.worst is not None and math.isinf(judge.worst.ratio)
+
+
+def walk(judge: Judge, space: Space, start: Judged, end: int, heat: float, generator: "np.random.Generator") -> Judged:
+    """Walk from an instance until ``judge`` has counted so many evaluations, or a ratio is without bound; return the worst.
+
+    ``heat`` is the threshold at the start, as a part of the logarithm of the ratio.
+    """
     current = worst = start
     began, idle = judge.evaluations, 0
-    while judge.evaluations < end and idle < PATIENCE:
-        left = (end - judge.evaluations) / max(1, end - began)
+    while judge.evaluations < end and idle < PATIENCE and not _without_bound(judge):
+        left = (end - judge.evaluations) / (end - began)
         before = judge.evaluations
         data = moved(space, current.data, generator)
         judged = None if data is None else judge.judge(data)
         idle = 0 if judge.evaluations > before else idle + 1
         if judged is None:
             continue
-        heat = max(COOL, HEAT * abs(worst.score)) * left**2
-        if judged.score >= current.score + heat * math.log(1 - generator.random()):
+        threshold = max(COOL, heat * abs(worst.score)) * left**2
+        if judged.score >= current.score + threshold * math.log(1 - generator.random()):
             current = judged
         if judged.ratio > worst.ratio:
             worst = judged
-            if math.isinf(worst.ratio):
-                return
+    return worst

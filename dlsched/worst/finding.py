@@ -3,108 +3,24 @@
 import math
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
 
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import DlschedError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
-from dlsched.core.instance import InstanceFile, Known
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.families import find_family
 from dlsched.own_methods import method_named
-from dlsched.version import VERSION
-from dlsched.worst.climbing import climb
-from dlsched.worst.judging import Failure, Judge, Judged, ReferenceKind
+from dlsched.worst.climbing import HEAT, climb, walk
+from dlsched.worst.judging import Failure, Judge, Judged
 from dlsched.worst.options import Value, own_space, space_of
-from dlsched.worst.shrinking import SHARE, shrunk
+from dlsched.worst.result import Ended, Worst, finite, said_of
+from dlsched.worst.shrinking import SHARE, least, shrunk
 from dlsched.worst.space import Space
-
-if TYPE_CHECKING:
-    from dlsched.worst.proving import Proven
 
 BUDGET = 2000
 SHRINKING = 0.2
 """Share of the budget that is kept for shrinking, and of the time where it is limited."""
-
-Ended = Literal["budget", "limit", "interrupted"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Worst:
-    """The worst instance that a search has found.
-
-    Parameters
-    ----------
-    family, method
-        Whose instance, and what does badly on it.
-    ratio, found
-        Of the instance, and before it was shrunk; None: without bound.
-    objective, reference, reference_kind
-        The method's objective (None: no answer), what it is held against, and what that is: where it is a ``bound``, the ratio
-        is at most what is said.
-    evaluations, seed
-        Evaluated instances, shrinking too; and the seed of the search.
-    instance
-        Its source says command and ratio.
-    ended
-        The budget is used up (or nothing more would help), the time limit was reached, or Ctrl-C.
-    command
-        What finds it again.
-    failures
-        Instances on which the method raised an error or broke a rule, its guarantee or a proof: one for each message.
-    proof
-        Of how bad it can be at all, where that was asked for: of the largest of the suprema.
-    proofs
-        One for every number of jobs that the search may end with.
-    """
-
-    family: str
-    method: str
-    ratio: float | None
-    found: float | None
-    objective: float | None
-    reference: float
-    reference_kind: ReferenceKind
-    evaluations: int
-    seed: int
-    instance: InstanceFile
-    ended: Ended
-    command: str
-    failures: tuple[Failure, ...] = ()
-    proof: "Proven | None" = None
-    proofs: "tuple[Proven, ...]" = ()
-
-    @property
-    def ratio_text(self) -> str:
-        """The ratio for people: with ``<=`` where a bound stands in."""
-        if self.ratio is None:
-            return "without bound"
-        return f"{'<= ' if self.reference_kind == 'bound' else ''}{self.ratio:.6g}"
-
-    def as_data(self) -> dict[str, object]:
-        """Return it as ``dlsched worst --json`` prints it."""
-        return {
-            "family": self.family,
-            "method": self.method,
-            "ratio": self.ratio,
-            "reference_kind": self.reference_kind,
-            "evaluations": self.evaluations,
-            "seed": self.seed,
-            "proven": None if self.proof is None or self.proof.supremum is None else str(self.proof.supremum),
-            "instance": self.instance.as_data(),
-            "found": self.found,
-            "objective": self.objective,
-            "reference": self.reference,
-            "ended": self.ended,
-            "command": self.command,
-            "failures": [{"message": each.message, "instance": each.instance.as_data()} for each in self.failures],
-            **(
-                {}
-                if self.proof is None
-                else {"proof": self.proof.as_data(), "suprema": [each.brief() for each in self.proofs]}
-            ),
-        }
 
 
 def find_worst(
@@ -180,47 +96,54 @@ def find_worst(
     if progress is not None:
         judge.judged = lambda: progress(_standing(judge, budget))
     ended, found, kept = _search(judge, space, budget, seed, share)
-    return _worst(judge, found, kept, seed, ended, command)
+    return _worst(judge, space, found, kept, seed, ended, command)
 
 
 def _require(budget: int, seed: int, share: float) -> None:
-    for name, value, least in (("budget", budget, 1), ("seed", seed, 0)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise UsageError(f"{name}: found {value!r}, allowed: an integer >= {least}")
+    for name, value, lowest in (("budget", budget, 1), ("seed", seed, 0)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
+            raise UsageError(f"{name}: found {value!r}, allowed: an integer >= {lowest}")
     if not 0 <= share < 1:
         raise UsageError(f"share: found {share!r}, allowed: a number >= 0 and < 1")
 
 
 def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) -> tuple[Ended, Judged, Judged]:
-    """Climb, then shrink: why it ended, the worst instance found, and what shrinking made of it."""
+    """Climb, then shrink: why it ended, the worst instance found, and what shrinking made of it.
+
+    What is simple often has ties from which worse is near: half of the evaluations that are left walk on from there, and where
+    they find worse, that is shrunk.
+    """
     import numpy as np
 
     ended: Ended = "budget"
     whole = judge.budget
     found: Judged | None = None
     kept: Judged | None = None
+    generator = np.random.default_rng(seed)
     try:
         try:
             if judge.limits.time_s is not None:
                 judge.budget = Budget(Limits(time_s=judge.limits.time_s * (1 - SHRINKING)))
-            climb(judge, space, budget - int(SHRINKING * budget), np.random.default_rng(seed))
+            climb(judge, space, budget - int(SHRINKING * budget), generator)
         except Stopped:
             ended = "limit"
         judge.budget = whole
-        found = kept = judge.worst
-        if found is not None:
+        while judge.worst is not None and (kept is None or kept.ratio < least(judge.worst.ratio, share)):
+            found = kept = judge.worst
             for simpler in shrunk(judge, space, found, budget, share):
                 kept = simpler
+            walk(judge, space, kept, judge.evaluations + (budget - judge.evaluations) // 2, HEAT, generator)
     except Stopped:
         ended = "limit"
     except KeyboardInterrupt:
         if judge.worst is None:
             raise
         ended = "interrupted"
-        found = found or judge.worst
-    if found is None:
+    if judge.worst is None:
         raise _nothing(judge, ended)
-    return ended, found, kept or found
+    if found is None or kept is None or kept.ratio < least(judge.worst.ratio, share):
+        found = kept = judge.worst
+    return ended, found, kept
 
 
 def _nothing(judge: Judge, ended: Ended) -> DlschedError:
@@ -232,7 +155,7 @@ def _nothing(judge: Judge, ended: Ended) -> DlschedError:
     return UsageError(f"budget: found no instance on which {judge.method.name} has a ratio {why}, allowed: more of it")
 
 
-def _worst(judge: Judge, found: Judged, kept: Judged, seed: int, ended: Ended, command: str) -> Worst:
+def _worst(judge: Judge, space: Space, found: Judged, kept: Judged, seed: int, ended: Ended, command: str) -> Worst:
     reference = kept.reference
     name = f"worst-{judge.method.name.rpartition(':')[2]}"
     worst = Worst(
@@ -248,24 +171,13 @@ def _worst(judge: Judge, found: Judged, kept: Judged, seed: int, ended: Ended, c
         instance=kept.instance,
         ended=ended,
         command=command,
+        space=space.words,
+        wider=tuple(space.wider),
         failures=tuple(judge.failures.values()),
     )
     return replace(
         worst, instance=said_of(worst, kept.instance.model_copy(update={"name": name}), judge.reference.name)
     )
-
-
-def said_of(worst: Worst, instance: InstanceFile, reference: str) -> InstanceFile:
-    """Return an instance with command and ratio as its source, and with its optimum where that is proven."""
-    proof = f"{reference}, dlsched {VERSION}"
-    known = Known(optimum=worst.reference, proof=proof) if worst.reference_kind == "optimum" else None
-    source = f"{worst.command}: {worst.method} {worst.ratio_text}"
-    return instance.model_copy(update={"source": source, "known": known})
-
-
-def finite(ratio: float) -> float | None:
-    """Return a ratio as results hold it: None where it is without bound."""
-    return None if math.isinf(ratio) else ratio
 
 
 def _standing(judge: Judge, budget: int) -> Progress:

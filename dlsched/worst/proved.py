@@ -7,9 +7,9 @@ from dlsched.core.errors import DisagreementError
 from dlsched.core.messages import several
 from dlsched.core.tolerance import MEETING
 from dlsched.families import find_family
-from dlsched.worst.finding import Worst, finite, said_of
 from dlsched.worst.judging import Judge
 from dlsched.worst.proving import Proven
+from dlsched.worst.result import Worst, finite, said_of
 
 
 def proved(worst: Worst, *proofs: Proven) -> Worst:

@@ -4,8 +4,8 @@ Instances are handled as the data of their files (``InstanceFile.as_data``), whi
 instance afterwards is no candidate.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +15,8 @@ from dlsched.core.family import AnyFamily, AnyMethod
 Data: TypeAlias = dict[str, Any]
 """An instance as its file holds it."""
 Draw: TypeAlias = Callable[[np.random.Generator], Data]
+DrawGenerated: TypeAlias = Callable[[np.random.Generator], Data | None]
+"""As ``Draw``, of a preset; None where what it drew has no counterpart in the space."""
 Move: TypeAlias = Callable[[Data, np.random.Generator], Data | None]
 """From an instance, which it leaves as it is, to a changed copy; None where it has nothing to change."""
 Simplify: TypeAlias = Callable[[Data], Sequence[Data]]
@@ -52,6 +54,10 @@ class Space:
         Whose instances they are.
     draw
         Draws one: what random sampling takes, and where searches start.
+    presets
+        By the names of the generator's presets: draws of instances that lie in the space as well, where searches start too.
+    words, wider
+        For people: what instances are in it; and the options of the command that open it further.
     numbers
         What moves of all families change: scaled, set to an end of the range, made equal to another of the same path.
     members
@@ -72,6 +78,9 @@ class Space:
     family: AnyFamily
     draw: Draw
     numbers: Sequence[Number]
+    presets: Mapping[str, DrawGenerated] = field(default_factory=dict)
+    words: str = "a space of one's own"
+    wider: Sequence[str] = ()
     members: Sequence[tuple[str, int, int]] = ()
     moves: Sequence[Move] = ()
     simpler: Sequence[Simplify] = ()

@@ -68,7 +68,7 @@ def test_the_table_and_the_file(cli: Callable[..., Ended], here: Path) -> None:
     """The file says command and ratio and the proven optimum; the command in the table finds it again."""
     ended = cli(*WORST, "--gpus", 9, "--tables", "sublinear", "--budget", 100, "-o", "worst.json")
     assert (ended.code, ended.err) == (0, "")
-    head, ratio, of, search, again, *shown = ended.out.splitlines()
+    head, ratio, of, search, space, wider, again, *shown = ended.out.splitlines()
     assert head in ("doubling on ring_allocation: 1 job", "doubling on ring_allocation: 2 jobs")
     assert ratio.split()[0] == "ratio" and float(ratio.split()[1].rstrip(",")) > 1.05
     assert of.split()[0] == "of" and " optimum " in of
@@ -77,6 +77,8 @@ def test_the_table_and_the_file(cli: Callable[..., Ended], here: Path) -> None:
         "dlsched worst ring_allocation --method doubling --jobs 2 --gpus 9 --tables sublinear --budget 100 --seed 0"
     )
     assert again == f"  again    {command}"
+    assert space == "  space    up to 2 jobs on 9 GPUs, sublinear tables on counts that are powers of two, 1 to 1000 s"
+    assert wider == "  wider    --tables any, --counts all, --jobs, --gpus"
     instance = dlsched.read(here / "worst.json")
     assert instance.source.startswith(f"{command}: doubling 4")
     assert instance.gpus == 9

@@ -56,7 +56,7 @@ def test_the_same_rows_on_any_number_of_workers(tmp_path: Path) -> None:
         rows = one.rows()
         kept = [one.instance(row.key) for row in rows]
         made = [instance_of(one.made_by(row.key)[0]) for row in rows[::3]]
-    assert [row.instance for row in rows[::3]] == [f"worst-fifo-seed{seed}" for seed in range(3)]
+    assert [row.instance for row in rows[::3]] == [f"worst-fifo-capped-jobs2-budget12-seed{seed}" for seed in range(3)]
     assert kept[::3] == kept[1::3] == kept[2::3] == made
     assert standings[0] == Standing(12, 0, 0) and standings[-1] == Standing(12, 12, 0)
 

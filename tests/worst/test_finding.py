@@ -4,15 +4,16 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dlsched
 from dlsched import Limits, Progress, SolverError, UsageError, find_worst
 from dlsched.core.family import Method
 from dlsched.worst.judging import Failure
-from dlsched.worst.space import Space
+from dlsched.worst.space import Data, Space
 
-from .conftest import NONE, ONE, always
+from .conftest import NONE, ONE, always, ring
 from .test_judging import raising
 
 FAMILY = "ring_allocation"
@@ -46,6 +47,51 @@ def test_the_data_are_those_that_the_command_prints(space: Space) -> None:
     assert list(data)[:8] == first
     assert (data["ratio"], data["found"], data["objective"], data["proven"]) == (None, None, None, None)
     assert dlsched.read is not None and json.loads(json.dumps(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("family", "method", "options", "words", "wider"),
+    [
+        (FAMILY, "fixed", {"tables": "any"}, "up to 4 jobs on 17 GPUs, any tables on counts", "--counts all"),
+        (
+            "elastic_stream",
+            "equal",
+            {"restart": 5.0},
+            "arrivals at ticks of 100 s up to 300 s, restarts of up",
+            "--tables",
+        ),
+        (
+            "matching_placement",
+            "equal",
+            {"jobs": 1, "gpus": 2},
+            "up to 1 job on 2 workers of up to 3 types",
+            "--limited",
+        ),
+        (
+            "matching_placement",
+            "equal",
+            {"preset": "few-types"},
+            "up to 3 jobs on 6 workers, as few-types",
+            "--objective",
+        ),
+        ("srpt_mapping", "fifo", {"sends": False}, "up to 3 jobs on 8 GPUs, in one server", "--prediction-error"),
+        (
+            "ring_embedding",
+            "fifo",
+            {"utility": "log", "slots": 2},
+            "up to 2 slots, links of 1e+09 B/s, log",
+            "--utility",
+        ),
+        ("ring_embedding", "fifo", {"preset": "small", "slots": 1}, "as small has them, 1 slot", "--servers"),
+        ("async_sgd", "equal", {}, "up to 4 jobs on 16 nodes", "--gpus"),
+    ],
+)
+def test_the_space_is_named(family: str, method: str, options: dict[str, Any], words: str, wider: str) -> None:
+    """With its sizes and figures, and with the options that open it further; the data have both."""
+    worst = find_worst(family, method, budget=3, **options)
+    assert words in worst.space
+    assert any(each.startswith(wider) for each in worst.wider)
+    assert worst.as_data()["space"] == worst.space and worst.as_data()["wider"] == list(worst.wider)
 
 
 def test_ratio_texts(space: Space) -> None:
@@ -92,6 +138,30 @@ def test_time_ends_it(space: Space) -> None:
     worst = find_worst(FAMILY, "doubling", space=space, budget=10**9, limits=Limits(time_s=0.5))
     assert worst.ended == "limit"
     assert worst.ratio is not None
+
+
+def test_what_shrinking_leaves_is_searched_too(space: Space) -> None:
+    """A way up that opens only where shrinking leads: evaluations that it leaves go there, and what they find is shrunk."""
+    start = ring({"1": 2.0, "2": 1.0})
+
+    def up(data: Data, generator: np.random.Generator) -> Data | None:
+        time_s = data["jobs"][0]["epoch_time_s"]["1"]
+        return None if data == start else ring({"1": min(64.0, 2 * time_s), "2": 1.0})
+
+    def simplify(data: Data) -> list[Data]:
+        return [ring({"1": 2.0, "2": 1.0}, gpus=3)] if data == start else []
+
+    only = replace(
+        space,
+        draw=lambda generator: start,
+        numbers=[],
+        members=[],
+        moves=[up],
+        simpler=[simplify],
+        repair=lambda data: data,
+    )
+    worst = find_worst(FAMILY, ONE, space=only, budget=100)
+    assert (worst.found, worst.ratio) == (64.0, 64.0)
 
 
 def test_failures_are_told_and_kept(space: Space) -> None:

@@ -5,15 +5,18 @@ That the optima are what the files say is proven again by ``tests/test_instances
 
 import math
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import worst_gallery
 from shipped import ROOT
 
 import dlsched
-from dlsched import FAMILIES
+from dlsched import FAMILIES, find_worst
 from dlsched.core.status import Sense
+from dlsched.families import instance_from, write
 
 DOCS = ROOT.parent / "docs"
 HEADING = "## The worst known"
@@ -78,6 +81,45 @@ def test_the_page_names_the_worst_known(family: str, method: str) -> None:
     ratio = ratio_on(dlsched.read(file_of(family, method)), method)
     assert f"`{method}` {'without bound' if math.isinf(ratio) else f'{ratio:.4g}'}" in section
     assert f"`worst-{method}.json`" in (ROOT / family / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def gallery(tmp_path: Path) -> Path:
+    """A copy of what is shipped of ring_allocation, the page beside it."""
+    (tmp_path / "docs").mkdir()
+    shutil.copy(DOCS / "ring_allocation.md", tmp_path / "docs")
+    shutil.copytree(ROOT / "ring_allocation", tmp_path / "instances" / "ring_allocation")
+    return tmp_path / "instances"
+
+
+def test_what_is_shipped_stays_where_nothing_worse_is_found(gallery: Path) -> None:
+    """A search of three evaluations: file, README and page are what they were, to the byte."""
+    before = {path: path.read_bytes() for path in gallery.parent.rglob("*.*")}
+    found = find_worst("ring_allocation", "equal", budget=3)
+    kept = worst_gallery.keep(found, gallery)
+    worst_gallery.say(kept, gallery)
+    assert kept.ratio is not None and found.ratio is not None and kept.ratio > found.ratio
+    assert {path: path.read_bytes() for path in gallery.parent.rglob("*.*")} == before
+
+
+def test_what_is_worse_takes_its_place(gallery: Path) -> None:
+    """A file of ratio 1 is replaced, and README and page say the new figure."""
+    own = gallery / "ring_allocation" / "worst-equal.json"
+    for path in gallery.rglob("worst-*.json"):
+        path.unlink()
+    one = {"id": "a", "epochs": 1.0, "epoch_time_s": {"1": 2.0, "2": 1.0}}
+    data = {"format": "dlsched/ring_allocation/1", "name": "worst-equal", "gpus": 2, "jobs": [one]}
+    write(instance_from(data, "by hand"), own)
+    found = find_worst("ring_allocation", "equal", budget=60)
+    kept = worst_gallery.keep(found, gallery)
+    worst_gallery.say(kept, gallery)
+    assert kept.ratio == found.ratio and kept.ratio is not None and 1 < kept.ratio < 1.99
+    assert dlsched.read(own) == kept.instance
+    assert f"`equal` {kept.ratio:.4g} |" in (gallery.parent / "docs" / "ring_allocation.md").read_text(encoding="utf-8")
+    row = (
+        f"| `worst-equal.json` | {len(kept.instance.as_data()['jobs'])} | {kept.reference:,.6g} | {kept.ratio:.4g} |\n"
+    )
+    assert row in (gallery / "ring_allocation" / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_gallery_has_nothing_else() -> None:

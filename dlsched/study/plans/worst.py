@@ -132,7 +132,8 @@ def searches_of(source: Searched) -> Iterator[Recipe]:
 def found_by(recipe: Recipe, step: Callable[[], None]) -> InstanceFile:
     """Search for the instance of a recipe, and call ``step`` after every evaluation.
 
-    Its ``source`` says the command and the ratio, and whether the method failed on others.
+    Its name has the arguments that were given; its ``source`` says the command and the ratio, and whether the method failed
+    on others.
 
     Raises
     ------
@@ -150,11 +151,18 @@ def found_by(recipe: Recipe, step: Callable[[], None]) -> InstanceFile:
             worst = find_worst(recipe.family, chosen, progress=lambda progress: step(), **options)
         case _:
             raise AssertionError(f"no recipe: {list(recipe.data)}")
-    name = f"{worst.instance.name}-seed{recipe.seed}"
+    name = "-".join([worst.instance.name, *(_word(*each) for each in options.items())])
     source = (worst.instance.source or "").replace(method, recipe.source.removeprefix("worst "))
     if worst.failures:
         source += f"; on {len(worst.failures)} others it fails: {worst.failures[0].message}"
     return worst.instance.model_copy(update={"name": name, "source": source})
+
+
+def _word(key: str, value: object) -> str:
+    """What tells instances apart that were searched with other arguments: ``capped``, ``jobs2``, ``no-sends``."""
+    if isinstance(value, bool):
+        return key if value else f"no-{key}"
+    return value if isinstance(value, str) else f"{key}{value}"
 
 
 def evaluations_of(recipe: Recipe) -> int:

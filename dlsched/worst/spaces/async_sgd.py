@@ -13,8 +13,8 @@ import numpy as np
 
 from dlsched.core.figures import four_digits, log_uniform
 from dlsched.families import FAMILIES
-from dlsched.worst.space import Data, Number, Space
-from dlsched.worst.spaces.naming import jobs_drawn, lettered, require_one_of, require_sizes
+from dlsched.worst.space import Data, Draw, Number, Space
+from dlsched.worst.spaces.naming import jobs_drawn, lettered, require_one_of, require_sizes, sizes_said
 
 NODES = 16
 BATCHES = (1.0, 1000.0)
@@ -59,21 +59,29 @@ def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | 
         changed = [_job(*(float(job[key]) for key in _KEYS)) for job in data["jobs"]]
         return {"format": "dlsched/async_sgd/1", "name": "worst", "nodes": total, "jobs": lettered(changed)}
 
-    def draw(generator: np.random.Generator) -> Data:
+    def draw_of(kind: str | None) -> Draw:
         """Draw jobs, or those of a preset."""
-        many = int(generator.choice(jobs_drawn(jobs, total)))
-        if preset is None:
-            found = [_drawn(generator) for _ in range(many)]
-        else:
-            made = family.generate(preset=preset, jobs=many, nodes=total, seed=int(generator.integers(2**31)))
-            found = _scaled([(job.batches, job.compute_s, job.update_s, job.transfer_s) for job in made.jobs])
-        data = repair({"jobs": found})
-        assert data is not None
-        return data
+
+        def draw(generator: np.random.Generator) -> Data:
+            many = int(generator.choice(jobs_drawn(jobs, total)))
+            if kind is None:
+                found = [_drawn(generator) for _ in range(many)]
+            else:
+                made = family.generate(preset=kind, jobs=many, nodes=total, seed=int(generator.integers(2**31)))
+                found = _scaled([(job.batches, job.compute_s, job.update_s, job.transfer_s) for job in made.jobs])
+            data = repair({"jobs": found})
+            assert data is not None
+            return data
+
+        return draw
 
     return Space(
         family=family,
-        draw=draw,
+        draw=draw_of(preset),
+        presets={} if preset is not None else {name: draw_of(name) for name in family.presets},
+        words=f"{sizes_said(most, total, 'node')}, one full-duplex server of 1 GB/s a job, up to {BATCHES[1]:g} batches, "
+        f"up to {COMPUTE_S[1]:g} s a batch, an update or a transfer",
+        wider=["--jobs", "--gpus"],
         numbers=[
             Number("jobs[].dataset_examples", *BATCHES, whole=True),
             Number("jobs[].compute_s", *COMPUTE_S),

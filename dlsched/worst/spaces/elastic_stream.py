@@ -23,10 +23,19 @@ from dlsched.elastic_stream.slots import plan
 from dlsched.elastic_stream.slots.search import TooLarge, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.families import FAMILIES
-from dlsched.worst.space import Data, Number, Space
-from dlsched.worst.spaces.naming import jobs_drawn, lettered, require_one_of, require_sizes
-from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, drawn, offered, projected, tabulated
-from dlsched.worst.spaces.table_moves import simpler_tables, table_moves, table_of
+from dlsched.worst.space import Data, Draw, Number, Space
+from dlsched.worst.spaces.naming import jobs_drawn, lettered, sizes_said
+from dlsched.worst.spaces.speed_tables import (
+    drawn,
+    in_class,
+    offered,
+    require_tables,
+    table_of,
+    tabulated,
+    wider_than,
+    words_of,
+)
+from dlsched.worst.spaces.table_moves import simpler_tables, table_moves
 
 JOBS, UNITS = 3, 8
 TICK_S = 100.0
@@ -97,13 +106,10 @@ def space_of(
     UsageError
         A number or a word that is not allowed.
     """
-    require_sizes(jobs=jobs, gpus=gpus)
-    require_one_of("tables", tables, CLASSES)
-    require_one_of("counts", counts, COUNTS)
+    family = FAMILIES["elastic_stream"]
+    require_tables(family, jobs=jobs, gpus=gpus, preset=preset, tables=tables, counts=counts)
     if not 0 <= restart < TICK_S:
         raise UsageError(f"restart: found {restart}, allowed: seconds from 0 to less than {TICK_S:g}")
-    family = FAMILIES["elastic_stream"]
-    require_one_of("preset", preset, (None, *family.presets))
     total = gpus or UNITS
     most, allowed = jobs_drawn(jobs, JOBS)[-1], offered(counts, total)
     restarts = [Number("jobs[].restart_s", 0.0, restart)] if restart else []
@@ -115,38 +121,45 @@ def space_of(
         ticks = [round(min(max(job["arrival_s"], 0.0), LATEST_S) / TICK_S) for job in data["jobs"]]
         changed = []
         for job, tick in zip(data["jobs"], ticks, strict=True):
-            table = projected(tables, dict(zip(allowed, table_of(job).values(), strict=False)), LOW_S, HIGH_S)
-            made = {"epochs": 1.0, "epoch_time_s": {str(count): time for count, time in table.items()}}
-            made["arrival_s"] = (tick - min(ticks)) * TICK_S
+            made = in_class(tables, job, allowed, LOW_S, HIGH_S) | {"arrival_s": (tick - min(ticks)) * TICK_S}
             changed.append(made | ({"restart_s": min(max(job["restart_s"], 0.0), restart)} if restart else {}))
         head = {"format": "dlsched/elastic_stream/1", "name": "worst", "units": total, "tick_s": TICK_S}
         return head | {"jobs": lettered(changed)}
 
-    def draw(generator: np.random.Generator) -> Data:
+    def draw_of(kind: str | None) -> Draw:
         """Draw tables from the class and arrivals, or jobs of a preset."""
-        many = int(generator.choice(jobs_drawn(jobs, JOBS)))
-        if preset is None:
-            found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
-            arrivals_s = (TICK_S * generator.integers(0, round(LATEST_S / TICK_S) + 1, many)).tolist()
-        else:
-            made = family.generate(
-                preset=preset, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
-            )
-            found = tabulated(made.jobs, allowed, HIGH_S)
-            scale = LATEST_S / (max(job.arrival_s for job in made.jobs) or LATEST_S)
-            arrivals_s = [job.arrival_s * scale for job in made.jobs]
-        pauses_s = generator.uniform(0.0, restart, many).round(1).tolist()
-        drawn_jobs = [
-            {"epoch_time_s": table, "arrival_s": arrival_s, "restart_s": pause_s}
-            for table, arrival_s, pause_s in zip(found, arrivals_s, pauses_s, strict=True)
-        ]
-        data = repair({"jobs": drawn_jobs})
-        assert data is not None
-        return data
+
+        def draw(generator: np.random.Generator) -> Data:
+            many = int(generator.choice(jobs_drawn(jobs, JOBS)))
+            if kind is None:
+                found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
+                arrivals_s = (TICK_S * generator.integers(0, round(LATEST_S / TICK_S) + 1, many)).tolist()
+            else:
+                made = family.generate(
+                    preset=kind, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
+                )
+                found = tabulated(made.jobs, allowed, HIGH_S)
+                scale = LATEST_S / (max(job.arrival_s for job in made.jobs) or LATEST_S)
+                arrivals_s = [job.arrival_s * scale for job in made.jobs]
+            pauses_s = generator.uniform(0.0, restart, many).round(1).tolist()
+            drawn_jobs = [
+                {"epoch_time_s": table, "arrival_s": arrival_s, "restart_s": pause_s}
+                for table, arrival_s, pause_s in zip(found, arrivals_s, pauses_s, strict=True)
+            ]
+            data = repair({"jobs": drawn_jobs})
+            assert data is not None
+            return data
+
+        return draw
 
     return Space(
         family=family,
-        draw=draw,
+        draw=draw_of(preset),
+        presets={} if preset is not None else {name: draw_of(name) for name in family.presets},
+        words=f"{sizes_said(most, total, 'unit')}, {words_of(tables, counts, LOW_S, HIGH_S)}, "
+        f"arrivals at ticks of {TICK_S:g} s up to {LATEST_S:g} s, "
+        + (f"restarts of up to {restart:g} s" if restart else "no restarts"),
+        wider=[*wider_than(tables, counts), "--restart", "--jobs", "--gpus"],
         numbers=[Number("jobs[].epoch_time_s{}", LOW_S, HIGH_S), Number("jobs[].arrival_s", 0.0, LATEST_S), *restarts],
         members=[("jobs", 1, most)],
         moves=(*table_moves(allowed), together, at_another, whole_ticks),

@@ -12,20 +12,24 @@ on six workers 1 / (1/5 + .08) = 25/7.
 """
 
 import copy
-from itertools import permutations
+import math
 
 import numpy as np
 
 from dlsched.core.figures import log_uniform
 from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
-from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.naming import lettered, require_sizes
+from dlsched.worst.places import rounded, within
+from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space
+from dlsched.worst.spaces import placements
+from dlsched.worst.spaces.naming import lettered, require_sizes, sizes_said
+from dlsched.worst.spaces.placements import BANDWIDTHS, MOST_TYPES
 
 JOBS, GPUS = 3, 6
-MOST_TYPES = 3
 BATCH = 10.0
-BANDWIDTHS = (1e9, 1e10)  # B/s
+
+FASTEST = 1.25e10
+"""B/s of the generator's fastest networks, which are the fastest here."""
 
 _ITERATIONS, _RATES, _BYTES = (1.0, 1000.0), (1.0, 10.0), (0.0, 1e10)
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # the fewest that are drawn, beside none; fewer than those count as none
@@ -89,10 +93,17 @@ def space_of(
         draw=_draw(most, total, limited, aimed) if preset is None else _draw_preset(preset, most, total, aimed),
         numbers=_NUMBERS if preset is None else _OF_PRESETS,
         members=(("jobs", 1, most), ("workers", 1, total)),
-        moves=(_retype, _another_network, _level, *((_limit, _unable) if free else ())),
-        simpler=(_fewer_types, _leveled, *((_unlimited,) if free else ())),
+        moves=(*placements.MOVES, *(placements.OF_LIMITS if free else ())),
+        simpler=(*placements.SIMPLER, *((placements.unlimited,) if free else ())),
         repair=lambda data: _repair(data, free),
         reference="dp",
+        presets={}
+        if preset is not None
+        else {name: _draw_generated(name, most, total, limited, aimed) for name in PRESETS},
+        words=_words(most, total, limited)
+        if preset is None
+        else f"{sizes_said(most, total, 'worker')}, as {preset} has them",
+        wider=[*([] if free else ["--limited"]), "--objective", "--jobs", "--gpus"],
     )
 
 
@@ -104,7 +115,7 @@ def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
         networks = generator.permutation([*BANDWIDTHS, generator.choice(BANDWIDTHS)]).tolist()
         drawn = lettered([_job(generator, networks, sorted(set(kinds))) for _ in range(jobs)])
         if limited:  # a smallest size might not fit
-            _any_of(drawn, generator)["max_workers"] = int(generator.integers(1, len(kinds) + 1))
+            placements.any_of(drawn, generator)["max_workers"] = int(generator.integers(1, len(kinds) + 1))
         return {
             "format": "dlsched/matching_placement/1",
             "name": "worst",
@@ -144,121 +155,71 @@ def _draw_preset(preset: str, most: int, total: int, aimed: Data) -> Draw:
     return draw
 
 
-def _any_of(entries: list[Data], generator: np.random.Generator) -> Data:
-    return entries[int(generator.integers(len(entries)))]
+def _words(most: int, total: int, limited: bool) -> str:
+    """What the round figures are."""
+    bandwidths = " or ".join(f"{each:.0e}" for each in BANDWIDTHS)
+    return (
+        f"{sizes_said(most, total, 'worker')} of up to {MOST_TYPES} types, {bandwidths} B/s, batches of {BATCH:g}, "
+        f"{_RATES[0]:g} to {_RATES[1]:g} samples/s, up to {_ITERATIONS[1]:g} iterations and {_BYTES[1]:.0e} bytes, "
+        + ("limited sizes" if limited else "any sizes")
+    )
 
 
-def _retype(data: Data, generator: np.random.Generator) -> Data | None:
-    """Make a worker one of another type, which may be new: jobs run on that as fast as on the type that it was of."""
-    changed = copy.deepcopy(data)
-    networks = _networks(changed)
-    worker = _any_of(changed["workers"], generator)
-    kinds = sorted({*networks, *(f"g{kind}" for kind in range(MOST_TYPES))} - {worker["type"]})
-    kind = kinds[int(generator.integers(len(kinds)))]
-    for job in changed["jobs"] if kind not in networks else ():
-        if worker["type"] in job["samples_per_s"]:
-            job["samples_per_s"][kind] = job["samples_per_s"][worker["type"]]
-    worker["bandwidth_bytes_per_s"] = networks.get(kind, worker["bandwidth_bytes_per_s"])
-    worker["type"] = kind
-    return changed
+def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Data) -> DrawGenerated:
+    """Draw instances of a preset in round figures: on a scale on which each job computes for 1 s on its fastest type."""
+
+    def draw(generator: np.random.Generator) -> Data | None:
+        jobs = int(generator.integers(1, most + 1))
+        workers = int(generator.integers(max(jobs, total - 2), total + 1))
+        made = generate(preset=preset, jobs=jobs, gpus=workers, seed=int(generator.integers(2**31))).as_data()
+        kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(placements.networks_of(made))}
+        held: list[Data] = [
+            {"type": kinds[each["type"]], "bandwidth_bytes_per_s": _nearest(each["bandwidth_bytes_per_s"])}
+            for each in made["workers"]
+        ]
+        drawn: Data = {"format": "dlsched/matching_placement/1", "name": "worst"}
+        longest_s = max(job["iterations"] * _iteration_s(job) for job in made["jobs"])
+        drawn |= {"workers": sorted(held, key=lambda worker: worker["type"])}
+        drawn |= {"jobs": [_rounded(job, kinds, longest_s, limited) for job in made["jobs"]]} | aimed
+        return _repair(drawn, limited)
+
+    return draw
 
 
-def _another_network(data: Data, generator: np.random.Generator) -> Data | None:
-    """Give all workers of a type another bandwidth."""
-    changed = copy.deepcopy(data)
-    worker = _any_of(changed["workers"], generator)
-    others = [bandwidth for bandwidth in BANDWIDTHS if bandwidth != worker["bandwidth_bytes_per_s"]]
-    bandwidth = others[int(generator.integers(len(others)))]
-    for each in changed["workers"]:
-        if each["type"] == worker["type"]:
-            each["bandwidth_bytes_per_s"] = bandwidth
-    return changed
+def _nearest(bandwidth: float) -> float:
+    """The bandwidth of the round figures that is nearest in proportion, the largest there is being that of the generator."""
+    return min(BANDWIDTHS, key=lambda each: abs(math.log(bandwidth * BANDWIDTHS[-1] / FASTEST / each)))
 
 
-def _level(data: Data, generator: np.random.Generator) -> Data | None:
-    """Make rates equal: see ``_leveled``."""
-    found = _leveled(data)
-    return found[int(generator.integers(len(found)))] if found else None
+def _iteration_s(job: Data) -> float:
+    """Seconds of an iteration on one worker of the fastest type, without a ring."""
+    return float(job["batch_samples"] / max(job["samples_per_s"].values()))
 
 
-def _leveled(data: Data) -> list[Data]:
-    """One job as fast on all types as on its first; one type as fast for all jobs as for the first; networks all alike."""
-    found = []
-    for number, job in enumerate(data["jobs"]):
-        changed = copy.deepcopy(data)
-        rate = next(iter(job["samples_per_s"].values()))
-        changed["jobs"][number]["samples_per_s"] = dict.fromkeys(job["samples_per_s"], rate)
-        found.append(changed)
-    for kind, bandwidth in _networks(data).items():
-        changed, alike = copy.deepcopy(data), copy.deepcopy(data)
-        able = [job["samples_per_s"] for job in changed["jobs"] if kind in job["samples_per_s"]]
-        for rates in able[1:]:
-            rates[kind] = able[0][kind]
-        for worker in alike["workers"]:
-            worker["bandwidth_bytes_per_s"] = bandwidth
-        found += [changed, alike]
-    return [changed for changed in found if changed != data]
-
-
-def _fewer_types(data: Data) -> list[Data]:
-    """The workers of one type become some of another."""
-    found, networks = [], _networks(data)
-    for gone, kept in permutations(networks, 2):
-        changed = copy.deepcopy(data)
-        for worker in changed["workers"]:
-            if worker["type"] == gone:
-                worker |= {"type": kept, "bandwidth_bytes_per_s": networks[kept]}
-        found.append(changed)
-    return found
-
-
-def _limit(data: Data, generator: np.random.Generator) -> Data | None:
-    """Give a job another smallest or largest number of workers, or none."""
-    changed = copy.deepcopy(data)
-    job = _any_of(changed["jobs"], generator)
-    end = "min_workers" if generator.random() < 1 / 2 else "max_workers"
-    if end in job and generator.random() < 1 / 2:
-        del job[end]
-    else:
-        job[end] = int(generator.integers(1, len(changed["workers"]) + 1))
-    return changed
-
-
-def _unlimited(data: Data) -> list[Data]:
-    """A job without its smallest or largest number of workers."""
-    found = []
-    for number, job in enumerate(data["jobs"]):
-        for end in (end for end in ("min_workers", "max_workers") if end in job):
-            changed = copy.deepcopy(data)
-            del changed["jobs"][number][end]
-            found.append(changed)
-    return found
-
-
-def _unable(data: Data, generator: np.random.Generator) -> Data | None:
-    """Take a type from a job, or give it one, as fast as another."""
-    changed = copy.deepcopy(data)
-    rates = _any_of(changed["jobs"], generator)["samples_per_s"]
-    kinds = list(_networks(changed))
-    kind = kinds[int(generator.integers(len(kinds)))]
-    if kind not in rates:
-        rates[kind] = next(iter(rates.values()))
-    elif len(rates) > 1:
-        del rates[kind]
-    else:
-        return None
-    return changed
-
-
-def _networks(data: Data) -> dict[str, float]:
-    """Bandwidth of every type, that of its first worker."""
-    return {worker["type"]: worker["bandwidth_bytes_per_s"] for worker in reversed(data["workers"])}
+def _rounded(job: Data, kinds: dict[str, str], longest_s: float, limited: bool) -> Data:
+    """A job of the generator in round figures; types that cannot serve it, where that is not searched, do so slowly."""
+    scale = 1 / _iteration_s(job)
+    rates = {
+        kinds[kind]: rate * scale * BATCH / job["batch_samples"]
+        for kind, rate in reversed(job["samples_per_s"].items())
+    }
+    if not limited:
+        rates = {kind: rates.get(kind, _RATES[0]) for kind in sorted(set(kinds.values()))}
+    sent = job["gradient_bytes"] * scale * BANDWIDTHS[-1] / FASTEST
+    iterations = job["iterations"] * _iteration_s(job) / longest_s * _ITERATIONS[1]
+    found = {
+        "iterations": within(_NUMBERS[0], iterations),
+        "batch_samples": BATCH,
+        "gradient_bytes": within(_NUMBERS[2], rounded(sent, 2)),
+        "samples_per_s": {kind: within(_NUMBERS[1], rounded(rate, 2)) for kind, rate in rates.items()},
+    }
+    return found | ({key: job[key] for key in ("min_workers", "max_workers") if key in job} if limited else {})
 
 
 def _repair(data: Data, free: bool) -> Data | None:
     """One bandwidth a type, rates of the types that there are (``free``: of some), bytes and limits that count, ids by index."""
     repaired = copy.deepcopy(data)
-    networks = _networks(repaired)
+    networks = placements.networks_of(repaired)
     for index, worker in enumerate(repaired["workers"]):
         worker |= {"id": f"w{index}", "bandwidth_bytes_per_s": networks[worker["type"]]}
     least = 0

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dlsched.core.errors import UsageError
+from dlsched.core.messages import several
 from dlsched.worst.space import Data
 
 MOST_JOBS = 26
@@ -13,6 +14,15 @@ FEWEST_DRAWN, MOST_DRAWN = 2, 4
 def jobs_drawn(jobs: int | None, most: int) -> list[int]:
     """Numbers of jobs that draws have, ascending: ``jobs``, or from 2 to 4, but then never more than ``most``."""
     return list(range(min(FEWEST_DRAWN, most), min(MOST_DRAWN, most) + 1)) if jobs is None else [jobs]
+
+
+def sizes_said(jobs: int, gpus: int, unit: str = "GPU") -> str:
+    """Say how many jobs there are at most, and on how many GPUs.
+
+    >>> sizes_said(1, 2)
+    'up to 1 job on 2 GPUs'
+    """
+    return f"up to {several(jobs, 'job')} on {several(gpus, unit)}"
 
 
 def lettered(jobs: Sequence[Data]) -> list[Data]:

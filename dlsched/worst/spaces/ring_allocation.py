@@ -10,10 +10,18 @@ optimum; so does a job that is T times as fast beyond the counts that ``fixed`` 
 import numpy as np
 
 from dlsched.families import FAMILIES
-from dlsched.worst.space import Data, Number, Space
-from dlsched.worst.spaces.naming import jobs_drawn, lettered, require_one_of, require_sizes
-from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, drawn, offered, projected, tabulated
-from dlsched.worst.spaces.table_moves import simpler_tables, table_moves, table_of
+from dlsched.worst.space import Data, Draw, Number, Space
+from dlsched.worst.spaces.naming import jobs_drawn, lettered, sizes_said
+from dlsched.worst.spaces.speed_tables import (
+    drawn,
+    in_class,
+    offered,
+    require_tables,
+    tabulated,
+    wider_than,
+    words_of,
+)
+from dlsched.worst.spaces.table_moves import simpler_tables, table_moves
 
 LOW_S, HIGH_S = 1.0, 1000.0
 GPUS = 17
@@ -49,11 +57,8 @@ def space_of(
     UsageError
         A number or a word that is not allowed.
     """
-    require_sizes(jobs=jobs, gpus=gpus)
-    require_one_of("tables", tables, CLASSES)
-    require_one_of("counts", counts, COUNTS)
     family = FAMILIES["ring_allocation"]
-    require_one_of("preset", preset, (None, *family.presets))
+    require_tables(family, jobs=jobs, gpus=gpus, preset=preset, tables=tables, counts=counts)
     total = gpus or GPUS
     most, allowed = jobs_drawn(jobs, total)[-1], offered(counts, total)
 
@@ -61,30 +66,33 @@ def space_of(
         """Tables back into their class, and onto the first counts; jobs named in their order."""
         if not 1 <= len(data["jobs"]) <= most:
             return None
-        changed = []
-        for job in data["jobs"]:
-            times = table_of(job).values()
-            table = projected(tables, dict(zip(allowed, times, strict=False)), LOW_S, HIGH_S)
-            changed.append({"epochs": 1.0, "epoch_time_s": {str(count): time for count, time in table.items()}})
+        changed = [in_class(tables, job, allowed, LOW_S, HIGH_S) for job in data["jobs"]]
         return {"format": "dlsched/ring_allocation/1", "name": "worst", "gpus": total, "jobs": lettered(changed)}
 
-    def draw(generator: np.random.Generator) -> Data:
+    def draw_of(kind: str | None) -> Draw:
         """Draw tables from the class, or jobs of a preset."""
-        many = int(generator.choice(jobs_drawn(jobs, total)))
-        if preset is None:
-            found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
-        else:
-            made = family.generate(
-                preset=preset, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
-            )
-            found = tabulated(made.jobs, allowed, HIGH_S)
-        data = repair({"jobs": [{"epoch_time_s": table} for table in found]})
-        assert data is not None
-        return data
+
+        def draw(generator: np.random.Generator) -> Data:
+            many = int(generator.choice(jobs_drawn(jobs, total)))
+            if kind is None:
+                found = [drawn(generator, tables, allowed, LOW_S, HIGH_S) for _ in range(many)]
+            else:
+                made = family.generate(
+                    preset=kind, jobs=many, gpus=total, max_gpus=total, seed=int(generator.integers(2**31))
+                )
+                found = tabulated(made.jobs, allowed, HIGH_S)
+            data = repair({"jobs": [{"epoch_time_s": table} for table in found]})
+            assert data is not None
+            return data
+
+        return draw
 
     return Space(
         family=family,
-        draw=draw,
+        draw=draw_of(preset),
+        presets={} if preset is not None else {name: draw_of(name) for name in family.presets},
+        words=f"{sizes_said(most, total)}, {words_of(tables, counts, LOW_S, HIGH_S)}",
+        wider=[*wider_than(tables, counts), "--jobs", "--gpus"],
         numbers=[Number("jobs[].epoch_time_s{}", LOW_S, HIGH_S)],
         members=[("jobs", 1, most)],
         moves=table_moves(allowed),

@@ -19,28 +19,32 @@ bandwidth of rings, how many workers jobs can use and when they arrive; and the 
 """
 
 import copy
+import math
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 
 import numpy as np
 
+from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import log_uniform
+from dlsched.core.figures import four_digits, log_uniform
+from dlsched.core.messages import several
 from dlsched.families import FAMILIES
 from dlsched.ring_embedding.generator import PRESETS, generate
+from dlsched.ring_embedding.instance import Job
+from dlsched.worst.places import within
 from dlsched.worst.space import Data, Number, Space
+from dlsched.worst.spaces.naming import sizes_said
+from dlsched.worst.spaces.rack_networks import LINK, change_network, network_of, smaller_networks
 
 JOBS, SERVERS, SLOTS = 4, 4, 4
 """The most, where nothing is said; a server has 2 GPUs at most."""
-LINK = 1e9
-"""B/s of all links."""
 STEEPNESS = 2.0
 """Of sigmoids: a worker-slot below the midpoint they are worth a fiftieth of their height."""
 
-Racks = list[list[float]]
-"""GPUs of the servers of each rack; those of one rack are at one switch."""
+PROBED, SPARE = 40, 4
+"""Jobs by which presets are known to have a kind of utility; and how many a draw makes for one that it takes."""
 
 _UTILITIES = {
     "sigmoid": (Number("jobs[].utility.height", 1, 10), Number("jobs[].utility.midpoint", 0.5, 6)),
@@ -88,16 +92,24 @@ def space_of(
         raise UsageError(f"utility: found {kind!r}, allowed: {', '.join(_UTILITIES)}")
     servers, slots = servers or SERVERS, slots or SLOTS
     gpus = gpus or 2 * servers
-    moves = (_move_arrival, partial(_change_network, gpus=gpus, servers=servers))
+    moves = (_move_arrival, partial(change_network, gpus=gpus, servers=servers))
     return Space(
         family=FAMILIES["ring_embedding"],
         draw=partial(_draw, kind=kind, jobs=jobs or JOBS, gpus=gpus, servers=servers, slots=slots),
         numbers=(*_UTILITIES[kind], *_numbers(gpus, LINK), Number("slots", 1, slots, whole=True)),
         members=(("jobs", 1, jobs or JOBS),),
         moves=(*moves, _bend) if kind in ("sigmoid", "capped") else moves,
-        simpler=(_fewer_slots, _smaller_networks, _plainer_jobs),
+        simpler=(_fewer_slots, smaller_networks, _plainer_jobs),
         repair=_repaired,
         reference="circuit" if kind == "sigmoid" else "exact",
+        presets={
+            name: partial(_draw_generated, name, kind=kind, jobs=jobs or JOBS, gpus=gpus, servers=servers, slots=slots)
+            for name in PRESETS
+            if _serves(name, kind)
+        },
+        words=f"{sizes_said(jobs or JOBS, gpus)} of up to {several(servers, 'server')} in one or two racks, "
+        f"up to {several(slots, 'slot')}, links of {LINK:.0e} B/s, {kind} utilities",
+        wider=["--utility", "--servers", "--slots", "--jobs", "--gpus"],
     )
 
 
@@ -128,7 +140,80 @@ def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
         moves=(_move_arrival,),
         simpler=(_fewer_slots, _plainer_jobs),
         repair=_repaired,
+        words=f"as {preset} has them" + "".join(f", {several(size, name[:-1])}" for name, size in given.items()),
+        wider=["--servers", "--slots", "--jobs", "--gpus"],
     )
+
+
+def _serves(preset: str, kind: str) -> bool:
+    """Whether jobs of a preset have utilities of the kind."""
+    made = generate(preset=preset, jobs=PROBED, servers=1, slots=2, seed=0)
+    return any(job.utility.kind == kind for job in made.jobs)
+
+
+def _draw_generated(
+    preset: str, rng: np.random.Generator, *, kind: str, jobs: int, gpus: int, servers: int, slots: int
+) -> Data | None:
+    """Draw jobs of a preset that have utilities of the kind, on its servers in one rack or two; None where there are none."""
+    length, count = int(rng.integers(1, slots + 1)), int(rng.integers(1, jobs + 1))
+    seed = int(rng.integers(2**31))
+    made = generate(preset=preset, jobs=SPARE * count, servers=servers, slots=length, seed=seed)
+    sizes = [min(node.capacity["gpu"], 2.0) for node in made.nodes if node.capacity]
+    while sum(sizes) > gpus:
+        sizes.pop()
+    racks = [sizes[: -(-len(sizes) // 2)], sizes[-(-len(sizes) // 2) :]] if rng.random() < 0.5 else [sizes]
+    widest = max(link.bandwidth_bytes_per_s for link in made.links)
+    drawn = [
+        {
+            "id": "",
+            "arrival_slot": job.arrival_slot,
+            "max_workers": within(_numbers(gpus, LINK)[0], job.max_workers),
+            "demand": {"gpu": 1.0},
+            "bandwidth_bytes_per_s": within(
+                _numbers(gpus, LINK)[1], four_digits(job.bandwidth_bytes_per_s / widest * LINK)
+            ),
+        }
+        | _per_worker_slot(job)
+        for job in made.jobs
+        if job.utility.kind == kind
+    ]
+    if not drawn or not sizes:
+        return None
+    whole: Data = {"format": "dlsched/ring_embedding/1", "name": "drawn", "slots": length}
+    return _repaired(whole | network_of(racks) | {"jobs": _in_range(kind, drawn[:count])})
+
+
+def _per_worker_slot(job: Job) -> Data:
+    """Rate and utility of a job whose progress is in worker-slots; of a logarithm it matters how fast it flattens."""
+    match job.utility:
+        case Sigmoid() as curve:
+            figures = {"height": curve.height, "midpoint": curve.midpoint / job.rate}
+        case Capped() as curve:
+            figures = {"slope": curve.slope * job.rate, "cap": curve.cap}
+        case Sqrt() as curve:
+            figures = {"scale": curve.scale * math.sqrt(job.rate)}
+        case Log() as curve:
+            figures = {"scale": curve.scale}
+        case curve:
+            raise AssertionError(f"no utility of the space: {curve.kind}")
+    rate = job.rate if job.utility.kind == "log" else 1.0
+    return {"rate": rate, "utility": {"kind": job.utility.kind} | _FIXED.get(job.utility.kind, {}) | figures}
+
+
+def _in_range(kind: str, jobs: list[Data]) -> list[Data]:
+    """Bring utilities into their ranges, on a scale on which the largest is at the end of its own."""
+    first, *_ = _UTILITIES[kind]
+    *_, name = first.path.split(".")
+    scale = first.high / max(job["utility"][name] for job in jobs)
+    for job in jobs:
+        for worth in ("height", "slope", "cap", "scale"):
+            if worth in job["utility"]:
+                job["utility"][worth] *= scale
+        for number in _UTILITIES[kind]:
+            *_, name = number.path.split(".")
+            held = job if name == "rate" else job["utility"]
+            held[name] = within(number, four_digits(held[name]))
+    return jobs
 
 
 def _draw(rng: np.random.Generator, kind: str, jobs: int, gpus: int, servers: int, slots: int) -> Data:
@@ -140,7 +225,7 @@ def _draw(rng: np.random.Generator, kind: str, jobs: int, gpus: int, servers: in
     racks = [sizes[: -(-count // 2)], sizes[-(-count // 2) :]] if rng.random() < 0.5 else [sizes]
     drawn = [_job(rng, kind, length) for _ in range(int(rng.integers(min(2, jobs), jobs + 1)))]
     whole = {"format": "dlsched/ring_embedding/1", "name": "drawn", "slots": length}
-    return _repaired(whole | _network(racks) | {"jobs": drawn})
+    return _repaired(whole | network_of(racks) | {"jobs": drawn})
 
 
 def _job(rng: np.random.Generator, kind: str, slots: int) -> Data:
@@ -156,29 +241,6 @@ def _job(rng: np.random.Generator, kind: str, slots: int) -> Data:
         "demand": {"gpu": 1.0},
         "bandwidth_bytes_per_s": float(rng.choice([0.1, 0.5, 1])) * LINK,
     } | held
-
-
-def _network(racks: Racks) -> Data:
-    """Nodes and links of servers in racks; a server alone needs no switch, one rack no other."""
-    racks = [rack for rack in racks if rack]
-    names = ["switch"] if len(racks) == 1 else [f"rack{index}" for index in range(len(racks))]
-    placed = [(gpus, name) for rack, name in zip(racks, names, strict=True) for gpus in rack]
-    nodes: list[Data] = [{"id": f"s{index}", "capacity": {"gpu": gpus}} for index, (gpus, _) in enumerate(placed)]
-    ends = [[f"s{index}", name] for index, (_, name) in enumerate(placed)] + ([names] if len(names) == 2 else [])
-    if len(nodes) == 1:
-        return {"nodes": nodes, "links": []}
-    links = [{"ends": each, "bandwidth_bytes_per_s": LINK} for each in ends]
-    return {"nodes": [*nodes, *({"id": name} for name in names)], "links": links}
-
-
-def _racks(data: Data) -> Racks:
-    """What ``_network`` was made of."""
-    above = {link["ends"][0]: link["ends"][1] for link in data["links"]}
-    racks: dict[str, list[float]] = {}
-    for node in data["nodes"]:
-        if "capacity" in node:
-            racks.setdefault(above.get(node["id"], ""), []).append(node["capacity"]["gpu"])
-    return list(racks.values())
 
 
 def _repaired(data: Data) -> Data:
@@ -198,26 +260,6 @@ def _move_arrival(data: Data, rng: np.random.Generator) -> Data | None:
     return None if changed == data else changed
 
 
-def _change_network(data: Data, rng: np.random.Generator, gpus: int, servers: int) -> Data | None:
-    """Add or take a server or a GPU, or place a server in the other rack."""
-    racks = [list(rack) for rack in _racks(data)] + [[]]
-    rack = racks[rng.integers(2)]
-    match rng.integers(4):
-        case 0:
-            rack.append(1.0)
-        case 1 if rack:
-            rack.pop(rng.integers(len(rack)))
-        case 2 if rack:
-            server = rng.integers(len(rack))
-            rack[server] = 3.0 - rack[server]
-        case 3 if rack:
-            (racks[1] if rack is racks[0] else racks[0]).append(rack.pop(rng.integers(len(rack))))
-    sizes = list(chain.from_iterable(racks))
-    if racks[:2] == _racks(data) or not 1 <= len(sizes) <= servers or sum(sizes) > gpus:
-        return None
-    return copy.deepcopy(data) | _network(racks)
-
-
 def _bend(data: Data, rng: np.random.Generator) -> Data:
     """Have a utility flatten after a whole number of worker-slots."""
     changed = copy.deepcopy(data)
@@ -233,19 +275,6 @@ def _bend(data: Data, rng: np.random.Generator) -> Data:
 
 def _fewer_slots(data: Data) -> Sequence[Data]:
     return [copy.deepcopy(data) | {"slots": count} for count in range(1, data["slots"])]
-
-
-def _smaller_networks(data: Data) -> Sequence[Data]:
-    """All servers at one switch, a server less, a GPU less."""
-    racks = _racks(data)
-    found = [[list(chain.from_iterable(racks))]] if len(racks) > 1 else []
-    places = [(r, s) for r, rack in enumerate(racks) for s in range(len(rack))]
-    for r, s in places if len(places) > 1 else []:
-        found.append([rack[:s] + rack[s + 1 :] if index == r else rack for index, rack in enumerate(racks)])
-    for r, s in places:
-        if racks[r][s] > 1:
-            found.append([[*rack[:s], 1.0, *rack[s + 1 :]] if index == r else rack for index, rack in enumerate(racks)])
-    return [copy.deepcopy(data) | _network(smaller) for smaller in found]
 
 
 def _plainer_jobs(data: Data) -> Sequence[Data]:

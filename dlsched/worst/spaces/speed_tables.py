@@ -20,7 +20,10 @@ import numpy as np
 
 from dlsched.cluster.training_job import TrainingJob
 from dlsched.core.errors import UsageError
+from dlsched.core.family import AnyFamily
 from dlsched.core.figures import four_digits, log_uniform
+from dlsched.worst.space import Data
+from dlsched.worst.spaces.naming import require_one_of, require_sizes
 
 CLASSES = ("any", "monotone", "sublinear", "convex")
 COUNTS = ("powers", "all")
@@ -31,6 +34,38 @@ _DIGITS = 4  # of times that the class moves, where as many do
 
 Table = dict[int, float]
 """Seconds by count, counts ascending."""
+
+
+def require_tables(
+    family: AnyFamily, *, jobs: int | None, gpus: int | None, preset: str | None, tables: str, counts: str
+) -> None:
+    """Refuse sizes, words and presets that spaces of jobs with tables do not take, with a ``UsageError``."""
+    require_sizes(jobs=jobs, gpus=gpus)
+    require_one_of("tables", tables, CLASSES)
+    require_one_of("counts", counts, COUNTS)
+    require_one_of("preset", preset, (None, *family.presets))
+
+
+def words_of(tables: str, counts: str, low: float, high: float) -> str:
+    """Say which tables they are."""
+    offer = "counts that are powers of two" if counts == "powers" else "all counts"
+    return f"{tables} tables on {offer}, {low:g} to {high:g} s"
+
+
+def wider_than(tables: str, counts: str) -> list[str]:
+    """Options with which more tables are in a space."""
+    return [*(["--tables any"] if tables != "any" else []), *(["--counts all"] if counts != "all" else [])]
+
+
+def table_of(job: Data) -> Table:
+    """Read the table of a job."""
+    return {int(count): float(time) for count, time in job["epoch_time_s"].items()}
+
+
+def in_class(tables: str, job: Data, counts: Sequence[int], low: float, high: float) -> Data:
+    """Return one epoch with the table of a job, its times on the first of those counts and brought into the class."""
+    table = projected(tables, dict(zip(counts, table_of(job).values(), strict=False)), low, high)
+    return {"epochs": 1.0, "epoch_time_s": {str(count): time for count, time in table.items()}}
 
 
 def offered(counts: str, most: int) -> list[int]:

@@ -19,15 +19,19 @@ import numpy as np
 from dlsched.core.arguments import require_arguments
 from dlsched.core.errors import UsageError
 from dlsched.core.figures import log_uniform
+from dlsched.core.messages import several
 from dlsched.srpt_mapping import FAMILY, generate
 from dlsched.srpt_mapping.generator import PRESETS
-from dlsched.worst.space import Data, Draw, Number, Space
+from dlsched.worst.places import rounded, within
+from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space
 from dlsched.worst.spaces import gangs
-from dlsched.worst.spaces.naming import lettered, require_sizes
+from dlsched.worst.spaces.naming import lettered, require_sizes, sizes_said
 
 JOBS, GPUS = 3, 8
 MOST_SERVERS, LARGEST_SERVER = 4, 8
 INTRA, NIC, COMPUTE_S = 1e11, 1e10, 1.0  # B/s, B/s, s
+LOADS = (0.8, 2.0, 10.0)
+"""Of draws of presets: the more, the more jobs meet."""
 ITERATIONS, RELEASES_S, BYTES = (1.0, 1000.0), (0.0, 1000.0), (0.0, 1e10)
 
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # the fewest that are drawn, beside none; fewer than those count as none
@@ -98,7 +102,20 @@ def space_of(
         moves=(gangs.fill, *((gangs.meet,) if most > 1 else ()), *(gangs.OF_PLACES if sends else ())),
         simpler=(*(gangs.SIMPLER_PLACES if sends else ()), gangs.smaller),
         repair=lambda data: _repair(data, total, largest, prediction_error),
+        presets={} if preset is not None else {name: drawn.of_preset(name) for name in PRESETS},
+        words=f"{sizes_said(most, total)}, "
+        + (f"as {preset} has them" if preset is not None else _words(servers, sends))
+        + (f", predictions wrong by up to {prediction_error:g} times" if prediction_error > 1 else ""),
+        wider=[*(["--prediction-error"] if prediction_error == 1 else []), "--jobs", "--gpus"],
     )
+
+
+def _words(servers: int, sends: bool) -> str:
+    """What the round figures are."""
+    times = f"{COMPUTE_S:g} s an iteration, up to {ITERATIONS[1]:g} of them, released within {RELEASES_S[1]:g} s"
+    where = f"in up to {several(servers, 'server')} of up to {LARGEST_SERVER}"
+    sent = f"stages send up to {BYTES[1]:.0e} bytes at {INTRA:.0e} B/s in a server, {NIC:.0e} B/s between them"
+    return f"{where}, {times}, {sent}" if sends else f"in one server, {times}, nothing sent"
 
 
 @dataclass(frozen=True)
@@ -164,6 +181,53 @@ class _Drawn:
         if not self.sends or generator.random() < 1 / 2:
             return 0.0
         return BYTES[1] if generator.random() < 1 / 2 else float(f"{log_uniform(generator, _FEW_BYTES, BYTES[1]):.2g}")
+
+    def of_preset(self, preset: str) -> DrawGenerated:
+        """Draw instances of a preset in round figures: every stage computes 1 s, the longest job or release takes 1000 s."""
+
+        def draw(generator: np.random.Generator) -> Data | None:
+            jobs = int(generator.integers(1, self.jobs + 1))
+            seed = int(generator.integers(2**31))
+            made = generate(
+                preset=preset, jobs=jobs, gpus=self.gpus, seed=seed, load=float(generator.choice(LOADS))
+            ).as_data()
+            sizes = sorted(server["gpus"] for server in made["servers"])
+            while len(sizes) > self.servers:
+                sizes = sorted([sizes[0] + sizes[1], *sizes[2:]])
+            iterations_s = [max(stage["compute_s"] for stage in job["stages"]) for job in made["jobs"]]
+            lengths_s = [job["iterations"] * each for job, each in zip(made["jobs"], iterations_s, strict=True)]
+            first_s = min(job["release_s"] for job in made["jobs"])
+            scale = RELEASES_S[1] / max(*lengths_s, *(job["release_s"] - first_s for job in made["jobs"]))
+            drawn = [
+                {
+                    "release_s": within(_TIMES[1], (job["release_s"] - first_s) * scale),
+                    "iterations": within(_TIMES[0], length_s * scale),
+                    "stages": self._stages(job["stages"], NIC / made["nic_bandwidth_bytes_per_s"] / each_s),
+                }
+                for job, length_s, each_s in zip(made["jobs"], lengths_s, iterations_s, strict=True)
+            ]
+            head: Data = {"format": "dlsched/srpt_mapping/1", "name": "worst"}
+            head |= {"intra_bandwidth_bytes_per_s": INTRA, "nic_bandwidth_bytes_per_s": NIC}
+            head |= {"servers": [{"id": "", "gpus": size} for size in reversed(sizes)]}
+            data = head | {"jobs": [_predicted(job, generator, self.error) for job in drawn]}
+            return _repair(data, self.gpus, LARGEST_SERVER if self.sends else self.gpus, self.error)
+
+        return draw
+
+    def _stages(self, stages: list[Data], factor: float) -> list[Data]:
+        """Stages of a job whose bytes count so much; one that sends nothing, where nothing is sent."""
+        if not self.sends:
+            replicas = sum(stage["replicas"] for stage in stages)
+            return [{"replicas": replicas, "compute_s": COMPUTE_S, "output_bytes": 0.0, "parameter_bytes": 0.0}]
+        return [
+            {
+                "replicas": stage["replicas"],
+                "compute_s": COMPUTE_S,
+                "output_bytes": within(_SENT[0], rounded(stage["output_bytes"] * factor, 2)),
+                "parameter_bytes": within(_SENT[1], rounded(stage["parameter_bytes"] * factor, 2)),
+            }
+            for stage in stages
+        ]
 
 
 def _draw_preset(preset: str, most: int, total: int, error: float) -> Draw:

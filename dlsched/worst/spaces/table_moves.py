@@ -10,15 +10,10 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray
 from dlsched.worst.space import Data, Move, Simplify
-from dlsched.worst.spaces.speed_tables import Table
+from dlsched.worst.spaces.speed_tables import Table, table_of
 
 Change = Callable[[FloatArray, FloatArray, np.random.Generator], FloatArray]
 """From counts and seconds of a table, and a generator, to other seconds."""
-
-
-def table_of(job: Data) -> Table:
-    """Read the table of a job."""
-    return {int(count): float(time) for count, time in job["epoch_time_s"].items()}
 
 
 def with_table(data: Data, index: int, table: Table) -> Data:
@@ -158,10 +153,16 @@ def _perfect(counts: FloatArray, times: FloatArray, generator: np.random.Generat
 
 
 def _line(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """From one count to another the same gain per GPU."""
+    """From one count to another, often to the last, the same gain per GPU, in numbers that floats hold exactly."""
     first, last = _stretch(counts, generator)
-    ends = [first, last - 1]
-    return np.concatenate((times[:first], np.interp(counts[first:last], counts[ends], times[ends]), times[last:]))
+    last = len(counts) if generator.random() < 0.5 else last
+    gain = (times[first] - times[last - 1]) / max(1.0, counts[last - 1] - counts[first])
+    if gain == 0:
+        return times
+    step = 2.0 ** (math.floor(math.log2(abs(gain))) - 3)
+    end = max(1.0, np.round(times[last - 1] / step)) * step
+    line = end + np.round(gain / step) * step * (counts[last - 1] - counts[first:last])
+    return np.concatenate((times[:first], line, times[last:]))
 
 
 def _cliff(counts: FloatArray, times: FloatArray, generator: np.random.Generator) -> FloatArray:

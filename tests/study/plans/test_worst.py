@@ -57,15 +57,23 @@ def test_what_a_recipe_gives_is_what_a_search_finds(plan: Callable[..., Plan]) -
     worst = find_worst("ring_embedding", "fifo", utility="capped", jobs=2, budget=12, seed=5)
     assert isinstance(found, ring_embedding.Instance) and isinstance(worst.instance, ring_embedding.Instance)
     assert (found.jobs, found.nodes, found.slots) == (worst.instance.jobs, worst.instance.nodes, worst.instance.slots)
-    assert found.name == "worst-fifo-seed5" and found.known == worst.instance.known
+    assert found.name == "worst-fifo-capped-jobs2-budget12-seed5" and found.known == worst.instance.known
     assert len(steps) == worst.evaluations == 12
+
+
+def test_sizes_have_names_of_their_own(plan: Callable[..., Plan]) -> None:
+    """Instances that one method and seed give in several spaces are told apart."""
+    asked = plan(jobs=[1, 2], slots=[1, 2])
+    assert [instance_of(recipe).name for recipe in recipes(asked)] == [
+        f"worst-fifo-capped-jobs{jobs}-budget12-slots{slots}-seed0" for jobs in (1, 2) for slots in (1, 2)
+    ]
 
 
 def test_methods_of_ones_own(plan: Callable[..., Plan], tmp_path: Path) -> None:
     """The search runs the function; its recipe's hash holds the code and not where it stands."""
     (recipe,) = recipes(plan(worst="mine.py:lazy"))
     found = instance_of(recipe)
-    assert found.name == "worst-lazy-seed0" and str(tmp_path) not in str(found.source)
+    assert found.name == "worst-lazy-capped-jobs2-budget12-seed0" and str(tmp_path) not in str(found.source)
     assert "--method mine.py:lazy" in str(found.source)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -7,6 +7,7 @@ import numpy as np
 from dlsched.core.errors import InstanceError
 from dlsched.core.instance import InstanceFile
 from dlsched.families import instance_from
+from dlsched.worst.places import lists_at, numbers_at
 from dlsched.worst.space import Data, Space
 
 
@@ -27,6 +28,22 @@ def draws_are_kept(space: Space, count: int = 40) -> None:
         assert space.family.infeasible(instance_of(data)) is None
         before = copy.deepcopy(data)
         assert space.repair(data) == before == data
+
+
+def presets_are_kept(space: Space, count: int = 20) -> None:
+    """Draws of the presets that fit lie in the space, numbers in the ranges that are searched; the same seed draws the same."""
+    for name, draw in space.presets.items():
+        met = [(seed, data) for seed in range(count) if (data := draw(np.random.default_rng(seed))) is not None]
+        assert met, f"{name} never draws what lies in the space"
+        for seed, data in met:
+            assert draw(np.random.default_rng(seed)) == data
+            assert space.family.infeasible(instance_of(data)) is None
+            assert space.repair(data) == data
+            for number in space.numbers:
+                assert all(value == 0 or number.low <= value <= number.high for _, value in numbers_at(data, number))
+            for path, fewest, most in space.members:
+                assert all(fewest <= len(entries) <= most for entries in lists_at(data, path))
+        assert len({repr(data) for _, data in met}) > 1, f"{name} always draws the same"
 
 
 def moves_are_kept(space: Space, count: int = 30) -> None:

@@ -8,6 +8,7 @@ from dlsched.core.errors import UsageError
 from dlsched.families import instance_from, solve
 from dlsched.worst.finding import find_worst
 from dlsched.worst.spaces import async_sgd as space
+from tests.worst.spaces.kept import presets_are_kept
 from tests.worst.spaces.walking import walk
 
 PERFECT = {"dataset_examples": 1000.0, "compute_s": 1.0, "update_s": 0.0, "parameter_bytes": 0.0}
@@ -28,6 +29,15 @@ def test_a_walk_stays_in_the_space(preset: str | None) -> None:
             assert all(seconds == 0 or 0.01 <= seconds <= 10 for seconds in (job.update_s, job.transfer_s))
             assert (job.shards, job.duplex, job.max_nodes) == (1, "full", None)
     assert len({repr(data) for data, _ in met}) > 20
+
+
+@pytest.mark.parametrize("options", [{}, {"jobs": 1, "gpus": 3}])
+def test_draws_of_presets_are_in_the_space(options: dict[str, int]) -> None:
+    """Of all presets of the generator; with a preset of one's own there are no others."""
+    made = space.space_of(**options)
+    assert set(made.presets) == set(made.family.presets)
+    presets_are_kept(made)
+    assert space.space_of(preset="mixed").presets == {}
 
 
 @pytest.mark.parametrize("options", [{"jobs": 0}, {"gpus": -1}, {"preset": "none"}])

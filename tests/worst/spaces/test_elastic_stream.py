@@ -1,5 +1,7 @@
 """The space of elastic_stream: ticks, classes, restarts; that its quick proof is one; and worst instances known by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,8 @@ from dlsched.families import FAMILIES, instance_from, solve
 from dlsched.testing.elastic_stream import brute_force_stream
 from dlsched.worst.finding import find_worst
 from dlsched.worst.spaces import elastic_stream as space
-from dlsched.worst.spaces.speed_tables import holds
-from dlsched.worst.spaces.table_moves import table_of
+from dlsched.worst.spaces.speed_tables import holds, table_of
+from tests.worst.spaces.kept import presets_are_kept
 from tests.worst.spaces.walking import walk
 
 
@@ -31,6 +33,15 @@ def test_a_walk_stays_in_the_space(preset: str | None, tables: str) -> None:
             assert all(100 <= time <= 600 for time in table_of(job).values())
             assert "restart_s" not in job
     assert len({repr(data) for data, _ in met}) > 15
+
+
+@pytest.mark.parametrize("options", [{}, {"tables": "any", "counts": "all", "restart": 20.0}, {"jobs": 2, "gpus": 3}])
+def test_draws_of_presets_are_in_the_space(options: dict[str, Any]) -> None:
+    """Of all presets of the generator; with a preset of one's own there are no others."""
+    made = space.space_of(**options)
+    assert set(made.presets) == set(made.family.presets)
+    presets_are_kept(made)
+    assert space.space_of(preset="bursts").presets == {}
 
 
 def test_restarts_where_they_are_asked_for() -> None:

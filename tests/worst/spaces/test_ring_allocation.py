@@ -1,5 +1,7 @@
 """The space of ring_allocation: its classes, its options, and the worst instances that are known by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,9 @@ from dlsched.core.errors import UsageError
 from dlsched.families import instance_from, solve
 from dlsched.worst.finding import find_worst
 from dlsched.worst.spaces.ring_allocation import space_of
-from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, holds
-from dlsched.worst.spaces.table_moves import table_of, tie_gains
+from dlsched.worst.spaces.speed_tables import CLASSES, COUNTS, holds, table_of
+from dlsched.worst.spaces.table_moves import tie_gains
+from tests.worst.spaces.kept import presets_are_kept
 from tests.worst.spaces.walking import walk
 
 
@@ -28,6 +31,15 @@ def test_a_walk_stays_in_the_space(tables: str, counts: str) -> None:
             assert list(table) == first[: len(table)]
             assert job["epochs"] == 1
     assert len({repr(data) for data, _ in met}) > 20
+
+
+@pytest.mark.parametrize("options", [{}, {"tables": "any", "counts": "all"}, {"jobs": 1, "gpus": 3}])
+def test_draws_of_presets_are_in_the_space(options: dict[str, Any]) -> None:
+    """Of all presets of the generator; with a preset of one's own there are no others."""
+    space = space_of(**options)
+    assert set(space.presets) == set(space.family.presets)
+    presets_are_kept(space)
+    assert space_of(preset="table").presets == {}
 
 
 @pytest.mark.parametrize("preset", ["mixed", "table", "concave", "adversarial"])
@@ -104,6 +116,12 @@ def test_a_short_search_finds_it() -> None:
     assert worst.ratio is not None
     assert 1.65 <= worst.ratio <= 1.7 + 1e-9
     assert not worst.failures
+
+
+def test_the_search_is_no_better_than_a_study_of_a_preset() -> None:
+    """On instances of ``mixed``, which are in the space of any tables on all counts, marginal takes 2.09 times the optimum."""
+    worst = find_worst("ring_allocation", "marginal", tables="any", counts="all", budget=200)
+    assert worst.found is not None and worst.found >= 2.09
 
 
 @pytest.mark.parametrize(("tables", "least"), [("monotone", 50.0), ("sublinear", 4.0)])

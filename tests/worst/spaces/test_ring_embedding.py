@@ -10,7 +10,14 @@ from dlsched import ring_embedding
 from dlsched.core.errors import UsageError
 from dlsched.worst.space import Data
 from dlsched.worst.spaces.ring_embedding import LINK, space_of
-from tests.worst.spaces.kept import draws, draws_are_kept, instance_of, moves_are_kept, simpler_are_kept
+from tests.worst.spaces.kept import (
+    draws,
+    draws_are_kept,
+    instance_of,
+    moves_are_kept,
+    presets_are_kept,
+    simpler_are_kept,
+)
 
 OPTIONS = [
     {},
@@ -49,6 +56,14 @@ def sigmoid(workers: int, height: float, midpoint: float) -> Data:
 def test_draws_are_in_the_space(options: Data) -> None:
     """Feasible instances that repair leaves as they are."""
     draws_are_kept(space_of(**options))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_draws_of_presets_are_in_the_space(options: Data) -> None:
+    """In its figures, sizes and ranges; with a preset of one's own there are no others."""
+    space = space_of(**options)
+    assert bool(space.presets) == ("preset" not in options)
+    presets_are_kept(space)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -10,7 +10,14 @@ from dlsched.core.errors import UsageError
 from dlsched.worst.finding import find_worst
 from dlsched.worst.space import Data
 from dlsched.worst.spaces.srpt_mapping import INTRA, NIC, space_of
-from tests.worst.spaces.kept import draws, draws_are_kept, instance_of, moves_are_kept, simpler_are_kept
+from tests.worst.spaces.kept import (
+    draws,
+    draws_are_kept,
+    instance_of,
+    moves_are_kept,
+    presets_are_kept,
+    simpler_are_kept,
+)
 
 OPTIONS = [
     {},
@@ -56,6 +63,14 @@ TOO_SOON = data_of([1], job(0, 0.0, 1000.0, stage(1)), job(1, 1.0, 1.0, stage(1)
 def test_draws_are_in_the_space(options: Data) -> None:
     """Feasible instances that repair leaves as they are."""
     draws_are_kept(space_of(**options))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_draws_of_presets_are_in_the_space(options: Data) -> None:
+    """In its figures, sizes and ranges; with a preset of one's own there are no others."""
+    space = space_of(**options)
+    assert bool(space.presets) == ("preset" not in options)
+    presets_are_kept(space)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
