@@ -28,8 +28,12 @@ def keep(*jobs: QueuedJob, ended: bool = True, **options: Any) -> Queue:
         (JOB._replace(end_s=None), JOB, "when they ended, which is taken from start and duration: 1"),
         (JOB._replace(start_s=None), JOB, "when they started, which is taken from end and duration: 1"),
         (JOB._replace(start_s=None, end_s=None), JOB._replace(start_s=None, end_s=None), ""),
-        (JOB._replace(duration_s=29.5), JOB._replace(duration_s=29.5), ""),  # rounded seconds
-        (JOB._replace(duration_s=25.0), JOB._replace(duration_s=25.0), "not end - start, which is believed: 1"),
+        (JOB._replace(duration_s=29.5), JOB._replace(duration_s=29.5, end_s=49.5), ""),  # rounded seconds
+        (
+            JOB._replace(duration_s=25.0),
+            JOB._replace(duration_s=25.0, end_s=45.0),
+            "not end - start, which is believed: 1",
+        ),
         (JOB._replace(submit_s=21.0), JOB._replace(submit_s=20.0), "taken to come when they started: 1"),
         (JOB._replace(gpus=0), None, "Jobs without a GPU, left out: 1"),
         (JOB._replace(end_s=19.0), None, "Jobs that end before they start, left out: 1 (first in line 2, -1.0)"),

@@ -76,6 +76,7 @@ def test_a_workload(version: str, tmp_path: Path) -> None:
             limit_s=7200.0,
             line=1,
             priority=100.0,
+            partition="research",
         ),
     )
     assert queue.dated and "namespaces" in queue.audit[1]

@@ -56,6 +56,7 @@ def test_a_job(tmp_path: Path) -> None:
             state="COMPLETED",
             limit_s=2880 * 60.0,
             line=2,
+            partition="gpu",
         ),
     )
     assert queue.source == "slurm" and queue.dated and queue.latest_s == SUBMIT_S + 9000
@@ -108,7 +109,13 @@ def test_quoted_cells_with_commas(tmp_path: Path) -> None:
         ("gres/gpu=3,gres/gpu:a100=2,gres/gpu:v100=1", Tres(3, "", 0.0, torn=False)),
         ("gres/gpu=4,gres/gpu:a100=2", Tres(4, "a100", 0.0, torn=False)),
         ("gres/gpu=2,gres/gpu:a100=4", Tres(4, "a100", 0.0, torn=True)),
-        ("gres/gpu:a100_1g.5gb=1", Tres(1, "a100_1g.5gb", 0.0, torn=False)),
+        ("gres/gpu:a100_1g.5gb=1", Tres(1, "a100_1g.5gb", 0.0, torn=False, share=1 / 7)),
+        ("gres/gpu:a100_1g.5gb=2,gres/gpu=2", Tres(2, "a100_1g.5gb", 0.0, torn=False, share=1 / 7)),
+        ("gres/gpu:1g.6gb=1,gres/gpu:a100=1,gres/gpu=2", Tres(2, "", 0.0, torn=False, share=0.625)),
+        ("gres/gpu:a30_2g.12gb+me=1", Tres(1, "a30_2g.12gb+me", 0.0, torn=False, share=0.5)),
+        ("gres/gpu:nvidia_a100_3g.39gb=1", Tres(1, "nvidia_a100_3g.39gb", 0.0, torn=False, share=3 / 7)),
+        ("gres/gpu:a100_7g.40gb=1", Tres(1, "a100_7g.40gb", 0.0, torn=False)),
+        ("gres/gpu:4g.24gb=2", Tres(2, "4g.24gb", 0.0, torn=False)),
         ("gres/gpumem=40G,gres/gpuutil=90,gres/shard=4,cpu=2", Tres(0, "", 2.0, torn=False)),
         ("gres/gpu=0,cpu=1", Tres(0, "", 1.0, torn=False)),
         ("", Tres(0, "", 0.0, torn=False)),
@@ -116,7 +123,7 @@ def test_quoted_cells_with_commas(tmp_path: Path) -> None:
     ],
 )
 def test_resources(text: str, expected: Tres) -> None:
-    """Typed and untyped GPUs count once; what only looks like a GPU does not."""
+    """Typed and untyped GPUs count once, MIG profiles by their part; what only looks like a GPU does not."""
     assert parse_tres(text) == expected
 
 

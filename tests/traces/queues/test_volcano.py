@@ -75,6 +75,7 @@ def test_a_job(tmp_path: Path) -> None:
         state="Completed",
         limit_s=5400.0,
         line=1,
+        partition="gold",
     )
 
 
