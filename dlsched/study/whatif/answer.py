@@ -59,7 +59,7 @@ def saving(cluster: Cluster) -> str:
     base, best = cluster.baseline, cluster.best
     if base is None or best is None:
         return f"On {several(cluster.gpus, 'GPU')} no policy has an answer."
-    return " ".join([_saving(cluster, base, best), *_left_out(cluster), *_parts(cluster)])
+    return " ".join([_saving(cluster, base, best), *_left_out(cluster), *_parts(cluster), *_tasks(cluster)])
 
 
 def _left_out(cluster: Cluster) -> list[str]:
@@ -84,6 +84,15 @@ def _parts(cluster: Cluster) -> list[str]:
     verb = "has" if cluster.whole == 1 else "have"
     return [
         f"{several(cluster.whole, 'job')} on parts of GPUs {verb} a whole one for every part here, which takes more of them."
+    ]
+
+
+def _tasks(cluster: Cluster) -> list[str]:
+    """Who may run at once here and might not."""
+    if not cluster.tasks:
+        return []
+    return [
+        f"Arrays of which only so many tasks might run at once have no such limit here: {several(cluster.tasks, 'task')}."
     ]
 
 

@@ -102,6 +102,8 @@ class Piece:
         Of the import.
     left_out, whole
         Jobs on parts of GPUs, by id: that are left out; that are given a whole one for every part.
+    tasks
+        Tasks of arrays of which only so many might run at once, by id.
     silent
         Jobs whose users did not say how long they take, where policies know only that, by id.
     """
@@ -117,6 +119,7 @@ class Piece:
     audit: tuple[str, ...]
     left_out: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
 
 
@@ -164,6 +167,7 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         tuple(made.audit),
         made.slices,
         frozenset(job.id for job in made.jobs if job.share < 1),
+        made.tasks,
         made.silent,
     )
 

@@ -66,7 +66,7 @@ def allocation_of(
 
     instance, inside, left_out = allocation_at(found, total, counts, pinned=pinned, restart_s=restart_s or 0.0)
     audit = [*queue.audit, *found.audit, *said, *left_out, *_assumed(scaling, max_gpus, pinned, restart_s)]
-    name = f"{queue.source}-now-{len(inside)}x{total}"
+    name = f"{queue.source}-now-{len(inside)}x{instance.gpus}"
     return made_of(queue, instance.model_copy(update={"name": name}), inside, audit)
 
 

@@ -6,12 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dlsched.traces.queues.queue import Queue, QueuedJob
 
 
-def most_at_once(queue: Queue) -> dict[str, int]:
-    """By array the most of its tasks that may run at once, where the file says it."""
-    everyone = (*queue.jobs, *queue.slices, *queue.others)
-    return {job.array: job.at_once for job in everyone if job.array and job.at_once is not None}
-
-
 def running_tasks(queue: Queue, at_s: float) -> Counter[str]:
     """By array how many of its tasks run at a moment, those on slices too."""
     return Counter(

@@ -103,7 +103,17 @@ class Kept:
             f"Jobs that came before the one above them: {later:,}; the order is that of the file." if later else "",
             *said,
         ]
-        return Queue(self.source, str(self.path), jobs, tuple(filter(None, audit)), dated, nodes, latest_s, others)
+        return Queue(
+            self.source,
+            str(self.path),
+            jobs,
+            tuple(filter(None, audit)),
+            dated,
+            nodes,
+            latest_s,
+            others,
+            arrays={job.array: job.at_once for job in self._jobs if job.array and job.at_once is not None},
+        )
 
     def _others(self, kept: Set[str], latest_s: float) -> Iterator[QueuedJob]:
         """Jobs left out and earlier attempts that held GPUs, by the rule for those kept.
@@ -130,17 +140,19 @@ class Kept:
     def _earlier(self) -> Iterator[tuple[QueuedJob, bool]]:
         """Earlier attempts; one that says neither end nor duration had ended when the next began.
 
-        Of several records with one start the last of the file counts: it is one attempt.
+        Of several records with one start, which are of one attempt, the last of the file counts that says when it ended.
         """
         starts_s: dict[str, list[float]] = {job.id: [] for job, _ in self._attempts}
         for job in self._jobs:
             if job.id in starts_s:
                 starts_s[job.id].append(_begun(job))
-        for job, ended in reversed(self._attempts):
+        told = [ended and (job.end_s, job.duration_s) != (None, None) for job, ended in self._attempts]
+        for index in sorted(range(len(told)), key=lambda index: (told[index], index), reverse=True):
+            job, _ = self._attempts[index]
             start_s, known_s = job.start_s, starts_s[job.id]
             if start_s is None or start_s in known_s:
                 continue
-            if not ended or (job.end_s is None and job.duration_s is None):
+            if not told[index]:
                 job = job._replace(end_s=min(each for each in known_s if each > start_s), duration_s=None)
             known_s.append(start_s)
             yield job, True

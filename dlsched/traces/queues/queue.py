@@ -4,6 +4,7 @@ Every reader makes a ``Queue``; every family is made from one. Times are seconds
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -109,6 +110,8 @@ class Queue:
         Jobs that are left out but held GPUs, earlier attempts of jobs too: up to their end, or the latest time.
     slices
         Jobs on parts of GPUs that are left out, as they were recorded.
+    arrays
+        By array the most of its tasks that may run at once, where the file says it of tasks that wait.
     """
 
     source: str
@@ -120,6 +123,7 @@ class Queue:
     latest_s: float | None = None
     others: tuple[QueuedJob, ...] = ()
     slices: tuple[QueuedJob, ...] = ()
+    arrays: Mapping[str, int] = field(default_factory=dict)
 
     def moment(self, time_s: float) -> str:
         """Write a time as options read it: a date of UTC without a zone, or seconds of the trace's clock.

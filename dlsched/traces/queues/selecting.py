@@ -12,7 +12,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import cut, printable
 from dlsched.core.result import Solution
 from dlsched.traces.arrivals import Request, Window, cluster_gpus
-from dlsched.traces.queues.arrays import in_words, most_at_once
+from dlsched.traces.queues.arrays import in_words
 from dlsched.traces.queues.cluster_size import most_held
 from dlsched.traces.queues.queue import Queue, QueuedJob
 from dlsched.traces.queues.slices import TAKEN_WHOLE
@@ -41,6 +41,8 @@ class Made(NamedTuple):
         of GPUs by their part, and those that the cluster has: what happened waited for them too.
     slices
         Ids of the jobs on parts of GPUs that were left out and would have been of the instance.
+    tasks
+        Ids of its jobs that are tasks of arrays of which only so many might run at once.
     silent
         Ids of its jobs whose users did not say how long they take, where policies know only that.
     """
@@ -51,13 +53,15 @@ class Made(NamedTuple):
     jobs: tuple[QueuedJob, ...]
     outside: tuple[float, float] = (0.0, 0.0)
     slices: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
 
 
 class Chosen(NamedTuple):
     """Jobs in order of arrival, time 0 of their instance on the clock of the queue, GPUs, and what was said and left outside.
 
-    ``began``: since when jobs run that run at the start, by id. ``slices``: as ``Made`` has them.
+    ``began``: since when jobs run that run at the start, by id. ``slices``, ``tasks``: as ``Made`` has
+    them.
     """
 
     jobs: tuple[QueuedJob, ...]
@@ -67,6 +71,7 @@ class Chosen(NamedTuple):
     outside: tuple[float, float]
     began: Mapping[str, float] = MappingProxyType({})
     slices: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
 
     def relative(self, time_s: float) -> float:
         """Seconds on the clock of the instance, in whole microseconds."""
@@ -152,10 +157,10 @@ def choose(
     start_s, end_s = window.span(requests)
     gpu_s = [each.gpus * each.size for each in requests]
     total, sentences = cluster_gpus(requests, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
-    ids = {job.id for job in kept}
+    ids, tasks = {job.id for job in kept}, [job for job in kept if job.array in queue.arrays]
     others = [*(job for job in ended if job.id not in ids), *queue.others, *queue.slices]
     outside = _outside(others, kept, start_s, total)
-    audit += [*sentences, *_assumed(kept), *_unlimited(queue, kept)]
+    audit += [*sentences, *_assumed(kept), *_unlimited(queue, tasks)]
     if outside[0] > 0:
         share = 100 * outside[0] / outside[1]
         audit.append(
@@ -173,6 +178,7 @@ def choose(
         outside,
         {job.id: began[job.id] for job in kept if job.id in began},
         frozenset(job.id for job in slices),
+        frozenset(job.id for job in tasks),
     )
 
 
@@ -228,15 +234,13 @@ def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: fl
     return held, gpus * max(0.0, last_s - start_s)
 
 
-def _unlimited(queue: Queue, kept: Sequence[QueuedJob]) -> list[str]:
+def _unlimited(queue: Queue, tasks: Sequence[QueuedJob]) -> list[str]:
     """Arrays of which the file still says how many of their tasks may run at once, which no policy looks at."""
-    most = most_at_once(queue)
-    tasks = [job.array for job in kept if job.array in most]
     if not tasks:
         return []
+    arrays = in_words(queue.arrays, [job.array for job in tasks])
     return [
-        f"Tasks of arrays of which only so many may run at once ({in_words(most, tasks)}), a limit that is not in the model: "
-        f"{len(tasks):,}."
+        f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model: {len(tasks):,}."
     ]
 
 
@@ -267,4 +271,4 @@ def finished(
     fields = {name: getattr(instance, name) for name in type(instance).model_fields}
     fields["source"] = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
     made = type(instance).model_construct(**fields)
-    return Made(made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, silent)
+    return Made(made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, chosen.tasks, silent)

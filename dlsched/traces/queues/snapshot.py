@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
-from dlsched.traces.queues.arrays import held_back, in_words, most_at_once, running_tasks
+from dlsched.traces.queues.arrays import held_back, in_words, running_tasks
 from dlsched.traces.queues.cells import Damaged
 from dlsched.traces.queues.limits import Limits, limits_of
 from dlsched.traces.queues.moments import Moments
@@ -163,15 +163,18 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
         )
     found.sort(key=lambda each: (not each.running, -each.ran_s if each.running else each.job.submit_s))
     running = sum(each.running for each in found)
-    most = most_at_once(queue)
-    held = held_back([each.job for each in found if not each.running], most, running_tasks(queue, at_s))
+    sliced = _sliced(queue, at_s, ended_s, audit, estimates=estimates)
+    held = held_back([each.job for each in found if not each.running], queue.arrays, running_tasks(queue, at_s))
     back = tuple(each for each in found if each.job.id in held)
-    sliced = _sliced(queue, at_s, ended_s, estimates=estimates)
     said = [f"Jobs that run at the moment: {running:,}; that wait: {len(found) - running:,}.", *audit.sentences()]
     said += limits.sentences(each.job for each in found)
-    arrays = in_words(most, (each.job.array for each in back))
+    arrays = in_words(queue.arrays, (each.job.array for each in back))
     counts = (
-        (f"Tasks that wait for others of their array, of which only so many may run at once ({arrays})", len(back)),
+        (
+            f"Tasks that wait for others of their array, of which only so many may run at once ({arrays}); it is not said until "
+            "when, and they do not count in the times at which other jobs are expected",
+            len(back),
+        ),
         (TAKEN_WHOLE, sum(each.job.share < 1 for each in found)),
         (f"GPUs on which jobs on parts of GPUs run, taken to be {SLICED}", len(sliced)),
     )
@@ -179,12 +182,14 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
     return Snapshot(at_s, tuple(each for each in found if each.job.id not in held), tuple(said), back, sliced)
 
 
-def _sliced(queue: Queue, at_s: float, ended_s: Sequence[float], *, estimates: bool) -> tuple[Present, ...]:
-    """The GPUs on which slices run that are left out, by node where that is known; what is assumed of lengths is not said."""
+def _sliced(
+    queue: Queue, at_s: float, ended_s: Sequence[float], audit: Audit, *, estimates: bool
+) -> tuple[Present, ...]:
+    """The GPUs on which slices run that are left out, by node where that is known."""
     by_node: dict[str, list[tuple[float, Present]]] = {}
     for job in queue.slices:
         if job.start_s is not None and job.start_s <= at_s and (job.end_s is None or job.end_s > at_s):
-            each = _present(job, at_s, ended_s, Audit(), estimates=estimates)
+            each = _present(job, at_s, ended_s, audit, estimates=estimates)
             for place in range(job.gpus):
                 node = job.nodes[place * len(job.nodes) // job.gpus] if job.nodes else ""
                 by_node.setdefault(node, []).append((job.share, each))

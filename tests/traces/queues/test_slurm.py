@@ -218,8 +218,35 @@ def test_arrays(tmp_path: Path) -> None:
     path = dump(tmp_path, row(JobIDRaw="124|123_4"), row(JobIDRaw="125|123_3"), waiting, header=header)
     assert [job.id for job in read_slurm(path).jobs] == ["124", "125"]
     assert [job.id for job in read_slurm(path, ended_only=False).jobs][2:] == ["123_5", "123_6", "123_7", "123_9"]
+    found = [(job.array, job.at_once) for job in read_slurm(path, ended_only=False).jobs]
+    assert found == [("123", None)] * 2 + [("123", 2)] * 4
     (job,) = read_slurm(dump(tmp_path, row(JobIDRaw="123_4"), header=COLUMNS.replace("JobIDRaw", "JobID"))).jobs
-    assert job.id == "123_4"
+    assert (job.id, job.array) == ("123_4", "123")
+    for text, most in (("9_[1-2]", None), ("9_[1-2%0]", None), ("9_[1%7]", 7)):
+        pending = row(JobIDRaw=text, State="PENDING", Start="Unknown", End="Unknown", ElapsedRaw="0", AllocTRES="")
+        assert [job.at_once for job in read_slurm(dump(tmp_path, pending), ended_only=False).jobs][-1] == most
+
+
+def test_shared_gpus_of_unknown_parts(tmp_path: Path) -> None:
+    """Shards and MPS do not say how large a part they are: left out by a reason of their own."""
+    queue = read(
+        tmp_path,
+        row(),
+        row(JobIDRaw="18", AllocTRES="cpu=1,gres/shard=4"),
+        row(JobIDRaw="19", AllocTRES="gres/mps:a=50"),
+    )
+    assert [job.id for job in queue.jobs] == ["17"]
+    assert (
+        "Jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted: 2 (first in "
+        'line 3, "gres/shard=4").'
+    ) in queue.audit
+
+
+def test_groups_and_partitions(tmp_path: Path) -> None:
+    """A job that has a name recurs by it; its partition stays what it is."""
+    header = f"{COLUMNS}|JobName"
+    (job,) = read_slurm(dump(tmp_path, f"{row()}|train", header=header)).jobs
+    assert (job.group, job.partition) == ("train", "gpu")
 
 
 def test_components_of_heterogeneous_jobs(tmp_path: Path) -> None:

@@ -103,6 +103,14 @@ def test_gangs(available: int | None, tasks: list[Any], gpus: int, least: int | 
     assert (found.gpus, found.least_gpus) == (gpus, least)
 
 
+def test_slices_of_gpus(tmp_path: Path) -> None:
+    """A gang of pods with a whole GPU and pods with two slices each; at least the master and one of them."""
+    sliced = task("sliced", 3, 0)
+    sliced["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/mig-2g.10gb"] = 2
+    (found,) = read_volcano(listing(tmp_path, job(minAvailable=2, tasks=[task("master", 1, 1), sliced]))).jobs
+    assert (found.gpus, found.least_gpus) == (7, 3) and found.parts == pytest.approx(1 + 6 * 2 / 7)
+
+
 def test_phases(tmp_path: Path) -> None:
     """What ended by any word is kept; what runs or waits only when asked for; what never ran is left out."""
     ran = (("Pending", 0), ("Running", 10))
