@@ -65,16 +65,19 @@ def saving(cluster: Cluster) -> str:
 def _left_out(cluster: Cluster) -> list[str]:
     """Who held GPUs and is not looked at, where that is much, or jobs are on parts of GPUs."""
     if cluster.outside > MOST_OUTSIDE:
-        with_slices = f", {several(cluster.left_out, 'job')} on parts of GPUs among them" if cluster.left_out else ""
-        return [
-            f"{percent(cluster.outside)} of the cluster's GPU time went to jobs that are not looked at{with_slices}; here they "
-            "take none."
-        ]
+        among, held = _not_looked_at(cluster)
+        return [f"Jobs that are not looked at{among and f'{among},'} {held}; here they take none."]
     if cluster.left_out:
         return [
             f"{several(cluster.left_out, 'job')} on parts of GPUs {_are(cluster.left_out)} left out, and take none here."
         ]
     return []
+
+
+def _not_looked_at(cluster: Cluster) -> tuple[str, str]:
+    """Who is among them, and what part of the GPU time they held, in words."""
+    among = f", {several(cluster.left_out, 'job')} on parts of GPUs among them" if cluster.left_out else ""
+    return among, f"held {percent(cluster.outside)} of the GPU time that {several(cluster.gpus, 'GPU')} have"
 
 
 def _parts(cluster: Cluster) -> list[str]:
@@ -212,10 +215,9 @@ def smallest(clusters: Sequence[Cluster]) -> str:
 
 def _no_room(cluster: Cluster) -> list[str]:
     """Whom a size of the cluster leaves out, where that is much, or jobs are on parts of GPUs."""
-    held = f"which held {percent(cluster.outside)} of the GPU time that {several(cluster.gpus, 'GPU')} have"
     if cluster.outside > MOST_OUTSIDE:
-        with_slices = f", {several(cluster.left_out, 'job')} on parts of GPUs among them" if cluster.left_out else ""
-        return [f"No room is kept for the jobs that are not looked at{with_slices}, {held}."]
+        among, held = _not_looked_at(cluster)
+        return [f"No room is kept for the jobs that are not looked at{among}, which {held}."]
     if cluster.left_out:
         return [f"No room is kept for {several(cluster.left_out, 'job')} on parts of GPUs, left out here."]
     return _parts(cluster)

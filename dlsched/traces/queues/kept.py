@@ -123,10 +123,8 @@ class Kept:
         left_out = (pair for pair in zip(self._jobs, self._ended, strict=True) if pair[0].id not in kept)
         for job, ended in (*left_out, *self._earlier()):
             ran = believable(job if ended else job._replace(end_s=None, duration_s=None))
-            if ran is None:
-                self.audit.note(
-                    "jobs left out that do not say for how long they held GPUs, taken to have held none", job.line
-                )
+            if ran is None or (ran.start_s is None and ran.duration_s):
+                self.audit.note("jobs left out that do not say when they held GPUs, taken to have held none", job.line)
             elif ran.start_s is not None:
                 if ran.end_s is None:
                     self.audit.note(

@@ -1,7 +1,7 @@
 """Slurm: what ``sacct`` prints with a header and a delimiter, the jobs that held GPUs.
 
-``sacct -aXP --format=JobIDRaw,User,Partition,QOS,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,AllocTRES,ReqTRES``, with
-``NodeList``, ``AllocCPUS``, ``JobName``, ``JobID`` and ``Priority`` where they are wanted.
+``sacct -aXP --format=JobIDRaw,JobID,User,Partition,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,AllocTRES,ReqTRES``, with
+``NodeList``, ``AllocCPUS``, ``JobName`` and ``Priority`` where they are wanted. Arrays are told by ``JobID``.
 """
 
 import functools

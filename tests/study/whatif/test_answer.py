@@ -36,7 +36,7 @@ def test_jobs_outside_are_in_the_sentences_that_they_touch() -> None:
     flows = {"fifo": SLOW, "sjf": FAST}
     for known in ({}, {HAPPENED: SLOW}):
         today, small = cluster(known | flows, outside=0.376), cluster(flows, gpus=6, outside=0.5)
-        held = "38 % of the cluster's GPU time went to jobs that are not looked at; here they take none."
+        held = "Jobs that are not looked at held 38 % of the GPU time that 8 GPUs have; here they take none."
         assert answer.saving(today).endswith(held)
         said = answer.smallest([today, small])
         assert "has 6 GPUs, with `sjf`. No room is kept for the jobs that are not looked at, which held 50 %" in said
@@ -73,7 +73,7 @@ def test_slices_are_in_the_sentences_that_they_touch(count: int, left: str, whol
     )
     assert "part of a GPU" not in answer.distance(out)
     much = cluster(flows, left_out=count, outside=0.2)
-    assert f"not looked at, {left.partition(' on')[0]} on parts of GPUs among them; here" in answer.saving(much)
+    assert f"not looked at, {left.partition(' on')[0]} on parts of GPUs among them, held 20 %" in answer.saving(much)
     each = cluster(flows, whole=count, least_flow_s=14400.0)
     said = f"{whole} a whole one for every part here, which takes more of them."
     assert answer.saving(each).endswith(said) and answer.smallest([each, cluster(flows, gpus=6, whole=count)]).endswith(
