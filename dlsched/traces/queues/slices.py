@@ -20,6 +20,9 @@ CHOICES: Final = SLICES
 PARTS_OF_A_GPU: Final = 7
 """Of which a MIG profile ``Ng.`` has N."""
 
+ROUNDING: Final = 1e-9
+"""Of sums of parts."""
+
 PARTS_OF_AN_A30: Final = 4
 A30_PROFILES: Final = frozenset({"1g.6gb", "2g.12gb", "4g.24gb"})
 
@@ -71,20 +74,41 @@ def without_slices(queue: Queue, slices: str = CHOICES[0]) -> Queue:
 
 
 def packed(parts: Sequence[float]) -> list[list[int]]:
-    """Put slices on GPUs, the largest first, each on the first that has room; indices by GPU.
+    """Put slices on few GPUs; indices by GPU.
 
-    >>> packed([0.5, 0.75, 0.25, 0.5])
-    [[1, 2], [0, 3]]
+    First fit, the largest first; where that takes more GPUs than the parts add up to, the fewer of that and of GPUs that
+    are filled one by one: with the largest slice that is left, and those that leave the least room beside it.
+
+    >>> packed([0.5, 0.75, 0.25, 0.5]), len(packed([3 / 7] * 4 + [2 / 7] * 4))
+    ([[1, 2], [0, 3]], 3)
     """
+    order = sorted(range(len(parts)), key=lambda index: -parts[index])
     gpus: list[list[int]] = []
     free: list[float] = []
-    for index in sorted(range(len(parts)), key=lambda index: -parts[index]):
-        place = next((place for place, room in enumerate(free) if parts[index] <= room + 1e-9), len(gpus))
+    for index in order:
+        place = next((place for place, room in enumerate(free) if parts[index] <= room + ROUNDING), len(gpus))
         if place == len(gpus):
             gpus.append([])
             free.append(1.0)
         gpus[place].append(index)
         free[place] -= parts[index]
+    return gpus if len(gpus) <= whole_of(sum(parts)) else min(gpus, _filled(parts, order), key=len)
+
+
+def _filled(parts: Sequence[float], order: Sequence[int]) -> list[list[int]]:
+    """GPUs filled one by one; ``order``: indices, the largest first."""
+    left, gpus = list(order), []
+    while left:
+        first, *others = left
+        best: dict[float, list[int]] = {0.0: []}  # by the sum of their parts
+        for index in others:
+            for taken, beside in list(best.items()):
+                total = round(taken + parts[index], 9)
+                if total <= 1 - parts[first] + ROUNDING:
+                    best.setdefault(total, [*beside, index])
+        gpu = [first, *best[max(best)]]
+        gpus.append(gpu)
+        left = [index for index in left if index not in gpu]
     return gpus
 
 

@@ -24,8 +24,8 @@ UNKNOWN_S: Final = 3600.0
 """Seconds of a job of which nothing is known, in a file in which no job has ended."""
 
 
-SLICED: Final = "as few as they fit on, and held until the last of them ends"
-"""What is assumed of the GPUs on which slices run."""
+SLICED: Final = "packed on few of them, and to hold these until the last of them ends"
+"""What is assumed of slices that run."""
 
 
 class Present(NamedTuple):
@@ -158,8 +158,9 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
             raise InputError(f"{queue.path}: found no job that says when it ran, allowed: a file that says it")
         first_s, last_s = (pick(job.submit_s for job in queue.jobs) for pick in (min, max))
         raise InputError(
-            f"{queue.path}: found no job that runs or waits at {queue.moment(at_s)}, allowed: a moment such as the one at which "
-            f"its jobs came, {queue.moment(first_s)} to {queue.moment(last_s)}"
+            f"{queue.path}: found no job{' on whole GPUs' if queue.slices else ''} that runs or waits at "
+            f"{queue.moment(at_s)}, allowed: a moment such as the one at which its jobs came, {queue.moment(first_s)} to "
+            f"{queue.moment(last_s)}"
         )
     found.sort(key=lambda each: (not each.running, -each.ran_s if each.running else each.job.submit_s))
     running = sum(each.running for each in found)
@@ -176,7 +177,7 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
             len(back),
         ),
         (TAKEN_WHOLE, sum(each.job.share < 1 for each in found)),
-        (f"GPUs on which jobs on parts of GPUs run, taken to be {SLICED}", len(sliced)),
+        (f"GPUs on which jobs on parts of GPUs run, which are taken to be {SLICED}", len(sliced)),
     )
     said += [f"{words}: {count:,}." for words, count in counts if count]
     return Snapshot(at_s, tuple(each for each in found if each.job.id not in held), tuple(said), back, sliced)

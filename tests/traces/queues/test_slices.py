@@ -52,7 +52,7 @@ def test_profiles(name: str, part: Fraction) -> None:
 
 def test_slices_are_packed_on_as_few_gpus_as_orders_of_first_fit_need() -> None:
     """No order of the slices, tried one by one, first fit, needs fewer; each GPU holds at most one."""
-    for sevenths in ([1] * 7, [4, 3, 3, 2, 2], [3, 3, 1, 4, 4], [2, 2, 2, 2], [7, 1]):
+    for sevenths in ([1] * 7, [4, 3, 3, 2, 2], [3, 3, 1, 4, 4], [2, 2, 2, 2], [7, 1], [3, 3, 3, 3, 2, 2, 2, 2]):
         gpus = packed([each / 7 for each in sevenths])
         assert sorted(index for gpu in gpus for index in gpu) == list(range(len(sevenths)))
         assert all(sum(sevenths[index] for index in gpu) <= 7 for gpu in gpus)
