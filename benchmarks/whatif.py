@@ -2,6 +2,7 @@
 
 Alibaba's openb (gpu-v2023), whose pods say when they were scheduled, so that what happened is known; and Microsoft's Philly,
 which does not say it, so that FIFO stands for it. Neither is part of this repository. Policies know how long jobs really ran.
+Jobs on parts of GPUs, of which openb has many, are given whole ones.
 A run goes on where it was stopped; a page whose runs have ended is written again in seconds.
 
     python benchmarks/whatif.py            # writes results/whatif.md
@@ -101,7 +102,7 @@ def _markdown(table: Table) -> str:
 
 def asked(trace: Trace, path: Path, *, quick: bool) -> Question:
     """The question about a trace."""
-    queue = read_queue(trace.source, str(path))
+    queue = read_queue(trace.source, str(path), slices="whole")
     window = queue_window(queue, *(trace.day if quick else trace.weeks))
     return Question(queue, policies=POLICIES_RUN, gpus=trace.gpus, window=window, limits=LIMITS)
 

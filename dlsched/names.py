@@ -221,6 +221,9 @@ SOURCES = (
 QUEUES = ("philly", "gavel", "tiresias", *SOURCES[8:])
 """Sources of queues, which ``dlsched whatif`` reads."""
 
+SLICES = ("leave-out", "whole")
+"""What becomes of jobs on parts of GPUs."""
+
 IMPORT_OPTIONS: dict[str, tuple[type, str, str]] = {
     "gpus": (int, "N", "GPUs of the cluster."),
     "epochs": (float, "X", "Epochs that every job has left; tables, 100."),
@@ -231,15 +234,12 @@ IMPORT_OPTIONS: dict[str, tuple[type, str, str]] = {
     "to": (str, "T", "Arrivals before it; date or seconds."),
     "family": (str, "FAMILY", "Family of the instance; traces and queues."),
     "states": (str, "A,B", "Keep the jobs in these states; queues, all."),
+    "slices": (str, "HOW", "leave-out or whole: jobs on parts of GPUs; queues, leave-out."),
     "estimates": (bool, "", "Policies see the users' limits, not the lengths; queues."),
     "carried": (bool, "", "With the jobs that had not ended at --from; queues."),
     "gpus_of_node": (int, "N", "GPUs of a server; queues, 8."),
     "communication": (str, "HOW", "none or published stages; srpt_mapping, none."),
-    "scaling": (
-        str,
-        "HOW",
-        "own or published speeds; elastic_stream, own, or asynchronous; ring_allocation, published.",
-    ),
+    "scaling": (str, "HOW", "own, published or asynchronous; elastic_stream, own; ring_allocation, published."),
     "at": (str, "T", "The moment, date or seconds; ring_allocation, matching_placement, async_sgd, the latest."),
     "pinned": (bool, "", "Jobs that run keep their GPUs; ring_allocation."),
     "slot": (float, "S", "Seconds of a slot; ring_embedding, 3600."),

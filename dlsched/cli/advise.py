@@ -53,6 +53,12 @@ def run(
         int | None, typer.Option(metavar="N", help="GPUs to which a job may grow; what it has.")
     ] = None,
     states: Annotated[str | None, typer.Option(metavar="A,B", help="Jobs in these states only; all.")] = None,
+    slices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="Jobs on parts of GPUs: leave-out, whole; leave-out.", autocompletion=completion.slices
+        ),
+    ] = None,
     nodes: Annotated[str | None, typer.Option(metavar="FILE", help="List of nodes; openb, pai, philly-raw.")] = None,
     jobs: Annotated[str | None, typer.Option(metavar="FILE", help="Table of jobs; pai.")] = None,
     columns: Annotated[
@@ -74,6 +80,7 @@ def run(
         require_writable(out)
     reading = {
         "states": states,
+        "slices": slices,
         "nodes": nodes,
         "jobs": jobs,
         "columns": columns,
@@ -82,7 +89,7 @@ def run(
     }
     reader = SOURCES[source].reader if source in SOURCES else None
     for name, value in reading.items():
-        if value is not None and reader is not None and name not in ("states", *reader.options):
+        if value is not None and reader is not None and name not in ("states", "slices", *reader.options):
             raise UsageError(f"{name}: found {value!r}, allowed: no such option for source {source}")
     queue = read_queue(source, file, False, **reading)
     advice = decide(

@@ -25,6 +25,11 @@ def queues(incomplete: str) -> list[str]:
     return _beginning(incomplete, names.QUEUES)
 
 
+def slices(incomplete: str) -> list[str]:
+    """Complete what becomes of jobs on parts of GPUs."""
+    return _beginning(incomplete, names.SLICES)
+
+
 def solvers(incomplete: str) -> list[str]:
     """Complete a solver."""
     return _beginning(incomplete, names.SOLVERS)

@@ -60,7 +60,13 @@ def _signature() -> inspect.Signature:
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
             default=None,
             annotation=Annotated[
-                kind | None, typer.Option(f"--{name.replace('_', '-')}", metavar=metavar or None, help=words)
+                kind | None,
+                typer.Option(
+                    f"--{name.replace('_', '-')}",
+                    metavar=metavar or None,
+                    help=words,
+                    autocompletion=completion.slices if name == "slices" else None,
+                ),
             ],
         )
         for name, (kind, metavar, words) in names.IMPORT_OPTIONS.items()

@@ -65,6 +65,12 @@ def run(
         float, typer.Option("--time-limit", metavar="S", help="Seconds of a policy, and of the bound, on a window.")
     ] = TIME_S,
     states: Annotated[str | None, typer.Option(metavar="A,B", help="Keep the jobs in these states; all.")] = None,
+    slices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="Jobs on parts of GPUs: leave-out, whole; leave-out.", autocompletion=completion.slices
+        ),
+    ] = None,
     map_: Annotated[
         str | None, typer.Option("--map", metavar="KEY=COLUMN,...", help="Which column is what; csv.")
     ] = None,
@@ -116,7 +122,7 @@ def run(
     methods_of(names, family)
     sizes, window_s = _numbers(gpus), None if window is None else _seconds(window)
     reading = {
-        **{"states": states, "columns": map_, "nodes": nodes, "jobs": jobs, "delimiter": delimiter},
+        **{"states": states, "slices": slices, "columns": map_, "nodes": nodes, "jobs": jobs, "delimiter": delimiter},
         "gpu_resource": gpu_resource,
     }
     making = {"gpus_of_node": gpus_of_node, "communication": communication, "scaling": scaling}
@@ -187,7 +193,7 @@ def _read(source: str, file: str, options: Mapping[str, str | None]) -> "Queue":
     given = {name: value for name, value in options.items() if value is not None}
     reader = SOURCES[source].reader if source in SOURCES else None
     for name, value in given.items():
-        if reader is not None and name not in ("states", *reader.options):
+        if reader is not None and name not in ("states", "slices", *reader.options):
             word = "map" if name == "columns" else name
             raise UsageError(f"{word}: found {value!r}, allowed: no such option for source {source}")
     return read_queue(source, file, **given)

@@ -14,6 +14,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.traces.clocks import queue_window
 from dlsched.traces.queues.made import DEFAULT, MAKERS, MOMENTARY, Made, instance_from, options_of
 from dlsched.traces.queues.queue import Queue
+from dlsched.traces.queues.slices import CHOICES, without_slices
 from dlsched.traces.sources import SOURCES, Option
 
 
@@ -44,6 +45,8 @@ def import_instance(source: str, path: str, **options: Option) -> tuple[Instance
         Of a trace: a key of ``MAKERS``; None: that of the source's own importer, of queues srpt_mapping.
     states
         Of a queue: the states of the jobs to keep, parted by commas; None: all.
+    slices
+        Of a queue: what becomes of jobs on parts of GPUs, ``leave-out`` (None) or ``whole``, see ``without_slices``.
     nodes, jobs, columns, delimiter, gpu_resource
         Of some readers of queues, see there.
     gpus_of_node, carried, estimates, communication, scaling
@@ -113,6 +116,9 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Op
         raise UsageError(f"source: found {source!r}, allowed: {queues}")
     given = {name: options[name] for name in _reading(source) if options.get(name) is not None}
     arguments: dict[str, object] = dict(given)
+    slices = str(arguments.pop("slices", CHOICES[0]))
+    if slices not in CHOICES:
+        raise UsageError(f"slices: found {slices!r}, allowed: {', '.join(CHOICES)}")
     if "states" in given:
         arguments["states"] = tuple(word.strip() for word in str(given["states"]).split(",") if word.strip())
     arguments |= {name: Path(str(given[name])) for name in ("nodes", "jobs") if name in given}
@@ -121,14 +127,14 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Op
             "map: found nothing, allowed: which column is what, such as arrival=submit,gpus=n,duration=run_s"
         )
     with _errors_of(path), _on_disk(path) as file:
-        queue = entry.reader.read(Path(file), ended_only=ended_only, **arguments)
+        queue = without_slices(entry.reader.read(Path(file), ended_only=ended_only, **arguments), slices)
     return queue if file == path else replace(queue, path=Path(file).name)
 
 
 def _reading(source: str) -> tuple[str, ...]:
     """Options with which a source is read as a queue."""
     reader = SOURCES[source].reader
-    return () if reader is None else ("states", *reader.options)
+    return () if reader is None else ("states", "slices", *reader.options)
 
 
 def _given(source: str, options: Mapping[str, Option]) -> dict[str, Option]:

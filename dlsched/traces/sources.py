@@ -68,7 +68,7 @@ class Source:
         if not self.queued(family):
             return (*self.options, "family")
         made = (name for each in MAKERS for name in options_of(each) if name != "window")
-        return tuple(dict.fromkeys(("family", "from_", "to", "states", *self.reader.options, *made)))
+        return tuple(dict.fromkeys(("family", "from_", "to", "states", "slices", *self.reader.options, *made)))
 
 
 def _import_speeds(

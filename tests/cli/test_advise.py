@@ -187,3 +187,34 @@ def test_a_trace_that_does_not_say_when_jobs_ran(cli: Any, tmp_path: Path) -> No
     for command in (("advise", "gavel", path, "--gpus", 1), ("import", "gavel", path, "--family", "ring_allocation")):
         ended = cli(*command)
         assert (ended.code, "found no job that says when it ran" in ended.line) == (3, True)
+
+
+ARRAY = """\
+JobIDRaw|JobID|User|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocTRES|ReqTRES|NodeList
+8|6_0|ann|RUNNING|2026-03-01T09:00:00|2026-03-01T09:30:00|Unknown|1800|60|gres/gpu=1|gres/gpu=1|n1
+6|6_[1-3%2]|ann|PENDING|2026-03-01T09:00:00|Unknown|Unknown|0|60||gres/gpu=1|None assigned
+7|7_[0-9%2]|bob|PENDING|2026-03-01T09:10:00|Unknown|Unknown|0|60||gres/gpu=1|None assigned
+9|9|eve|PENDING|2026-03-01T09:20:00|Unknown|Unknown|0|60||gres/gpu=1|None assigned
+11|11|m|RUNNING|2026-03-01T09:00:00|2026-03-01T09:30:00|Unknown|1800|60|gres/gpu:a100_3g.20gb=1|gres/gpu:a100_3g.20gb=1|n2
+12|12|m|RUNNING|2026-03-01T09:00:00|2026-03-01T09:30:00|Unknown|1800|90|gres/gpu:a100_4g.20gb=1|gres/gpu:a100_4g.20gb=1|n2
+"""
+
+
+@pytest.mark.parametrize("family", ["srpt_mapping", "elastic_stream", "ring_allocation"])
+def test_arrays_and_slices(cli: Any, tmp_path: Path, family: str) -> None:
+    """Of twenty GPUs one is held and one has slices; array 6 starts one task beside the one that runs, 7 two, and 9 starts."""
+    path = tmp_path / "sacct.txt"
+    path.write_text(ARRAY, encoding="utf-8")
+    command = ("advise", "slurm", path, "--gpus", 20, "--family", family, "--json")
+    data = cli(*command).json
+    assert data["free_gpus"] == 18
+    assert [each["job"] for each in data["actions"] if each["action"] == "start"] == ["6_1", "7_0", "7_1", "9"]
+    waiting = ["6_2", "6_3", *(f"7_{n}" for n in range(2, 10))]
+    assert [each["job"] for each in data["actions"] if each["action"] == "wait"] == waiting
+    assert all(each["time"] is None for each in data["actions"] if each["action"] == "wait")
+    said = "Tasks that wait for others of their array, of which only so many may run at once (2 of 6, 2 of 7)"
+    assert any(each.startswith(said) and each.endswith(": 10.") for each in data["audit"])
+    assert any("GPUs on which jobs on parts of GPUs run" in each and each.endswith(": 1.") for each in data["audit"])
+    whole = cli(*command, "--slices", "whole").json
+    assert whole["free_gpus"] == 17 and [each["job"] for each in whole["actions"]][:3] == ["8", "11", "12"]
+    assert cli(*command, "--slices", "none").code == 2

@@ -57,6 +57,9 @@ def completed(line: str) -> list[str]:
         ("compare {file} --methods exact,dp,d", ["exact,dp,doubling"]),
         ("solve {file} --method doubling --solver c", ["cbc", "cpsat"]),
         ("import tir", ["tiresias"]),
+        ("import slurm x --slices w", ["whole"]),
+        ("advise slurm x --slices l", ["leave-out"]),
+        ("whatif x --slices w", ["whole"]),
         ("export {file} --formulation m", ["milp"]),
     ],
 )

@@ -193,6 +193,18 @@ def test_families_of_a_queue(cli: Any, sacct: Path, philly: Path, tmp_path: Path
     assert mapped["jobs"][0]["iterations"] == 60.0
 
 
+def test_slices_of_a_queue(cli: Any, sacct: Path) -> None:
+    """Left out by default, as in every command; or on a GPU each."""
+    rows = sacct.read_text(encoding="utf-8").splitlines()
+    sacct.write_text(
+        "\n".join([*rows, rows[1].replace("gres/gpu=", "gres/gpu:a100_1g.5gb=").replace("7|", "77|", 1)]) + "\n"
+    )
+    out, whole = cli("import", "slurm", sacct), cli("import", "slurm", sacct, "--slices", "whole")
+    assert (len(out.json["jobs"]), len(whole.json["jobs"])) == (len(rows) - 1, len(rows))
+    assert "audit: Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 1." in out.err
+    assert "audit: Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 1." in whole.err
+
+
 def test_what_happened_may_not_be_known(cli: Any, sacct: Path, philly: Path, tmp_path: Path) -> None:
     """Then nothing is written: code 3, or 2 where no trace is read as a queue."""
     result = tmp_path / "happened.json"
@@ -218,6 +230,8 @@ def test_what_happened_may_not_be_known(cli: Any, sacct: Path, philly: Path, tmp
         ("slurm", ("--communication", "some"), "communication: found 'some', allowed: none, published"),
         ("slurm", ("--from", "noon"), "from: found 'noon', allowed: a date or time"),
         ("philly", ("--states", "a"), "states: found 'a', allowed: no such option for source philly"),
+        ("philly", ("--slices", "whole"), "slices: found 'whole', allowed: no such option for source philly"),
+        ("slurm", ("--slices", "half"), "slices: found 'half', allowed: leave-out, whole"),
         ("pcs", ("--family", "srpt_mapping"), "family: found 'srpt_mapping', allowed: no such option for source pcs"),
         ("csv", (), "map: found nothing, allowed: which column is what, such as arrival=submit"),
     ],

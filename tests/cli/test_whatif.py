@@ -200,4 +200,113 @@ def test_jobs_that_run_still_held_gpus(here: Path, cli: Callable[..., Ended]) ->
     )
     ended = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", "8", "-o", "page.html")
     assert ended.code == 0 and "switching from what happened" not in ended.out
-    assert "88 % of the cluster's GPU time went to jobs that are not looked at" in ended.out
+    assert "Jobs that are not looked at held 88 % of the GPU time that 8 GPUs have; here they take none." in ended.out
+
+
+HEADER = "JobIDRaw|JobID|User|Partition|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocTRES|ReqTRES|NodeList"
+
+
+def sacct(here: Path, *rows: str) -> None:
+    """A dump of these rows; ``@H:M`` stands for that time of a day."""
+    text = re.sub(r"@(\d\d:\d\d)", r"2025-03-01T\1:00", "\n".join([HEADER, *rows]) + "\n")
+    (here / "sacct.txt").write_text(text, encoding="utf-8")
+
+
+ASKED = ("whatif", "sacct.txt", "--source", "slurm", "-o", "page.html", "--workers", "1", "--policies", "fifo")
+
+
+def test_a_failed_job_without_an_end_held_gpus_for_its_duration(here: Path, cli: Callable[..., Ended]) -> None:
+    """A minute of four GPUs, of eight for ten hours: by hand a twelfth of a percent, not a half to the end of the file."""
+    sacct(
+        here,
+        "1|1|ann|gpu|FAILED|@00:00|@00:00||60|90|gres/gpu=4|gres/gpu=4|n1",
+        "2|2|bob|gpu|COMPLETED|@00:00|@00:00|@01:00|3600|90|gres/gpu=4|gres/gpu=4|n2",
+        "3|3|bob|gpu|COMPLETED|@10:00|@10:00|@11:00|3600|90|gres/gpu=4|gres/gpu=4|n2",
+    )
+    ended = cli(*ASKED, "--gpus", "8", "--states", "COMPLETED")
+    assert ended.code == 0 and "Jobs that are not of the instance held 0.1 % of its GPU time" in ended.err
+    assert "switching from what happened" in ended.out and "not looked at" not in ended.out
+
+
+def test_sizes_are_not_told_without_the_jobs_outside(here: Path, cli: Callable[..., Ended]) -> None:
+    """What happened is not known, as three hold 12 of 8 GPUs; one that runs holds 3 of them, 38 %; both sentences say it."""
+    sacct(
+        here,
+        "1|1|ann|gpu|RUNNING|@00:00|@00:00|Unknown|36000|900|gres/gpu=3|gres/gpu=3|n1",
+        *(f"{n}|{n}|bob|gpu|COMPLETED|@00:00|@00:00|@01:00|3600|90|gres/gpu=4|gres/gpu=4|n2" for n in (2, 3, 4)),
+        "5|5|bob|gpu|COMPLETED|@10:00|@10:00|@11:00|3600|90|gres/gpu=4|gres/gpu=4|n2",
+    )
+    ended = cli(*ASKED, "--gpus", "8,4")
+    assert ended.code == 0 and "what happened" not in ended.out.partition("policy ")[2]
+    assert "Jobs that are not looked at held 38 % of the GPU time that 8 GPUs have; here they take none." in ended.out
+    assert "has 8 GPUs, with fifo. No room is kept for the jobs that are not looked at, which held 38 %" in ended.out
+
+
+MIG = [
+    f"{n}|{n}|u{n}|mig|COMPLETED|@00:00|@00:00|@04:00|14400|300|gres/gpu:a100_1g.5gb=1|gres/gpu:a100_1g.5gb=1|n1"
+    for n in range(1, 15)
+]
+
+
+def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callable[..., Ended]) -> None:
+    """14 MIG jobs side by side on 2 GPUs, beside two jobs of 2 GPUs: by hand they held half of 4 GPUs."""
+    sacct(
+        here,
+        *MIG,
+        "20|20|ann|gpu|COMPLETED|@00:00|@00:00|@04:00|14400|300|gres/gpu=2|gres/gpu=2|n2",
+        "21|21|ann|gpu|COMPLETED|@01:00|@04:00|@05:00|3600|300|gres/gpu=2|gres/gpu=2|n2",
+    )
+    out = cli(*ASKED, "--gpus", "4,2")
+    assert out.code == 0, out.err
+    assert "audit: Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 14.\n" in out.err
+    assert "held 50.0 % of its GPU time" in out.err
+    page = (here / "page.html").read_text(encoding="utf-8")
+    assert "not looked at, 14 jobs on parts of GPUs among them, held 50 % of the GPU time that 4 GPUs have;" in out.out
+    assert "14 jobs on parts of GPUs among them" in page and "<dt>Parts of GPUs</dt>" in page
+    assert column(out, "what happened")[0] == "1.50" and column(out, "fifo")[0] == "0.00"
+    whole = cli(*ASKED, "--gpus", "4,2", "--slices", "whole", "-s", "whole.sqlite")
+    assert "audit: Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 14.\n" in whole.err
+    assert "14 jobs on parts of GPUs have a whole one for every part here" in whole.out
+    assert "No schedule that gives every part of a GPU a whole one takes less than" in whole.out
+    page = (here / "page.html").read_text(encoding="utf-8")
+    assert "--slices whole" in page and "is given a GPU of its own" in page
+    assert cli(*ASKED, "--slices", "some").code == 2
+    sacct(here, *MIG)
+    alone = cli(*ASKED, "--gpus", "2")
+    assert (
+        alone.code == 3
+        and "14 jobs, all on parts of GPUs, allowed: at least one on whole ones, or slices whole" in alone.err
+    )
+
+
+def test_limits_that_are_missing_are_medians(here: Path, cli: Callable[..., Ended]) -> None:
+    """A week that one says stands for nobody else: of two that say nothing, one has its partition's median, one the file's."""
+    sacct(
+        here,
+        *(
+            f"{n}|{n}|ann|gpu|COMPLETED|@00:00|@00:00|@01:00|3600|{limit}|gres/gpu=1|gres/gpu=1|n1"
+            for n, limit in enumerate((60, 90, 10080, ""), 1)
+        ),
+        "9|9|eve|other|COMPLETED|@00:00|@00:00|@01:00|3600||gres/gpu=1|gres/gpu=1|n1",
+    )
+    ended = cli(*ASKED, "--gpus", "8", "--estimates")
+    assert ended.code == 0 and "of 2 jobs whose users said nothing, the median" in ended.out
+    assert (
+        "audit: Jobs that do not say how long they take, for which the median of their partition stands: 1.\n"
+        in ended.err
+    )
+    assert "nor does any of their partition, for which the median of the file stands: 1.\n" in ended.err
+    assert "whose users said nothing, the median" in (here / "page.html").read_text(encoding="utf-8")
+
+
+def test_limits_of_arrays_are_said_to_be_outside_the_model(here: Path, cli: Callable[..., Ended]) -> None:
+    """Two of three tasks ran one after the other; the file still says why."""
+    sacct(
+        here,
+        "8|7_0|ann|gpu|COMPLETED|@00:00|@00:00|@01:00|3600|90|gres/gpu=1|gres/gpu=1|n1",
+        "9|7_1|ann|gpu|COMPLETED|@00:00|@01:00|@02:00|3600|90|gres/gpu=1|gres/gpu=1|n1",
+        "7|7_[2%1]|ann|gpu|PENDING|@00:00|Unknown|Unknown|0|90||gres/gpu=1|None assigned",
+    )
+    ended = cli(*ASKED, "--gpus", "8")
+    assert "only so many may run at once (1 of 7), a limit that is not in the model: 2.\n" in ended.err
+    assert "Arrays of which only so many tasks might run at once have no such limit here: 2 tasks." in ended.out

@@ -55,10 +55,55 @@ def percent(part: float) -> str:
 
 
 def saving(cluster: Cluster) -> str:
-    """Say what switching from what is compared with to the best policy would save."""
+    """Say what switching from what is compared with to the best policy would save, and what is left out of it."""
     base, best = cluster.baseline, cluster.best
     if base is None or best is None:
         return f"On {several(cluster.gpus, 'GPU')} no policy has an answer."
+    return " ".join([_saving(cluster, base, best), *_left_out(cluster), *_parts(cluster), *_tasks(cluster)])
+
+
+def _left_out(cluster: Cluster) -> list[str]:
+    """Who held GPUs and is not looked at, where that is much, or jobs are on parts of GPUs."""
+    if cluster.outside > MOST_OUTSIDE:
+        among, held = _not_looked_at(cluster)
+        return [f"Jobs that are not looked at{among and f'{among},'} {held}; here they take none."]
+    if cluster.left_out:
+        return [
+            f"{several(cluster.left_out, 'job')} on parts of GPUs {_are(cluster.left_out)} left out, and take none here."
+        ]
+    return []
+
+
+def _not_looked_at(cluster: Cluster) -> tuple[str, str]:
+    """Who is among them, and what part of the GPU time they held, in words."""
+    among = f", {several(cluster.left_out, 'job')} on parts of GPUs among them" if cluster.left_out else ""
+    return among, f"held {percent(cluster.outside)} of the GPU time that {several(cluster.gpus, 'GPU')} have"
+
+
+def _parts(cluster: Cluster) -> list[str]:
+    """Who has whole GPUs for parts of them."""
+    if not cluster.whole:
+        return []
+    verb = "has" if cluster.whole == 1 else "have"
+    return [
+        f"{several(cluster.whole, 'job')} on parts of GPUs {verb} a whole one for every part here, which takes more of them."
+    ]
+
+
+def _tasks(cluster: Cluster) -> list[str]:
+    """Who may run at once here and might not."""
+    if not cluster.tasks:
+        return []
+    return [
+        f"Arrays of which only so many tasks might run at once have no such limit here: {several(cluster.tasks, 'task')}."
+    ]
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _saving(cluster: Cluster, base: str, best: str) -> str:
     jobs = several(len(cluster.jobs.ids), "job")
     before, after = cluster.fates[base], cluster.fates[best]
     flow_s = float(before.flow_s.mean())
@@ -104,12 +149,11 @@ def distance(cluster: Cluster) -> str:
     if least_s is None:
         return "No bound was proven within the limits, so how much better a schedule could be is not known."
     flow_s = float(cluster.fates[best].flow_s.mean())
+    which = " that gives every part of a GPU a whole one" if cluster.whole else ""
     if flow_s <= least_s * (1 + 1e-6):
-        return (
-            f"That cannot be improved: no schedule takes less than {lasting(least_s, flow_s)} a job, which is proven."
-        )
+        return f"That cannot be improved: no schedule{which} takes less than {lasting(least_s, flow_s)} a job, which is proven."
     return (
-        f"No schedule takes less than {lasting(least_s, flow_s)} a job, which is proven, so `{best}` is at most "
+        f"No schedule{which} takes less than {lasting(least_s, flow_s)} a job, which is proven, so `{best}` is at most "
         f"{percent(flow_s / least_s - 1)} above the best possible."
     )
 
@@ -121,18 +165,24 @@ def why_baseline(cluster: Cluster) -> str:
         return ""
     if HAPPENED in cluster.fates:
         return (
-            f"{percent(cluster.outside)} of the cluster's GPU time went to jobs that are not looked at, for which those that are "
-            f"had to wait; above {percent(MOST_OUTSIDE)} the comparison is with `{base}`, not with what happened."
+            f"What happened waited for the jobs that are not looked at too; as they held more than {percent(MOST_OUTSIDE)}, the "
+            f"comparison is with `{base}`, not with what happened."
         )
     return (
         f"What really happened is not known on this cluster (the audit says why), so the comparison is with `{base}`."
     )
 
 
-def known(estimates: bool) -> str:
-    """Say what policies know of the lengths of jobs."""
+def known(estimates: bool, silent: int = 0) -> str:
+    """Say what policies know of the lengths of jobs, of which so many did not say them."""
     if estimates:
-        return "Policies know of a job's length what its user said."
+        said = "Policies know of a job's length what its user said"
+        if not silent:
+            return f"{said}."
+        return (
+            f"{said}; of {several(silent, 'job')} whose users said nothing, the median of what was said in the same partition, "
+            "or else in the file."
+        )
     return (
         "Policies know how long every job really runs, which no scheduler does; --estimates tells them what users said."
     )
@@ -145,7 +195,7 @@ def smallest(clusters: Sequence[Cluster]) -> str:
     if len(clusters) < 2 or base is None:
         return ""
     waiting_s = float(today.fates[base].waiting_s.mean())
-    enough: dict[int, str] = {}
+    enough: dict[int, tuple[str, Cluster]] = {}
     for cluster in clusters:
         index = in_common((today, cluster))[1]
         if len(index) < len(today.jobs.ids):
@@ -153,13 +203,24 @@ def smallest(clusters: Sequence[Cluster]) -> str:
         waits = {name: float(fate.waiting_s[index].mean()) for name, fate in cluster.fates.items() if name != HAPPENED}
         best = min(waits, key=lambda name: waits[name], default=None)
         if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):
-            enough[cluster.gpus] = best
+            enough[cluster.gpus] = best, cluster
     said = f"Waiting under `{base}` on {several(today.gpus, 'GPU')} is {lasting(waiting_s)} on average"
     if not enough:
-        return f"{said}; no policy keeps it as short on any of these clusters."
-    gpus = min(enough)
-    best = f"{several(gpus, 'GPU')}, with `{enough[gpus]}`"
-    return f"{said}; the smallest of these clusters on which a policy keeps it as short has {best}."
+        answer = f"{said}; no policy keeps it as short on any of these clusters."
+        return " ".join([answer, *_no_room(today)])
+    best, cluster = enough[min(enough)]
+    answer = f"{said}; the smallest of these clusters on which a policy keeps it as short has {several(cluster.gpus, 'GPU')}, "
+    return " ".join([f"{answer}with `{best}`.", *_no_room(cluster)])
+
+
+def _no_room(cluster: Cluster) -> list[str]:
+    """Whom a size of the cluster leaves out, where that is much, or jobs are on parts of GPUs."""
+    if cluster.outside > MOST_OUTSIDE:
+        among, held = _not_looked_at(cluster)
+        return [f"No room is kept for the jobs that are not looked at{among}, which {held}."]
+    if cluster.left_out:
+        return [f"No room is kept for {several(cluster.left_out, 'job')} on parts of GPUs, left out here."]
+    return _parts(cluster)
 
 
 def winners(cluster: Cluster) -> str:

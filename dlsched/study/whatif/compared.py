@@ -63,6 +63,9 @@ class Cluster:
         Mean flow time that no schedule undercuts; None: not proven of every window.
     outside
         Part of the cluster's GPU time in all windows that jobs held which are not of them.
+    left_out, whole, tasks, silent
+        How many jobs are on parts of GPUs and left out; are given a whole GPU for every part; are tasks of arrays of which only
+        so many might run at once; and did not say how long they take, where policies know only that.
     """
 
     gpus: int
@@ -74,6 +77,10 @@ class Cluster:
     unanswered: dict[str, str]
     least_flow_s: float | None
     outside: float
+    left_out: int = 0
+    whole: int = 0
+    tasks: int = 0
+    silent: int = 0
 
     @property
     def baseline(self) -> str | None:
@@ -138,6 +145,10 @@ def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows:
         unanswered,
         sum(known) / len(jobs.ids) if len(known) == len(made) else None,
         together([piece.outside for piece in made]).share or 0.0,
+        *(
+            len(frozenset().union(*(getattr(piece, name) for piece in made)))
+            for name in ("left_out", "whole", "tasks", "silent")
+        ),
     )
 
 

@@ -63,7 +63,7 @@ class Told:
             answer.distance(today),
             answer.smallest(self.clusters),
             answer.why_baseline(today),
-            answer.known(self.estimates),
+            answer.known(self.estimates, today.silent),
         ]
         return [sentence for sentence in said if sentence]
 

@@ -100,6 +100,12 @@ class Piece:
         GPU-seconds that jobs held which are not of the instance, of those of the cluster; see ``Made``.
     audit
         Of the import.
+    left_out, whole
+        Jobs on parts of GPUs, by id: that are left out; that are given a whole one for every part.
+    tasks
+        Tasks of arrays of which only so many might run at once, by id.
+    silent
+        Jobs whose users did not say how long they take, where policies know only that, by id.
     """
 
     gpus: int
@@ -111,6 +117,10 @@ class Piece:
     placed: bool
     outside: Part
     audit: tuple[str, ...]
+    left_out: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
 
 
 def pieces(question: Question) -> list[Piece]:
@@ -155,6 +165,10 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         any(job.nodes for job in made.jobs),
         Part(*made.outside),
         tuple(made.audit),
+        made.slices,
+        frozenset(job.id for job in made.jobs if job.share < 1),
+        made.tasks,
+        made.silent,
     )
 
 

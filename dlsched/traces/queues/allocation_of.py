@@ -8,9 +8,10 @@ from dlsched.core.errors import UsageError
 from dlsched.ring_allocation.instance import Instance
 from dlsched.traces.arrivals import Request
 from dlsched.traces.philly import curve_of, ratios
+from dlsched.traces.queues.cluster_size import gpus_of_cluster
 from dlsched.traces.queues.queue import Queue
 from dlsched.traces.queues.selecting import Made, fewest
-from dlsched.traces.queues.snapshot import Present, Snapshot, admitted, gpus_of_cluster, made_of, moment_of, snapshot
+from dlsched.traces.queues.snapshot import Present, Snapshot, admitted, made_of, moment_of, snapshot
 
 SCALING: Final = ("published", "own")
 
@@ -38,7 +39,7 @@ def allocation_of(
     queue
         Read with the jobs that run and wait.
     gpus
-        GPUs of the cluster; None: as ``snapshot.gpus_of_cluster``.
+        GPUs of the cluster; None: as ``gpus_of_cluster``.
     at
         The moment, as the queue writes times; None: the latest of the file.
     estimates
@@ -58,14 +59,14 @@ def allocation_of(
         No job is there.
     """
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, said = gpus_of_cluster(queue, gpus)
+    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
     if restart_s is not None and not 0 <= restart_s < math.inf:
         raise UsageError(f"restart_s: found {restart_s}, allowed: a number >= 0")
     counts = counts_of(scaling, max_gpus)
 
     instance, inside, left_out = allocation_at(found, total, counts, pinned=pinned, restart_s=restart_s or 0.0)
     audit = [*queue.audit, *found.audit, *said, *left_out, *_assumed(scaling, max_gpus, pinned, restart_s)]
-    name = f"{queue.source}-now-{len(inside)}x{total}"
+    name = f"{queue.source}-now-{len(inside)}x{instance.gpus}"
     return made_of(queue, instance.model_copy(update={"name": name}), inside, audit)
 
 
@@ -83,7 +84,7 @@ def allocation_at(
         | ({"current_gpus": each.job.gpus, "restart_s": restart_s} if each.running else {})
         for each in inside
     ]
-    return Instance(name="now", gpus=gpus, jobs=jobs), inside, said
+    return Instance(name="now", gpus=gpus - len(found.sliced), jobs=jobs), inside, said
 
 
 def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts:
@@ -123,7 +124,7 @@ def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts
 
 def _assumed(scaling: str, max_gpus: int | None, pinned: bool, restart_s: float | None) -> list[str]:
     grown = f", and on powers of two above them to {max_gpus}" if max_gpus else ""
-    audit = ["An epoch is a second of a job on the GPUs that it holds or asks for; shared GPUs count as whole ones."]
+    audit = ["An epoch is a second of a job on the GPUs that it holds or asks for."]
     if scaling == "published":
         audit.append(
             f"Jobs may run on the GPUs that they hold or ask for, and on powers of two below them{grown}; times on other counts "

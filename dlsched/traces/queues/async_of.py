@@ -19,9 +19,10 @@ from dlsched.core.errors import UsageError
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import throughput_of
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Window
+from dlsched.traces.queues.cluster_size import gpus_of_cluster
 from dlsched.traces.queues.queue import Queue, QueuedJob
 from dlsched.traces.queues.selecting import WHOLE, Made, choose, finished, lasted_s
-from dlsched.traces.queues.snapshot import admitted, gpus_of_cluster, made_of, moment_of, snapshot
+from dlsched.traces.queues.snapshot import admitted, made_of, moment_of, snapshot
 from dlsched.traces.rows import rounded
 
 GPUS: Final = (1, 4, 8)
@@ -61,9 +62,10 @@ def async_of(
     """
     _require_network(network_gbit)
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, said = gpus_of_cluster(queue, gpus)
+    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
     inside, _, left_out = admitted(found, total, lambda each: 1)
     jobs = [_job(each.job, each.left_s, network_gbit) for each in inside]
+    total -= len(found.sliced)
     audit = [*queue.audit, *found.audit, *said, *left_out, *_assumed([each.job for each in inside], network_gbit)]
     return made_of(
         queue, Instance(name=f"{queue.source}-now-{len(jobs)}x{total}", nodes=total, jobs=jobs), inside, audit

@@ -71,8 +71,11 @@ def span(text: str, column: str) -> float | None:
     return 86400 * (days or 0) + 3600 * hours + 60 * minutes + seconds
 
 
-def whole_gpus(amount: float, audit: Audit, line: int) -> tuple[int, float]:
-    """Whole GPUs, and the part of each, of an amount: below 1 a part of one GPU, above it rounded up, which is noted.
+def devices(amount: float) -> int:
+    """GPUs on which an amount of them lies, a part on one of its own.
+
+    >>> devices(0.25), devices(2.5), devices(0.1 * 3 + 0.7)
+    (1, 3, 1)
 
     Raises
     ------
@@ -81,12 +84,16 @@ def whole_gpus(amount: float, audit: Audit, line: int) -> tuple[int, float]:
     """
     if amount < 0 or amount > 1e6:
         raise Damaged("entries with an impossible number of GPUs, left out", amount)
-    if 0 < amount < 1:
-        return 1, amount
-    gpus = math.ceil(round(amount, 9))
-    if gpus != round(amount, 9):
-        audit.note("jobs on parts of several GPUs, taken as whole GPUs", line, amount)
-    return gpus, 1.0
+    return math.ceil(round(amount, 9))
+
+
+def share_of(parts: float, gpus: int) -> float:
+    """Part of each of them that is taken; 1 where the rest is a rounding error.
+
+    >>> share_of(0.5, 2), share_of(0.1 * 3 + 0.7, 1)
+    (0.25, 1.0)
+    """
+    return parts / gpus if parts < gpus - 1e-9 else 1.0
 
 
 _PART = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]")

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dlsched.core.errors import UsageError
-from dlsched.traces.queues.cells import Damaged, nodes_of, number, span, whole_gpus
+from dlsched.traces.queues.cells import Damaged, devices, nodes_of, number, share_of, span
 from dlsched.traces.queues.kept import Kept
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.queue import Audit, Queue, QueuedJob
+from dlsched.traces.queues.slices import part_of
 from dlsched.traces.queues.tables import open_table, require
 
 KEYS: Final = (
@@ -75,7 +76,8 @@ def read_csv(
     columns
         Which column stands for what: ``arrival=submit,gpus=n,duration=run_h:h``, or a mapping of the same. Keys are those
         of ``KEYS``; ``arrival``, ``gpus``, and ``duration`` or ``end`` are needed. A unit may follow a time (us, ms, s,
-        min, h, d) or a number of GPUs (%, milli). Times are dates or numbers; durations may be ``h:m:s``.
+        min, h, d) or a number of GPUs (%, milli). Times are dates or numbers; durations may be ``h:m:s``. A job is on parts
+        of GPUs by its ``share`` of each, else where ``gpus`` is no whole number or ``gpu_type`` is a MIG profile.
     states
         Keep jobs in these states only; None: all.
     ended_only
@@ -183,12 +185,11 @@ class _Reader:
         gpus = self.figure("gpus", row.gpus)
         if gpus is None:
             raise Damaged("entries that do not say how many GPUs, left out")
-        whole, share = whole_gpus(gpus, self.audit, line)
+        whole = devices(gpus)
         stated, fewest = self.figure("share", row.share), self.figure("least_gpus", row.least_gpus)
-        if stated is not None and whole == 1:
-            if not 0 < stated <= 1:
-                raise Damaged("entries whose share is not above 0 and at most 1, left out", row.share)
-            share = stated
+        if stated is not None and whole and not 0 < stated <= 1:
+            raise Damaged("entries whose share is not above 0 and at most 1, left out", row.share)
+        share = stated or (share_of(gpus, whole) if gpus < whole else float(part_of(row.gpu_type)))
         arrival_s, end_s = self.moment("arrival", row.arrival), self.moment("end", row.end)
         duration_s = self.figure("duration", row.duration, span)
         limit_s = self.figure("limit", row.limit, span)
@@ -212,5 +213,6 @@ class _Reader:
             limit_s=None if limit_s is None or limit_s <= 0 else limit_s,
             line=line,
             priority=self.figure("priority", row.priority),
+            partition=sys.intern(row.group.strip()),
         )
         return job, ended

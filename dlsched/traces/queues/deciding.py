@@ -11,9 +11,10 @@ from dlsched.ring_allocation.solution import Allocation
 from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER
 from dlsched.traces.queues.allocation_of import SCALING, Counts, allocation_at, counts_of
+from dlsched.traces.queues.cluster_size import gpus_of_cluster
 from dlsched.traces.queues.deciding_gangs import next_gangs, planned_gangs
 from dlsched.traces.queues.queue import Queue
-from dlsched.traces.queues.snapshot import Present, Snapshot, gpus_of_cluster, snapshot
+from dlsched.traces.queues.snapshot import Present, Snapshot, snapshot
 from dlsched.traces.queues.solving import solved
 from dlsched.traces.queues.standing import Standing, standing
 
@@ -118,7 +119,7 @@ def decide(
                 )
     method = DEFAULTS[family] if method is None else method
     found = snapshot(queue, at_s, estimates=estimates)
-    total, said = gpus_of_cluster(queue, gpus)
+    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
     now = standing(queue, found, total, gpus_of_node)
     if family == "srpt_mapping":
         if movable:
@@ -132,13 +133,13 @@ def decide(
             Action(each.job.id, "keep", each.job.gpus, now.stays(each.job.id), found.at_s)
             if each.running
             else _gang(each, starts.get(each.job.id), now, found.at_s)
-            for each in found.jobs
+            for each in found.everyone
         ]
     else:
         counts, later, words = _SHARED[family](
             found, total, method, movable, restart_s, counts_of(scaling or SCALING[0], max_gpus)
         )
-        actions = [_changed(each, counts.get(each.job.id, 0), later, now, found.at_s) for each in found.jobs]
+        actions = [_changed(each, counts.get(each.job.id, 0), later, now, found.at_s) for each in found.everyone]
     audit = (*queue.audit, *found.audit, *said, *now.audit, *words)
     return Advice(found.at_s, family, method, total, sum(now.free.values()), tuple(actions), audit)
 
@@ -177,7 +178,7 @@ def _by_allocation(found: Snapshot, gpus: int, method: str, movable: bool, resta
 
 def _by_stream(found: Snapshot, gpus: int, method: str, movable: bool, restart_s: float, counts: Counts) -> Shared:
     kept = {} if movable else {each.job.id: each.job.gpus for each in found.running}
-    units = gpus - sum(kept.values())
+    units = gpus - len(found.sliced) - sum(kept.values())
     able = [each for each in found.jobs if each.job.id not in kept and min(counts(each)) <= units]
     if not able:
         return kept, {}, [_pinned(movable, restart_s)]

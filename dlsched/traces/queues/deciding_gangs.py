@@ -26,8 +26,9 @@ def next_gangs(queue: Queue, found: Snapshot, now: Standing, policy: str) -> tup
     need more GPUs than the cluster has are left out. Jobs exchange nothing, and what they have left is that of the snapshot.
     """
     total = sum(now.nodes.values())
-    lengths_s = {each.job.id: (each.job, each.length_s) for each in found.jobs if each.job.gpus <= total}
-    present = {each.job.id for each in found.jobs}
+    there = (*found.holding, *found.waiting)
+    lengths_s = {each.job.id: (each.job, each.length_s) for each in there if each.job.gpus <= total}
+    present = {each.job.id for each in (*there, *found.held_back)}
     gone = [job for job in queue.jobs if job.id not in present and job.duration_s is not None and job.gpus <= total]
     past = [job for job in gone if job.submit_s <= found.at_s] if policy in LOOK_BACK else []
     lengths_s |= {job.id: (job, job.duration_s or 0.0) for job in past}
@@ -38,7 +39,7 @@ def next_gangs(queue: Queue, found: Snapshot, now: Standing, policy: str) -> tup
         return {}, words
     zero_s = min(job.submit_s for job, _ in lengths_s.values())
     instance = _instance(now, [_gang(job, length_s, job.submit_s - zero_s) for job, length_s in lengths_s.values()])
-    starts = {each.job.id: Start(found.at_s - each.ran_s - zero_s, _shares(each, now)) for each in found.running}
+    starts = {each.job.id: Start(found.at_s - each.ran_s - zero_s, _shares(each, now)) for each in found.holding}
     starts |= {job.id: Start(job.submit_s - zero_s, ()) for job in past}
     schedule = POLICIES[policy](instance, begun=Begun(found.at_s - zero_s, starts))
     assert schedule is not None
@@ -63,7 +64,7 @@ def planned_gangs(found: Snapshot, now: Standing, method: str) -> tuple[Starts, 
         return {}, words
     running = [
         _gang(each.job, each.left_s, 0.0) | {"begun": [share._asdict() for share in _shares(each, now)]}
-        for each in found.running
+        for each in found.holding
     ]
     schedule = solved(_instance(now, [*running, *(_gang(each.job, each.left_s, 0.0) for each in fit)]), method)
     assert isinstance(schedule, Schedule)

@@ -5,7 +5,6 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
@@ -22,22 +21,12 @@ from dlsched.traces.gangs import (
     packed,
 )
 from dlsched.traces.queues.happened import starts_of
+from dlsched.traces.queues.limits import require_limits, told
 from dlsched.traces.queues.queue import Queue, QueuedJob
 from dlsched.traces.queues.rooms import Free, servers_of, shares_of
 from dlsched.traces.queues.selecting import WHOLE, Chosen, Made, choose, finished, lasted_s
 
 COMMUNICATION = ("none", "published")
-
-
-class Limits(NamedTuple):
-    """What users said of lengths: seconds that stand where a job says nothing, and the sentences of the audit."""
-
-    otherwise_s: float
-    audit: list[str]
-
-    def of(self, job: QueuedJob) -> float:
-        """Seconds that policies take the job to last."""
-        return self.otherwise_s if job.limit_s is None else job.limit_s
 
 
 class _Gang(NamedTuple):
@@ -86,15 +75,22 @@ def gangs_of(
         raise UsageError(f"communication: found {communication!r}, allowed: {', '.join(COMMUNICATION)}")
     if gpus is not None and gpus > MOST_GPUS:
         raise UsageError(f"gpus: found {gpus}, allowed: up to {MOST_GPUS:,} in srpt_mapping")
+    limits = require_limits(queue) if estimates else None
+    queue = limits.queue if limits else queue
     chosen = choose(
-        queue, gpus=gpus, gpus_of_node=gpus_of_node, window=window, carried=carried, answer="schedule", least=_held
+        queue,
+        gpus=gpus,
+        gpus_of_node=gpus_of_node,
+        window=window,
+        carried=carried,
+        answer="schedule",
+        least=_held,
     )
     if chosen.gpus > MOST_GPUS:
         raise InputError(
             f"{queue.path}: found jobs that need {chosen.gpus:,} GPUs at once, allowed: up to {MOST_GPUS:,}, or gpus given"
         )
     servers, said = servers_of(queue, chosen, gpus_of_node)
-    limits = limits_of(queue, chosen.jobs) if estimates else None
     drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
     drawn, running = _running(chosen, drawn, servers)
     audit = [
@@ -102,14 +98,18 @@ def gangs_of(
         *(_unspoken() if communication == "none" else _spoken(drawn)),
         said,
         *running,
-        *(limits.audit if limits else ["Policies are told how long every job really ran."]),
+        *(
+            told(limits, chosen.jobs, map(lasted_s, chosen.jobs))
+            if limits
+            else ["Policies are told how long every job really ran."]
+        ),
     ]
     jobs = [
         {
             "id": job.id,
             "release_s": chosen.relative(job.submit_s),
             "iterations": gang.iterations,
-            "predicted_iterations": None if limits is None else limits.of(job) / gang.iteration_s,
+            "predicted_iterations": None if job.limit_s is None or limits is None else job.limit_s / gang.iteration_s,
             "group": job.group or None,
             "user": job.user or None,
             "model": gang.model,
@@ -125,33 +125,9 @@ def gangs_of(
         servers=servers,
         jobs=jobs,
     )
-    happened, told = starts_of(instance, chosen)
-    return finished(queue, chosen, instance, happened, [*audit, *told])
-
-
-def limits_of(queue: Queue, jobs: Sequence[QueuedJob]) -> Limits:
-    """Read what users said of lengths; the largest of it stands for those who said nothing.
-
-    Raises
-    ------
-    InputError
-        Nobody said anything.
-    """
-    said = [(job.limit_s, lasted_s(job)) for job in jobs if job.limit_s is not None]
-    if not said:
-        raise InputError(f"{queue.path}: estimates: found no job that says how long it takes at most, allowed: some")
-    most_s = max(limit_s for limit_s, _ in said)
-    part = 100 * median(ran_s / limit_s for limit_s, ran_s in said)
-    audit = [
-        f"Policies are told what users said that their jobs take; half of the {len(said):,} jobs that say it ran for {part:,.0f} "
-        "% of that or less."
-    ]
-    silent = len(jobs) - len(said)
-    if silent:
-        audit.append(
-            f"Jobs that do not say how long they take, for which the most that one says stands, {most_s:,.0f} s: {silent:,}."
-        )
-    return Limits(most_s, audit)
+    happened, words = starts_of(instance, chosen)
+    silent = limits.of(chosen.jobs) if limits else frozenset()
+    return finished(queue, chosen, instance, happened, [*audit, *words], silent)
 
 
 def _held(job: QueuedJob) -> int:

@@ -55,9 +55,10 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
         record, job, start_s = chosen.jobs[index], instance.jobs[index], starts_s[index]
         free.until(start_s)
         if free.total < job.gpus:
+            sliced = any(each.share < 1 for each in chosen.jobs)
             return None, [
                 f"{UNKNOWN} {start_s:,.0f} s after the start, {instance.total_gpus - free.total + job.gpus:,} GPUs were in "
-                f"use, the cluster has {instance.total_gpus:,}."
+                f"use{', with one for every part of a GPU' if sliced else ''}, the cluster has {instance.total_gpus:,}."
             ]
         recorded = free.recorded(record.nodes, job.gpus)
         if job.begun is None:

@@ -1,6 +1,6 @@
 """Which jobs of a file make its queue: one set of rules for all readers.
 
-Kept are jobs that held GPUs and have ended, whatever their state. A duration is what the source states, else end - start.
+Kept are jobs that held GPUs and have ended, whatever their state. When they did is a matter of ``ends``.
 """
 
 import math
@@ -12,6 +12,7 @@ from pathlib import Path
 from dlsched.core.errors import InputError
 from dlsched.core.messages import cut, printable
 from dlsched.traces.queues.cells import Damaged
+from dlsched.traces.queues.ends import assumption, believable, held
 from dlsched.traces.queues.queue import Audit, Queue, QueuedJob, QueueNode
 
 NO_GPU = "jobs without a GPU, left out"
@@ -45,6 +46,7 @@ class Kept:
     _jobs: list[QueuedJob] = field(default_factory=list)
     _ended: bytearray = field(default_factory=bytearray)
     _places: dict[str, int] = field(default_factory=dict)
+    _attempts: list[tuple[QueuedJob, bool]] = field(default_factory=list)
 
     def add(self, job: QueuedJob, *, ended: bool) -> None:
         """Take a job as the file has it: its duration is what the source states, else None; NaN: it does not say when it came."""
@@ -55,8 +57,11 @@ class Kept:
         if place < len(self._jobs):
             if self.attempts:
                 self.audit.note("earlier attempts of a job, of which the last counts, left out", job.line)
+                earlier = job, ended
                 if _begun(self._jobs[place]) <= _begun(job):
+                    earlier = self._jobs[place], bool(self._ended[place])
                     self._jobs[place], self._ended[place] = job, ended
+                self._attempts.append(earlier)
                 return
             if self._jobs[place]._replace(line=0) == job._replace(line=0):
                 self.audit.note("rows that say the same of a job again, left out", job.line)
@@ -90,25 +95,65 @@ class Kept:
                 + (f" ({found[:REASONS_SHOWN].rstrip('.')})" if found else "")
             )
         later = sum(second.submit_s < first.submit_s for first, second in pairwise(jobs))
+        latest_s = max(map(_latest, self._jobs))
+        others = tuple(self._others({job.id for job in jobs}, latest_s))
         audit = [
             f"Jobs read: {len(jobs):,}.",
             *self.audit.sentences(),
             f"Jobs that came before the one above them: {later:,}; the order is that of the file." if later else "",
             *said,
         ]
-        latest_s = max(map(_latest, self._jobs))
-        others = self._others({job.id for job in jobs}, latest_s)
-        return Queue(self.source, str(self.path), jobs, tuple(filter(None, audit)), dated, nodes, latest_s, others)
+        return Queue(
+            self.source,
+            str(self.path),
+            jobs,
+            tuple(filter(None, audit)),
+            dated,
+            nodes,
+            latest_s,
+            others,
+            arrays={job.array: job.at_once for job in self._jobs if job.array and job.at_once is not None},
+        )
 
-    def _others(self, kept: Set[str], latest_s: float) -> tuple[QueuedJob, ...]:
-        """Jobs left out that held GPUs, up to their end or, where they have none, the latest time of the file."""
-        found = []
+    def _others(self, kept: Set[str], latest_s: float) -> Iterator[QueuedJob]:
+        """Jobs left out and earlier attempts that held GPUs, by the rule for those kept.
+
+        One that says neither end nor duration held them up to its next attempt, else to the latest time of the file.
+        """
+        left_out = (pair for pair in zip(self._jobs, self._ended, strict=True) if pair[0].id not in kept)
+        for job, ended in (*left_out, *self._earlier()):
+            ran = believable(job if ended else job._replace(end_s=None, duration_s=None))
+            if ran is None or (ran.start_s is None and ran.duration_s):
+                self.audit.note("jobs left out that do not say when they held GPUs, taken to have held none", job.line)
+            elif ran.start_s is not None:
+                if ran.end_s is None:
+                    self.audit.note(
+                        "jobs left out that say no end, taken to hold their GPUs to the latest time of the file",
+                        job.line,
+                    )
+                end_s = latest_s if ran.end_s is None else ran.end_s
+                if end_s > ran.start_s:
+                    yield ran._replace(end_s=end_s, duration_s=end_s - ran.start_s)
+
+    def _earlier(self) -> Iterator[tuple[QueuedJob, bool]]:
+        """Earlier attempts; one that says neither end nor duration had ended when the next began.
+
+        Of several records with one start, which are of one attempt, the last of the file counts that says when it ended.
+        """
+        starts_s: dict[str, list[float]] = {job.id: [] for job, _ in self._attempts}
         for job in self._jobs:
-            if job.id not in kept and job.start_s is not None:
-                end_s = latest_s if job.end_s is None else job.end_s
-                if end_s > job.start_s:
-                    found.append(job._replace(end_s=end_s, duration_s=end_s - job.start_s))
-        return tuple(found)
+            if job.id in starts_s:
+                starts_s[job.id].append(_begun(job))
+        told = [ended and (job.end_s, job.duration_s) != (None, None) for job, ended in self._attempts]
+        for index in sorted(range(len(told)), key=lambda index: (told[index], index), reverse=True):
+            job, _ = self._attempts[index]
+            start_s, known_s = job.start_s, starts_s[job.id]
+            if start_s is None or start_s in known_s:
+                continue
+            if not told[index]:
+                job = job._replace(end_s=min(each for each in known_s if each > start_s), duration_s=None)
+            known_s.append(start_s)
+            yield job, True
 
     def _settled(self) -> Iterator[QueuedJob]:
         wanted = None if self.states is None else {state.casefold() for state in self.states}
@@ -133,32 +178,15 @@ class Kept:
         return self._submitted(job)._replace(end_s=None, duration_s=None)
 
     def _ended_job(self, job: QueuedJob) -> QueuedJob | None:
-        start_s, end_s, duration_s = job.start_s, job.end_s, job.duration_s
-        if duration_s is not None and duration_s < 0:
-            raise Damaged("jobs with a duration below 0, left out", duration_s)
-        if start_s is not None and end_s is not None:
-            if end_s < start_s:
-                raise Damaged("jobs that end before they start, left out", end_s - start_s)
-            if duration_s is None:
-                duration_s = end_s - start_s
-            elif abs(end_s - start_s - duration_s) > max(1.0, 1e-6 * duration_s):
-                self.audit.note(
-                    "jobs whose stated duration is not end - start, which is believed", job.line, duration_s
-                )
-        if not duration_s:
-            if duration_s is None and start_s is not None:
+        ran = held(job)
+        if not ran.duration_s:
+            if ran.duration_s is None and ran.start_s is not None:
                 raise Damaged("jobs that started and say neither end nor duration, left out")
             self.audit.note("jobs that ended without having run, left out", job.line)
             return None
-        if start_s is not None and end_s is None:
-            self.audit.note("jobs that do not say when they ended, which is taken from start and duration", job.line)
-            end_s = start_s + duration_s
-        elif start_s is None and end_s is not None:
-            self.audit.note("jobs that do not say when they started, which is taken from end and duration", job.line)
-            start_s = end_s - duration_s
-        if (start_s, end_s, duration_s) != (job.start_s, job.end_s, job.duration_s):
-            job = job._replace(start_s=start_s, end_s=end_s, duration_s=duration_s)
-        return self._submitted(job)
+        if said := assumption(job):
+            self.audit.note(said, job.line, job.duration_s if "believed" in said else None)
+        return self._submitted(ran)
 
     def _submitted(self, job: QueuedJob) -> QueuedJob:
         if math.isnan(job.submit_s):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dlsched.core.files import Json
-from dlsched.traces.queues.cells import Damaged, whole_gpus
+from dlsched.traces.queues.cells import Damaged, devices, share_of
 from dlsched.traces.queues.listed import Listing, read_listed
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.objects import (
@@ -14,7 +14,9 @@ from dlsched.traces.queues.objects import (
     amount_of,
     at,
     count_at,
-    fits,
+    gpu_names,
+    gpu_names_of,
+    gpus_of,
     id_of,
     list_at,
     note_others,
@@ -45,7 +47,7 @@ def read_kueue(
     ended_only
         Leave out workloads that run or wait.
     gpu_resource
-        Name of the resource that is a GPU, or a pattern such as ``*/gpu``.
+        Name of the resource that is a GPU, or a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
 
     Raises
     ------
@@ -67,24 +69,27 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
     assigned = {
         text_at(each, "name") or "main": each for each in list_at(item, "status", "admission", "podSetAssignments")
     }
-    held, least, cpus, kinds = 0.0, 0.0, 0.0, set()
+    held, parts, least, cpus, kinds = 0, 0.0, 0.0, 0.0, set()
     for each in sets:
         template = at(each, "template")
         given = assigned.get(text_at(each, "name") or "main")
         asked = count_at(each, "count")
         count = count_at(given, "count")
         count = (1 if asked is None else asked) if count is None else count
-        a_pod, usage = pod_request(template, resource), at(given, "resourceUsage")
-        amount = amount_of(usage, resource) or count * a_pod
+        usage = at(given, "resourceUsage")
+        used = {name: amount_of(usage, name) for name in gpu_names(usage, resource)}
+        if not sum(used.values()):
+            used = {name: count * pod_request(template, name) for name in gpu_names_of(template, resource)}
+        amount = gpus_of(used, count)
         fewest = count_at(each, "minCount")
-        held += amount
-        least += amount if fewest is None or not count else amount / count * min(fewest, count)
+        held, parts = held + amount.gpus, parts + amount.parts
+        least += amount.gpus if fewest is None or not count else amount.gpus / count * min(fewest, count)
         cpus += amount_of(usage, "cpu") or count * pod_request(template, "cpu")
         flavors = at(given, "flavors")
-        if amount and isinstance(flavors, dict):
-            kinds |= {flavor for name, flavor in flavors.items() if fits(name, resource) and isinstance(flavor, str)}
+        if amount.gpus and isinstance(flavors, dict):
+            kinds |= {text_at(flavors, name) for name in gpu_names(flavors, resource)}
     note_others((at(each, "template") for each in sets), resource, audit, place)
-    gpus, share = whole_gpus(held, audit, place)
+    gpus = devices(held)
     fewest_gpus = math.ceil(least)
     state, start_s, end_s = _ran(item, moments, place, audit)
     created_s = moments.read(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
@@ -98,7 +103,7 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
         end_s,
         None,
         gpus,
-        share,
+        share_of(parts, gpus) if gpus else 1.0,
         least_gpus=max(fewest_gpus, 1) if fewest_gpus < gpus else None,
         cpus=cpus,
         gpu_type="|".join(sorted(kinds)) if len(kinds) == 1 else "",
@@ -106,6 +111,7 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
         limit_s=None if limit is None else float(limit),
         line=place,
         priority=_priority(item),
+        partition=text_at(item, "spec", "queueName"),
     )
     return job, end_s is not None
 

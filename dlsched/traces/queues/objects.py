@@ -4,15 +4,17 @@ import fnmatch
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.messages import shown
-from dlsched.traces.queues.cells import Damaged
+from dlsched.traces.queues.cells import Damaged, devices
 from dlsched.traces.queues.queue import Audit
+from dlsched.traces.queues.slices import part_of
 from dlsched.traces.queues.tables import encoding_of
 
 GPU: Final = "nvidia.com/gpu"
@@ -190,6 +192,44 @@ def _pattern(resource: str) -> Callable[[str], object]:
     return re.compile(fnmatch.translate(resource)).match
 
 
+def gpu_names(resources: Json, resource: str) -> set[str]:
+    """Names of resources that are GPUs, or slices of GPUs of the same vendor."""
+    vendor = resource.rpartition("/")[0]
+    return {
+        name
+        for name in (resources if isinstance(resources, dict) else ())
+        if fits(name, resource) or (vendor and "/mig-" in name and fits(name, f"{vendor}/*"))
+    }
+
+
+def gpu_names_of(template: Json, resource: str) -> set[str]:
+    """The same of all containers of a pod."""
+    return {
+        name
+        for kind in ("containers", "initContainers")
+        for container in list_at(template, "spec", kind)
+        for asked in ("limits", "requests")
+        for name in gpu_names(at(container, "resources", asked), resource)
+    }
+
+
+class Gpus(NamedTuple):
+    """GPUs, each part of one on a GPU of its own, and the parts added up."""
+
+    gpus: int = 0
+    parts: float = 0.0
+
+
+def gpus_of(amounts: Mapping[str, float], pods: int) -> Gpus:
+    """GPUs of pods that are alike, from amounts of resources of all of them by name.
+
+    >>> gpus_of({"nvidia.com/mig-1g.5gb": 14.0}, 7), gpus_of({"nvidia.com/gpu": 1.0}, 2)
+    (Gpus(gpus=14, parts=2.0), Gpus(gpus=2, parts=1.0))
+    """
+    gpus = sum(pods * devices(amount / pods) for amount in amounts.values()) if pods else 0
+    return Gpus(gpus, float(sum(part_of(name) * Fraction(amount) for name, amount in amounts.items())))
+
+
 def note_others(templates: Iterator[Json], resource: str, audit: Audit, place: int) -> None:
     """Note GPUs of other names, which are not counted."""
     for template in templates:
@@ -197,7 +237,7 @@ def note_others(templates: Iterator[Json], resource: str, audit: Audit, place: i
             for kind in ("limits", "requests"):
                 named = at(container, "resources", kind)
                 for name in named if isinstance(named, dict) else ():
-                    if ("gpu" in name.rpartition("/")[2] or "/mig-" in name) and not fits(name, resource):
+                    if ("gpu" in name.rpartition("/")[2] or "/mig-" in name) and name not in gpu_names(named, resource):
                         audit.note(
                             f"objects that ask for GPUs of another name than {resource}, not counted", place, name
                         )

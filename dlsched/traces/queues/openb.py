@@ -7,7 +7,7 @@ from typing import Final
 
 from dlsched.core.errors import InputError
 from dlsched.core.messages import shown
-from dlsched.traces.queues.cells import MISSING, Damaged, number, whole_gpus
+from dlsched.traces.queues.cells import MISSING, Damaged, devices, number, share_of
 from dlsched.traces.queues.kept import Kept
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.queue import Audit, Queue, QueuedJob, QueueNode
@@ -26,8 +26,8 @@ def read_openb(
 ) -> Queue:
     """Read the pods, each a job, from when it was scheduled to when it was deleted.
 
-    A pod whose deletion is the end of the trace, the latest of all, has not ended. A part of a GPU is its share. The group
-    is the class of service; there are no users.
+    A pod whose deletion is the end of the trace, the latest of all, has not ended. ``gpu_milli`` is its part of each GPU. The
+    group is the class of service; there are no users.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def read_openb(
     jobs = []
     for line, cells in table.rows(PODS, audit):
         try:
-            jobs.append(_pod(cells, line, moments, audit))
+            jobs.append(_pod(cells, line, moments))
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
     end_s = max((job.end_s for job in jobs if job.end_s is not None), default=None)
@@ -70,14 +70,14 @@ def read_openb(
     return kept.queue(said, dated=moments.dated, nodes=() if listed is None else _nodes(listed))
 
 
-def _pod(cells: tuple[str, ...], line: int, moments: Moments, audit: Audit) -> QueuedJob:
+def _pod(cells: tuple[str, ...], line: int, moments: Moments) -> QueuedJob:
     name, cpu_milli, num_gpu, gpu_milli, gpu_spec, qos, phase, created, deleted, scheduled = map(str.strip, cells)
     gpus, milli = number(num_gpu, "num_gpu") or 0.0, number(gpu_milli, "gpu_milli")
     if milli is not None and gpus and not 0 < milli <= 1000:
         raise Damaged("entries whose gpu_milli is not above 0 and at most 1000, left out", gpu_milli)
     if not name:
         raise Damaged("entries without a name, left out")
-    whole, share = whole_gpus(gpus if milli is None else gpus * milli / 1000, audit, line)
+    whole = devices(gpus)
     created_s = moments.read(created, "creation_time")
     return QueuedJob(
         name,
@@ -88,7 +88,7 @@ def _pod(cells: tuple[str, ...], line: int, moments: Moments, audit: Audit) -> Q
         moments.read(deleted, "deletion_time"),
         None,
         whole,
-        share,
+        share_of(gpus if milli is None else gpus * milli / 1000, whole) if whole else 1.0,
         cpus=(number(cpu_milli, "cpu_milli") or 0.0) / 1000,
         gpu_type="" if gpu_spec.casefold() in MISSING else gpu_spec,
         state=phase,
@@ -99,10 +99,10 @@ def _pod(cells: tuple[str, ...], line: int, moments: Moments, audit: Audit) -> Q
 def _nodes(path: Path) -> tuple[QueueNode, ...]:
     table = open_table(path, NODES)
     require(table, ("sn",), ("gpu",))
-    audit, nodes = Audit(), []
+    nodes = []
     for line, (name, cpu_milli, gpu, model) in whole_rows(table, NODES):
         try:
-            gpus, cpus = whole_gpus(number(gpu, "gpu") or 0.0, audit, line)[0], number(cpu_milli, "cpu_milli")
+            gpus, cpus = devices(number(gpu, "gpu") or 0.0), number(cpu_milli, "cpu_milli")
         except Damaged as damage:
             raise InputError(f"{path}, line {line}: found {shown(damage.found)}, allowed: a number") from None
         kind = model.strip()

@@ -9,7 +9,7 @@ from typing import Final
 
 from dlsched.core.errors import InputError
 from dlsched.core.messages import shown
-from dlsched.traces.queues.cells import MISSING, Damaged, number
+from dlsched.traces.queues.cells import MISSING, Damaged, devices, number, share_of
 from dlsched.traces.queues.kept import Kept
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.queue import Audit, Queue, QueuedJob, QueueNode
@@ -31,6 +31,7 @@ class _Job:
 
     line: int
     gpus: float = 0.0
+    parts: float = 0.0
     cpus: float = 0.0
     start_s: float = math.inf
     end_s: float = -math.inf
@@ -52,8 +53,8 @@ def read_pai(
 ) -> Queue:
     """Read the jobs, each from the start of its first task to the end of its last, on the GPUs of all its instances.
 
-    ``plan_gpu`` is in percent; parts of GPUs of several instances are added up, and rounded up. A job comes at the
-    ``start_time`` of the table of jobs.
+    ``plan_gpu`` is in percent of an instance; what is no whole GPU of one is a slice. A job comes at the ``start_time`` of
+    the table of jobs.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def read_pai(
     audit, moments = Audit(), Moments()
     found = _tasks(tasks, moments, audit)
     listed = jobs or _beside(tasks, JOBS_FILE)
-    said = ["Parts of GPUs of several instances are added up, and rounded up.", *moments.sentences()]
+    said = [*moments.sentences()]
     if listed is None:
         said.append(f"Jobs come when they start and have no users: {JOBS_FILE} is not beside the file.")
     else:
@@ -117,14 +118,15 @@ def _tasks(path: Path, moments: Moments, audit: Audit) -> dict[str, _Job]:
             count, percent = number(instances, "inst_num"), number(gpu, "plan_gpu") or 0.0
             count = 1.0 if count is None else count
             begun, over = moments.read(start, "start_time"), moments.read(end, "end_time")
-            cores = (number(cpu, "plan_cpu") or 0.0) / 100
+            cores, gpus = (number(cpu, "plan_cpu") or 0.0) / 100, devices(max(0.0, percent) / 100)
             if count < 0 or percent < 0:
                 raise Damaged("tasks with less than no instances or GPUs, left out", f"{instances}, {gpu}")
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
             continue
         job = found.setdefault(name, _Job(line))
-        job.gpus += count * percent / 100
+        job.gpus += count * gpus
+        job.parts += count * percent / 100
         job.cpus += count * cores
         job.start_s = job.start_s if begun is None else min(job.start_s, begun)
         job.end_s = job.end_s if over is None else max(job.end_s, over)
@@ -152,9 +154,9 @@ def _add_jobs(path: Path, found: dict[str, _Job], moments: Moments) -> list[str]
 
 
 def _queued(name: str, job: _Job, audit: Audit) -> QueuedJob:
-    whole, share = (1, job.gpus) if 0 < job.gpus < 1 else (math.ceil(round(job.gpus, 9)), 1.0)
-    if whole > 10**6:
+    if job.gpus > 10**6:
         raise Damaged("jobs with an impossible number of GPUs, left out", job.gpus)
+    gpus = devices(job.gpus)
     start_s = None if math.isinf(job.start_s) else job.start_s
     end_s = None if math.isinf(job.end_s) else job.end_s
     job.state = job.state or job.task_state
@@ -169,8 +171,8 @@ def _queued(name: str, job: _Job, audit: Audit) -> QueuedJob:
         start_s,
         None if job.state in OPEN else end_s,
         None,
-        whole,
-        share,
+        gpus,
+        share_of(job.parts, gpus) if gpus else 1.0,
         cpus=job.cpus,
         gpu_type=next(iter(job.kinds)) if job.kinds and len(job.kinds) == 1 else "",
         state=job.state,

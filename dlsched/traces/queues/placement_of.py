@@ -10,9 +10,10 @@ from dlsched.core.arguments import require_positive
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.instance import Instance
 from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
+from dlsched.traces.queues.cluster_size import gpus_of_cluster
 from dlsched.traces.queues.queue import Queue, QueuedJob, QueueNode
 from dlsched.traces.queues.selecting import Made
-from dlsched.traces.queues.snapshot import admitted, gpus_of_cluster, made_of, moment_of, snapshot
+from dlsched.traces.queues.snapshot import Present, admitted, made_of, moment_of, snapshot
 
 MODEL: Final = "ResNet-50"
 """The published model by whose samples a second types of GPUs are compared."""
@@ -55,10 +56,10 @@ def placement_of(
     """
     require_positive(bandwidth_bytes_per_s=bandwidth_bytes_per_s, gradient_bytes=gradient_bytes or 1.0)
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
-    total, said = gpus_of_cluster(queue, gpus)
+    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
     if total > MOST_GPUS:
         raise UsageError(f"gpus: found {total:,}, allowed: up to {MOST_GPUS:,} in matching_placement")
-    nodes = _nodes(queue, [each.job for each in found.jobs], total)
+    nodes = _beside(_nodes(queue, [each.job for each in found.jobs], total), found.sliced)
     types = Counter({node.gpu_type: 0 for node in nodes})
     for node in nodes:
         types[node.gpu_type] += node.gpus
@@ -105,7 +106,7 @@ def placement_of(
         f"where both are known: {', '.join(_published())}.",
         f"Jobs that name no type, taken to have rate 1 on the most frequent one: {unnamed:,}." if unnamed else "",
     ]
-    instance = Instance(name=f"{queue.source}-now-{len(jobs)}x{total}", workers=workers, jobs=jobs)
+    instance = Instance(name=f"{queue.source}-now-{len(jobs)}x{len(workers)}", workers=workers, jobs=jobs)
     return made_of(queue, instance, inside, [sentence for sentence in audit if sentence])
 
 
@@ -126,6 +127,15 @@ def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode
             name += "."
         nodes.append(QueueNode(name, left, kind))
     return nodes
+
+
+def _beside(nodes: Sequence[QueueNode], sliced: Sequence[Present]) -> list[QueueNode]:
+    """The nodes without the GPUs on which slices run, of which those on no node that is known are on the largest."""
+    gpus = {node.id: node.gpus for node in nodes}
+    for each in sliced:
+        name = next((name for name in each.job.nodes if gpus.get(name)), max(gpus, key=gpus.__getitem__))
+        gpus[name] = max(0, gpus[name] - 1)
+    return [node._replace(gpus=gpus[node.id]) for node in nodes]
 
 
 def _rates(job: QueuedJob, types: Sequence[str] | Counter[str], usual: str) -> dict[str, float]:

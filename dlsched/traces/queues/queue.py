@@ -4,6 +4,7 @@ Every reader makes a ``Queue``; every family is made from one. Times are seconds
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,9 +27,9 @@ class QueuedJob(NamedTuple):
     duration_s
         What it ran, by the source's own figure, > 0; None of a job that has not ended, or that never ran.
     gpus
-        Whole GPUs that it held, or asks for; a shared one counts as one.
+        GPUs that it held, or asks for, each a device of its own; a slice of a GPU is one.
     share
-        Part of each GPU that it takes, in (0, 1]; below 1 only with one GPU.
+        Part of each of them that it takes, in (0, 1], on average; 1: all are whole.
     least_gpus
         The fewest on which it could run, where the source says so; None: ``gpus``.
     nodes
@@ -45,6 +46,10 @@ class QueuedJob(NamedTuple):
         Where it stands in the file: a line, or the position of an object from 1 on.
     priority
         The source's own figure, more is more urgent; None: nothing is said.
+    partition
+        The queue or partition it was sent to; empty: not said.
+    array, at_once
+        The array of which it is a task, empty: none; the most tasks of that which may run at once, None: nothing is said.
     """
 
     id: str
@@ -64,6 +69,14 @@ class QueuedJob(NamedTuple):
     limit_s: float | None = None
     line: int = 0
     priority: float | None = None
+    partition: str = ""
+    array: str = ""
+    at_once: int | None = None
+
+    @property
+    def parts(self) -> float:
+        """GPUs that it takes, parts of them added up."""
+        return self.gpus * self.share
 
 
 class QueueNode(NamedTuple):
@@ -94,7 +107,11 @@ class Queue:
     latest_s
         The latest time that the file states of any job, kept or not: a snapshot was taken then or later.
     others
-        Jobs that are left out but held GPUs: up to their end, or the latest time.
+        Jobs that are left out but held GPUs, earlier attempts of jobs too: up to their end, or the latest time.
+    slices
+        Jobs on parts of GPUs that are left out, as they were recorded.
+    arrays
+        By array the most of its tasks that may run at once, where the file says it of tasks that wait.
     """
 
     source: str
@@ -105,6 +122,8 @@ class Queue:
     nodes: tuple[QueueNode, ...] = ()
     latest_s: float | None = None
     others: tuple[QueuedJob, ...] = ()
+    slices: tuple[QueuedJob, ...] = ()
+    arrays: Mapping[str, int] = field(default_factory=dict)
 
     def moment(self, time_s: float) -> str:
         """Write a time as options read it: a date of UTC without a zone, or seconds of the trace's clock.

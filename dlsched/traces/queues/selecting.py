@@ -12,7 +12,10 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import cut, printable
 from dlsched.core.result import Solution
 from dlsched.traces.arrivals import Request, Window, cluster_gpus
+from dlsched.traces.queues.arrays import in_words
+from dlsched.traces.queues.cluster_size import most_held
 from dlsched.traces.queues.queue import Queue, QueuedJob
+from dlsched.traces.queues.slices import TAKEN_WHOLE
 
 WHOLE = Window(None, None)
 """The window of all arrivals."""
@@ -34,8 +37,14 @@ class Made(NamedTuple):
     jobs
         Those of the instance, in its order and with its ids, as they were recorded; of a job carried over the rest.
     outside
-        GPU-seconds, from the start of the instance to the last start of its jobs, that jobs held which are not of it, and
-        those that the cluster has: what happened waited for them too.
+        GPU-seconds, from the start of the instance to the last start of its jobs, that jobs held which are not of it, parts
+        of GPUs by their part, and those that the cluster has: what happened waited for them too.
+    slices
+        Ids of the jobs on parts of GPUs that were left out and would have been of the instance.
+    tasks
+        Ids of its jobs that are tasks of arrays of which only so many might run at once.
+    silent
+        Ids of its jobs whose users did not say how long they take, where policies know only that.
     """
 
     instance: InstanceFile
@@ -43,12 +52,16 @@ class Made(NamedTuple):
     happened: Solution | None
     jobs: tuple[QueuedJob, ...]
     outside: tuple[float, float] = (0.0, 0.0)
+    slices: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
 
 
 class Chosen(NamedTuple):
     """Jobs in order of arrival, time 0 of their instance on the clock of the queue, GPUs, and what was said and left outside.
 
-    ``began``: since when jobs run that run at the start, by id.
+    ``began``: since when jobs run that run at the start, by id. ``slices``, ``tasks``: as ``Made`` has
+    them.
     """
 
     jobs: tuple[QueuedJob, ...]
@@ -57,6 +70,8 @@ class Chosen(NamedTuple):
     audit: list[str]
     outside: tuple[float, float]
     began: Mapping[str, float] = MappingProxyType({})
+    slices: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
 
     def relative(self, time_s: float) -> float:
         """Seconds on the clock of the instance, in whole microseconds."""
@@ -142,16 +157,28 @@ def choose(
     start_s, end_s = window.span(requests)
     gpu_s = [each.gpus * each.size for each in requests]
     total, sentences = cluster_gpus(requests, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
-    outside = _outside((*ended, *queue.others), kept, start_s, total)
-    audit += [*sentences, *_assumed(kept)]
+    ids, tasks = {job.id for job in kept}, [job for job in kept if job.array in queue.arrays]
+    others = [*(job for job in ended if job.id not in ids), *queue.others, *queue.slices]
+    outside = _outside(others, kept, start_s, total)
+    audit += [*sentences, *_assumed(kept), *_unlimited(queue, tasks)]
     if outside[0] > 0:
         share = 100 * outside[0] / outside[1]
         audit.append(
             f"Jobs that are not of the instance held {share:,.1f} % of its GPU time until its last job started; what "
             "happened waited for them too, and no other schedule does."
         )
+    slices = [job for job in queue.slices if window.holds(job.submit_s)]
+    if carried and window.start_s is not None:
+        slices += _carried(queue.slices, window.start_s)[0]
     return Chosen(
-        tuple(kept), start_s, total, audit, outside, {job.id: began[job.id] for job in kept if job.id in began}
+        tuple(kept),
+        start_s,
+        total,
+        audit,
+        outside,
+        {job.id: began[job.id] for job in kept if job.id in began},
+        frozenset(job.id for job in slices),
+        frozenset(job.id for job in tasks),
     )
 
 
@@ -185,7 +212,7 @@ def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of
         return total, f"The cluster is that of the trace: {len(queue.nodes):,} nodes with {total:,} GPUs."
     if any(job.start_s is None for job in ended):
         return None, ""
-    most = _peak(ended)
+    most = most_held(ended, queue.slices)
     total = gpus_of_node * math.ceil(most / gpus_of_node)
     return total, (
         f"The cluster is given {total:,} GPUs: {most:,} were in use at once by the jobs that were read, rounded up to a "
@@ -193,31 +220,28 @@ def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of
     )
 
 
-def _peak(ended: Sequence[QueuedJob]) -> int:
-    """Most GPUs in use at once, with a whole one for a part."""
-    events: list[tuple[float, int]] = []
-    for job in ended:
-        assert job.start_s is not None
-        events += ((job.start_s, job.gpus), (job.start_s + lasted_s(job), -job.gpus))
-    used = most = 0
-    for _, change in sorted(events):
-        used += change
-        most = max(most, used)
-    return most
+def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: float, gpus: int) -> tuple[float, float]:
+    """GPU-seconds that others held, and that the cluster has, from the start on to the last start of the jobs kept.
 
-
-def _outside(ended: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: float, gpus: int) -> tuple[float, float]:
-    """GPU-seconds from the start on, to the last start of the jobs kept, that others held, and that the cluster has."""
-    starts_s = [job.start_s for job in kept if job.start_s is not None]
-    if len(starts_s) < len(kept):
-        return 0.0, 0.0
-    last_s, ids = max(starts_s), {job.id for job in kept}
+    A job that does not say when it started did so no earlier than it came.
+    """
+    last_s = max(job.submit_s if job.start_s is None else job.start_s for job in kept)
     held = 0.0
-    for job in ended:
-        if job.start_s is not None and job.id not in ids:
+    for job in others:
+        if job.start_s is not None:
             seconds = min(last_s, job.start_s + lasted_s(job)) - max(start_s, job.start_s)
-            held += job.gpus * max(0.0, seconds)
+            held += job.parts * max(0.0, seconds)
     return held, gpus * max(0.0, last_s - start_s)
+
+
+def _unlimited(queue: Queue, tasks: Sequence[QueuedJob]) -> list[str]:
+    """Arrays of which the file still says how many of their tasks may run at once, which no policy looks at."""
+    if not tasks:
+        return []
+    arrays = in_words(queue.arrays, [job.array for job in tasks])
+    return [
+        f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model: {len(tasks):,}."
+    ]
 
 
 def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
@@ -228,7 +252,7 @@ def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
         words = [f"{cut(printable(state), 40)} ({count:,})" for state, count in states[:STATES_SHOWN]]
         more = f" and {len(states) - STATES_SHOWN} more" if len(states) > STATES_SHOWN else ""
         audit.append(f"States of the jobs: {', '.join(words)}{more}; each counts as done after its duration.")
-    _count(audit, "Jobs on a part of a GPU, which take a whole one", sum(job.share < 1 for job in kept))
+    _count(audit, TAKEN_WHOLE, sum(job.share < 1 for job in kept))
     kinds = {job.gpu_type for job in kept if job.gpu_type}
     if len(kinds) > 1:
         audit.append(f"Types of GPUs are not told apart: the jobs name {len(kinds)}.")
@@ -236,9 +260,15 @@ def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
 
 
 def finished(
-    queue: Queue, chosen: Chosen, instance: InstanceFile, happened: Solution | None, audit: Sequence[str]
+    queue: Queue,
+    chosen: Chosen,
+    instance: InstanceFile,
+    happened: Solution | None,
+    audit: Sequence[str],
+    silent: frozenset[str] = frozenset(),
 ) -> Made:
     """Give a valid instance its ``source``, all that is said of it."""
     fields = {name: getattr(instance, name) for name in type(instance).model_fields}
     fields["source"] = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
-    return Made(type(instance).model_construct(**fields), list(audit), happened, chosen.jobs, chosen.outside)
+    made = type(instance).model_construct(**fields)
+    return Made(made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, chosen.tasks, silent)

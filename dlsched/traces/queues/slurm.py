@@ -1,7 +1,7 @@
 """Slurm: what ``sacct`` prints with a header and a delimiter, the jobs that held GPUs.
 
-``sacct -aXP --format=JobIDRaw,User,Partition,QOS,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,AllocTRES,ReqTRES``, with
-``NodeList``, ``AllocCPUS``, ``JobName``, ``JobID`` and ``Priority`` where they are wanted.
+``sacct -aXP --format=JobIDRaw,JobID,User,Partition,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,AllocTRES,ReqTRES``, with
+``NodeList``, ``AllocCPUS``, ``JobName`` and ``Priority`` where they are wanted. Arrays are told by ``JobID``.
 """
 
 import functools
@@ -17,6 +17,7 @@ from dlsched.traces.queues.cells import MISSING, Damaged, nodes_of, number, numb
 from dlsched.traces.queues.kept import NO_GPU, Kept
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.queue import Audit, Queue, QueuedJob
+from dlsched.traces.queues.slices import part_of
 from dlsched.traces.queues.tables import open_table, require
 
 OPEN: Final = frozenset(
@@ -38,6 +39,9 @@ OPEN: Final = frozenset(
 """States of jobs that run or wait; a record in any other has ended."""
 
 UNLIMITED: Final = frozenset({"unlimited", "partition_limit", "invalid", "not_set"})
+
+UNTOLD: Final = "jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted"
+_SHARED = re.compile(r"gres/(?:shard|mps)(?::[^=,]*)?=[1-9][0-9]*")
 
 COLUMNS: Final = (
     *("JobIDRaw", "JobID", "User", "Partition", "State", "Submit", "Start", "End", "ElapsedRaw", "Elapsed"),
@@ -67,12 +71,16 @@ class _Row(NamedTuple):
 
 
 class Tres(NamedTuple):
-    """GPUs, their type where there is one, CPU cores; ``torn``: typed and untyped GPUs contradict each other."""
+    """GPUs, their type where there is one, CPU cores; ``torn``: typed and untyped GPUs contradict each other.
+
+    ``share``: part of each GPU, on average, where types are MIG profiles.
+    """
 
     gpus: int
     gpu_type: str
     cpus: float
     torn: bool
+    share: float = 1.0
 
 
 def read_slurm(
@@ -134,7 +142,8 @@ class _Reader:
         elapsed_s = number(row.elapsed_raw, "ElapsedRaw") if row.elapsed_raw else span(row.elapsed, "Elapsed")
         tres = self._tres(row, line, given=ended or state == "RUNNING", ran=elapsed_s != 0)
         if not tres.gpus:
-            self.audit.note(NO_GPU, line)
+            shared = _SHARED.search(f"{row.allocated},{row.wanted}")
+            self.audit.note(UNTOLD if shared else NO_GPU, line, shared[0] if shared else None)
             return
         submit_s, start_s = self.moments.read(row.submit, "Submit"), self.moments.read(row.start, "Start")
         job = QueuedJob(
@@ -146,6 +155,7 @@ class _Reader:
             self.moments.read(row.end, "End") if ended else None,
             elapsed_s if ended else None,
             tres.gpus,
+            tres.share,
             nodes=nodes_of(row.nodes, self.audit, line),
             cpus=number(row.cpus, "AllocCPUS") or tres.cpus,
             gpu_type=tres.gpu_type,
@@ -153,15 +163,18 @@ class _Reader:
             limit_s=_limit(row),
             line=line,
             priority=number(row.priority, "Priority"),
+            partition=sys.intern(row.partition.strip()),
         )
         if "+" in name or "+" in row.job_id:
             self.audit.note("components of heterogeneous jobs, taken as jobs of their own", line)
         tasks = row.job_id if "[" in row.job_id else name
         if "[" not in tasks:
-            yield job, ended
+            task = _TASK.fullmatch(row.job_id.strip() or name)
+            yield (job if task is None else job._replace(array=task[1])), ended
             return
-        for task in _tasks(tasks):
-            yield job._replace(id=task), ended
+        array, ids, at_once = _tasks(tasks)
+        for each in ids:
+            yield job._replace(id=each, array=array, at_once=at_once), ended
 
     def _tres(self, row: _Row, line: int, *, given: bool, ran: bool) -> Tres:
         found = parse_tres(row.allocated)
@@ -191,8 +204,12 @@ def _limit(row: _Row) -> float | None:
 def parse_tres(text: str) -> Tres:
     """Read trackable resources: the untyped GPUs count, or the typed ones together; several types: none is said.
 
+    A MIG profile is a part of a GPU.
+
     >>> parse_tres("billing=8,cpu=16,gres/gpu:a100=4,gres/gpu=4,mem=64G,node=1")
-    Tres(gpus=4, gpu_type='a100', cpus=16.0, torn=False)
+    Tres(gpus=4, gpu_type='a100', cpus=16.0, torn=False, share=1.0)
+    >>> parse_tres("gres/gpu:a100_2g.10gb=1").share == 2 / 7
+    True
 
     Raises
     ------
@@ -218,12 +235,19 @@ def parse_tres(text: str) -> Tres:
     several = sum(typed.values())
     kinds = [kind for kind, count in typed.items() if count]
     torn = bool(untyped and several > untyped)
-    return Tres(max(untyped, several), kinds[0] if len(kinds) == 1 else "", cpus, torn)
+    gpus = max(untyped, several)
+    lacking = sum(count * (1 - part_of(kind)) for kind, count in typed.items())
+    share = float(1 - lacking / gpus) if lacking else 1.0
+    return Tres(gpus, kinds[0] if len(kinds) == 1 else "", cpus, torn, share)
 
 
-def _tasks(text: str) -> Iterator[str]:
-    """Ids of the tasks of an array that wait, of ``123_[5-9,12%2]``."""
-    found = re.fullmatch(r"(\d+_)\[([^\[\]%]+)(?:%\d+)?\]", text.strip())
+_TASK = re.compile(r"(\d+)_\d+")
+_TASKS = re.compile(r"(\d+)_\[([^\[\]%]+)(?:%(\d+))?\]")
+
+
+def _tasks(text: str) -> tuple[str, list[str], int | None]:
+    """The array whose tasks wait, of ``123_[5-9,12%2]``, their ids, and how many may run at once; 0 is no limit."""
+    found = _TASKS.fullmatch(text.strip())
     if found is None:
         raise Damaged("arrays whose tasks cannot be read, left out", text)
-    return (found[1] + task for task in numbers(found[2], text))
+    return found[1], [f"{found[1]}_{task}" for task in numbers(found[2], text)], int(found[3] or 0) or None

@@ -3,23 +3,29 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
+from dlsched.traces.queues.arrays import held_back, in_words, running_tasks
 from dlsched.traces.queues.cells import Damaged
+from dlsched.traces.queues.limits import Limits, limits_of
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.queue import Audit, Queue, QueuedJob
 from dlsched.traces.queues.selecting import Made
+from dlsched.traces.queues.slices import TAKEN_WHOLE, packed
 
 OVERDUE_S: Final = 60.0
 """Seconds that a job has left which has run as long as its user said it would."""
 
 UNKNOWN_S: Final = 3600.0
 """Seconds of a job of which nothing is known, in a file in which no job has ended."""
+
+
+SLICED: Final = "packed on few of them, and to hold these until the last of them ends"
+"""What is assumed of slices that run."""
 
 
 class Present(NamedTuple):
@@ -37,11 +43,27 @@ class Present(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The moment; the jobs present, those that run first, each group in the order in which it began; sentences of the audit."""
+    """Who is there at a moment.
+
+    Parameters
+    ----------
+    at_s
+        The moment.
+    jobs
+        Those present that hold GPUs or may start, those that run first, each group in the order in which it began.
+    audit
+        Sentences.
+    held_back
+        Those that wait for other tasks of their array, of which only so many may run at once.
+    sliced
+        GPUs on which jobs on parts of GPUs run, which were left out: each as a job that runs on it until the last of them ends.
+    """
 
     at_s: float
     jobs: tuple[Present, ...]
     audit: tuple[str, ...]
+    held_back: tuple[Present, ...] = ()
+    sliced: tuple[Present, ...] = ()
 
     @property
     def running(self) -> tuple[Present, ...]:
@@ -49,9 +71,27 @@ class Snapshot(NamedTuple):
         return tuple(each for each in self.jobs if each.running)
 
     @property
+    def holding(self) -> tuple[Present, ...]:
+        """What holds GPUs: jobs that run, and slices."""
+        return (*self.running, *self.sliced)
+
+    @property
+    def held_gpus(self) -> int:
+        """How many these are."""
+        return sum(each.job.gpus for each in self.holding)
+
+    @property
     def waiting(self) -> tuple[Present, ...]:
-        """Jobs that wait."""
+        """Jobs that wait and may start."""
         return tuple(each for each in self.jobs if not each.running)
+
+    @property
+    def everyone(self) -> tuple[Present, ...]:
+        """Jobs that run, then all that wait in the order in which they came."""
+        return (
+            *self.running,
+            *sorted((*self.waiting, *self.held_back), key=lambda each: (each.job.submit_s, each.job.line)),
+        )
 
 
 def moment_of(queue: Queue, text: str) -> float:
@@ -77,9 +117,9 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
     """Who runs and who waits at a moment, and what they have left.
 
     A job runs from its start until its end, which belongs to neither. What it has left is what the file says it took
-    later, else what is left of its user's limit; with ``estimates`` the other way round. Where neither is known, it is the
-    median of the jobs that had ended by then and had lasted longer than this one has; where none has, as long again as it
-    has run.
+    later, else what is left of its user's limit; with ``estimates`` the other way round, and a limit that is missing is that
+    of ``limits_of``. Where neither is known, it is the median of the jobs that had ended by then and had lasted longer than
+    this one has; where none has, as long again as it has run.
 
     Parameters
     ----------
@@ -100,7 +140,9 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
             time_s for job in queue.jobs for time_s in (job.submit_s, job.start_s, job.end_s) if time_s is not None
         ]
         at_s = max(times) if queue.latest_s is None else queue.latest_s
-    audit, found = Audit(), []
+    audit, found = Audit(), list[Present]()
+    limits = limits_of(queue) if estimates else Limits(queue, {})
+    queue = limits.queue
     ended_s = sorted(
         job.duration_s
         for job in queue.jobs
@@ -116,14 +158,53 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
             raise InputError(f"{queue.path}: found no job that says when it ran, allowed: a file that says it")
         first_s, last_s = (pick(job.submit_s for job in queue.jobs) for pick in (min, max))
         raise InputError(
-            f"{queue.path}: found no job that runs or waits at {queue.moment(at_s)}, allowed: a moment such as the one at which "
-            f"its jobs came, {queue.moment(first_s)} to {queue.moment(last_s)}"
+            f"{queue.path}: found no job{' on whole GPUs' if queue.slices else ''} that runs or waits at "
+            f"{queue.moment(at_s)}, allowed: a moment such as the one at which its jobs came, {queue.moment(first_s)} to "
+            f"{queue.moment(last_s)}"
         )
     found.sort(key=lambda each: (not each.running, -each.ran_s if each.running else each.job.submit_s))
-    jobs = tuple(found)
-    running = sum(each.running for each in jobs)
-    head = f"Jobs that run at the moment: {running:,}; that wait: {len(jobs) - running:,}."
-    return Snapshot(at_s, jobs, (head, *audit.sentences()))
+    running = sum(each.running for each in found)
+    sliced = _sliced(queue, at_s, ended_s, audit, estimates=estimates)
+    held = held_back([each.job for each in found if not each.running], queue.arrays, running_tasks(queue, at_s))
+    back = tuple(each for each in found if each.job.id in held)
+    said = [f"Jobs that run at the moment: {running:,}; that wait: {len(found) - running:,}.", *audit.sentences()]
+    said += limits.sentences(each.job for each in found)
+    arrays = in_words(queue.arrays, (each.job.array for each in back))
+    counts = (
+        (
+            f"Tasks that wait for others of their array, of which only so many may run at once ({arrays}); it is not said until "
+            "when, and they do not count in the times at which other jobs are expected",
+            len(back),
+        ),
+        (TAKEN_WHOLE, sum(each.job.share < 1 for each in found)),
+        (f"GPUs on which jobs on parts of GPUs run, which are taken to be {SLICED}", len(sliced)),
+    )
+    said += [f"{words}: {count:,}." for words, count in counts if count]
+    return Snapshot(at_s, tuple(each for each in found if each.job.id not in held), tuple(said), back, sliced)
+
+
+def _sliced(
+    queue: Queue, at_s: float, ended_s: Sequence[float], audit: Audit, *, estimates: bool
+) -> tuple[Present, ...]:
+    """The GPUs on which slices run that are left out, by node where that is known."""
+    by_node: dict[str, list[tuple[float, Present]]] = {}
+    for job in queue.slices:
+        if job.start_s is not None and job.start_s <= at_s and (job.end_s is None or job.end_s > at_s):
+            each = _present(job, at_s, ended_s, audit, estimates=estimates)
+            for place in range(job.gpus):
+                node = job.nodes[place * len(job.nodes) // job.gpus] if job.nodes else ""
+                by_node.setdefault(node, []).append((job.share, each))
+    names = {job.id for job in queue.jobs}
+    found: list[Present] = []
+    for node, slices in by_node.items():
+        for gpu in packed([part for part, _ in slices]):
+            on_it = [slices[index][1] for index in gpu]
+            name = f"slices {len(found) + 1}"
+            while name in names:
+                name += "."
+            job = on_it[0].job._replace(id=name, gpus=1, share=1.0, nodes=(node,) if node else (), least_gpus=None)
+            found.append(Present(job, True, max(each.ran_s for each in on_it), max(each.left_s for each in on_it)))
+    return tuple(found)
 
 
 def _present(job: QueuedJob, at_s: float, ended_s: Sequence[float], audit: Audit, *, estimates: bool) -> Present:
@@ -162,45 +243,19 @@ def typical_s(ended_s: Sequence[float], ran_s: float) -> float:
     return 2 * ran_s if ran_s > 0 else UNKNOWN_S
 
 
-def gpus_of_cluster(queue: Queue, gpus: int | None) -> tuple[int, list[str]]:
-    """GPUs of the cluster, and what the audit says of them: given, or those of the nodes, or the most that ran at once.
-
-    Raises
-    ------
-    UsageError
-        Fewer than one are given.
-    """
-    if gpus is not None:
-        if gpus < 1:
-            raise UsageError(f"gpus: found {gpus}, allowed: an integer >= 1")
-        return gpus, []
-    listed = sum(node.gpus for node in queue.nodes)
-    if listed:
-        return listed, [f"The cluster is given the {listed:,} GPUs of its nodes."]
-    most = max(most_at_once(queue.jobs), 1)
-    return most, [f"The cluster is given {most:,} GPUs, the most that were in use at once."]
-
-
-def most_at_once(jobs: Sequence[QueuedJob]) -> int:
-    """The most GPUs that jobs held at once; those that say no end hold them for ever, an end comes before a start."""
-    changes = [(job.start_s, job.gpus) for job in jobs if job.start_s is not None]
-    changes += [(job.end_s, -job.gpus) for job in jobs if job.start_s is not None and job.end_s is not None]
-    return max(accumulate(count for _, count in sorted(changes)), default=0)
-
-
 def admitted(
     found: Snapshot, gpus: int, least: Callable[[Present], int]
 ) -> tuple[list[Present], list[Present], list[str]]:
     """Who is given GPUs, who must wait on, and what the audit says of it.
 
-    All that run are; of those that wait, first come first, whoever's smallest count is still free.
+    All that run are; of those that wait, first come first, whoever's smallest count is still free. Slices keep their GPUs.
 
     Raises
     ------
     UsageError
         The jobs that run need more than there are.
     """
-    free = gpus - sum(least(each) for each in found.running)
+    free = gpus - len(found.sliced) - sum(least(each) for each in found.running)
     if free < 0:
         raise UsageError(f"gpus: found {gpus:,}, allowed: at least {gpus - free:,}, which jobs that run hold")
     inside, outside = list(found.running), []

@@ -37,7 +37,7 @@ class Standing(NamedTuple):
 
 
 def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Standing:
-    """Put the jobs that run on the nodes of the record, their GPUs evenly where they are on several.
+    """Put the jobs and slices that run on the nodes of the record, their GPUs evenly where they are on several.
 
     Nodes are those that the source lists, else those that jobs are recorded on, of ``gpus_of_node`` GPUs each; first those
     on which jobs run now, and as many as hold ``gpus``, with nodes of no name where these do not. A job whose nodes are not
@@ -48,14 +48,14 @@ def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Sta
     UsageError
         The jobs that run hold more GPUs than there are.
     """
-    needed = sum(each.job.gpus for each in found.running)
+    needed = found.held_gpus
     if needed > gpus:
         raise UsageError(f"gpus: found {gpus:,}, allowed: at least {needed:,}, which jobs that run hold")
     nodes, assumed, audit = _nodes(queue, found, gpus, gpus_of_node)
     free = dict(nodes)
     held: dict[str, dict[str, int]] = {}
     homeless = []
-    for each in found.running:
+    for each in found.holding:
         room = _recorded(each, free)
         if room is None:
             homeless.append(each)
@@ -63,10 +63,12 @@ def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Sta
             held[each.job.id] = _taken(free, room.items())
     for each in homeless:
         held[each.job.id] = _taken(free, _emptiest(each.job.gpus, free))
-    if homeless:
-        audit.append(
-            f"Jobs that run on nodes that are not known or have no such room, taken to stand on the emptiest: {len(homeless):,}."
-        )
+    slices = sum(each in found.sliced for each in homeless)
+    for words, number in (("Jobs that run", len(homeless) - slices), ("GPUs of slices", slices)):
+        if number:
+            audit.append(
+                f"{words} on nodes that are not known or have no such room, taken to stand on the emptiest: {number:,}."
+            )
     return Standing(nodes, held, frozenset(assumed), frozenset(each.job.id for each in homeless), tuple(audit))
 
 
@@ -75,7 +77,7 @@ def _nodes(
 ) -> tuple[dict[str, int], dict[str, int], list[str]]:
     """GPUs by node, ``gpus`` in all; those of them whose names are made up; and what is said of them."""
     listed = {node.id: node.gpus for node in queue.nodes if node.gpus}
-    busy = [name for each in found.running for name in each.job.nodes]
+    busy = [name for each in found.holding for name in each.job.nodes]
     names = [*busy, *listed] if listed else [*busy, *(name for job in queue.jobs for name in job.nodes)]
     nodes: dict[str, int] = {}
     left = gpus

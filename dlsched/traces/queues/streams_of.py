@@ -8,8 +8,8 @@ from dlsched.elastic_stream.instance import Instance
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window
 from dlsched.traces.philly import SIZE_CLASSES, curve_of, ratios
 from dlsched.traces.queues.async_of import async_stream_of
-from dlsched.traces.queues.gangs_of import limits_of
 from dlsched.traces.queues.happened import periods_of
+from dlsched.traces.queues.limits import require_limits, told
 from dlsched.traces.queues.queue import Queue, QueuedJob
 from dlsched.traces.queues.selecting import WHOLE, Made, choose, fewest, finished, lasted_s
 
@@ -77,21 +77,32 @@ def stream_of(
     def least(job: QueuedJob) -> int:
         return fewest(job) if scaling == "own" else min(_published(job, max_gpus))
 
+    limits = require_limits(queue) if estimates else None
+    queue = limits.queue if limits else queue
     chosen = choose(
-        queue, gpus=gpus, gpus_of_node=gpus_of_node, window=window, carried=carried, answer="stream", least=least
+        queue,
+        gpus=gpus,
+        gpus_of_node=gpus_of_node,
+        window=window,
+        carried=carried,
+        answer="stream",
+        least=least,
     )
-    limits = limits_of(queue, chosen.jobs) if estimates else None
     audit = [*chosen.audit, *(_own(chosen.jobs) if scaling == "own" else _by_curves(chosen.jobs, max_gpus))]
     if restart_s is None:
         audit.append("A restart is taken to cost 0 s: the trace does not say.")
-    audit += limits.audit if limits else ["Policies are told how long every job really ran."]
+    audit += (
+        told(limits, chosen.jobs, map(lasted_s, chosen.jobs))
+        if limits
+        else ["Policies are told how long every job really ran."]
+    )
     jobs = []
     longer = 0
     for job in chosen.jobs:
         seconds = told_s = lasted_s(job)
-        if limits is not None:
-            longer += limits.of(job) < seconds
-            told_s = max(seconds, limits.of(job))
+        if limits is not None and job.limit_s is not None:
+            longer += job.limit_s < seconds
+            told_s = max(seconds, job.limit_s)
         jobs.append(
             {
                 "id": job.id,
@@ -105,8 +116,9 @@ def stream_of(
     if longer:
         audit.append(f"Jobs that ran longer than was said, which are told by what they ran: {longer:,}.")
     instance = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", units=chosen.gpus, jobs=jobs)
-    happened, told = periods_of(instance, chosen)
-    return finished(queue, chosen, instance, happened, [*audit, *told])
+    happened, words = periods_of(instance, chosen)
+    silent = limits.of(chosen.jobs) if limits else frozenset()
+    return finished(queue, chosen, instance, happened, [*audit, *words], silent)
 
 
 def _linear(gpus: int, least: int) -> dict[int, float]:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dlsched.core.files import Json
-from dlsched.traces.queues.cells import Damaged, whole_gpus
+from dlsched.traces.queues.cells import Damaged, devices, share_of
 from dlsched.traces.queues.listed import Listing, read_listed
 from dlsched.traces.queues.moments import Moments
 from dlsched.traces.queues.objects import (
     GPU,
     at,
     count_at,
+    gpu_names_of,
+    gpus_of,
     id_of,
     list_at,
     note_others,
@@ -26,11 +28,12 @@ ENDED: Final = frozenset({"Completed", "Failed", "Aborted", "Terminated"})
 
 
 class _Task(NamedTuple):
-    """Pods of a task, the fewest that it runs with, and what one of them asks for."""
+    """Pods of a task, the fewest that it runs with, and what one of them asks for; ``parts``: of GPUs."""
 
     pods: int
     fewest: int
-    gpus: float
+    gpus: int
+    parts: float
     cpus: float
 
 
@@ -52,7 +55,7 @@ def read_volcano(
     ended_only
         Leave out jobs that run or wait.
     gpu_resource
-        Name of the resource that is a GPU, or a pattern such as ``*/gpu``.
+        Name of the resource that is a GPU, or a pattern such as ``*/gpu``. MIG profiles of its vendor are read beside it.
 
     Raises
     ------
@@ -73,8 +76,8 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
     templates = [at(each, "template") for each in list_at(item, "spec", "tasks")]
     note_others(iter(templates), resource, audit, place)
     tasks = [_task(each, resource) for each in list_at(item, "spec", "tasks")]
-    gpus, share = whole_gpus(sum(task.pods * task.gpus for task in tasks), audit, place)
-    least = math.ceil(_least(tasks, count_at(item, "spec", "minAvailable") or 0))
+    gpus = devices(sum(task.pods * task.gpus for task in tasks))
+    least = _least(tasks, count_at(item, "spec", "minAvailable") or 0)
     state = text_at(item, "status", "state", "phase") or "Pending"
     created_s = moments.read(text_at(item, "metadata", "creationTimestamp"), "creationTimestamp")
     start_s, end_s = _ran(item, state, created_s, moments, place, audit)
@@ -88,12 +91,13 @@ def _job(item: Json, place: int, listing: Listing) -> tuple[QueuedJob, bool]:
         end_s,
         None,
         gpus,
-        share,
+        share_of(sum(task.pods * task.parts for task in tasks), gpus) if gpus else 1.0,
         least_gpus=max(least, 1) if least < gpus else None,
         cpus=sum(task.pods * task.cpus for task in tasks),
         state=state,
         limit_s=go_duration(estimate) if estimate else None,
         line=place,
+        partition=text_at(item, "spec", "queue") or "default",
     )
     return job, state in ENDED
 
@@ -103,10 +107,11 @@ def _task(task: Json, resource: str) -> _Task:
     pods = 1 if pods is None else pods
     template = at(task, "template")
     fewest = pods if fewest is None else min(fewest, pods)
-    return _Task(pods, fewest, pod_request(template, resource), pod_request(template, "cpu"))
+    asked = {name: pod_request(template, name) for name in gpu_names_of(template, resource)}
+    return _Task(pods, fewest, *gpus_of(asked, 1), pod_request(template, "cpu"))
 
 
-def _least(tasks: list[_Task], available: int) -> float:
+def _least(tasks: list[_Task], available: int) -> int:
     """GPUs of the fewest pods with which the gang starts, those with the fewest GPUs first.
 
     The fewest of every task count only where they are no more than the job's together, as in Volcano's own check.

@@ -35,6 +35,8 @@ def cluster(
     users: Sequence[str] = (),
     unanswered: Mapping[str, str] | None = None,
     outside: float = 0.0,
+    left_out: int = 0,
+    whole: int = 0,
 ) -> Cluster:
     """Return a cluster from flow times by policy; every job is a unit, and runs equally long on one GPU."""
     count = len(next(iter(flows_s.values())))
@@ -59,4 +61,6 @@ def cluster(
         dict(unanswered or {}),
         least_flow_s,
         outside,
+        left_out,
+        whole,
     )

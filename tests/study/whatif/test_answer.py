@@ -27,8 +27,67 @@ def test_without_what_happened_the_first_policy_is_compared_with() -> None:
     assert answer.why_baseline(alone).endswith("so the comparison is with `fifo`.")
     shared = cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}, outside=0.3)
     assert "switching from `fifo` to `sjf`" in answer.saving(shared)
-    assert answer.why_baseline(shared).startswith("30 % of the cluster's GPU time went to jobs that are not looked at")
+    assert answer.why_baseline(shared).startswith("What happened waited for the jobs that are not looked at too")
     assert answer.why_baseline(cluster({HAPPENED: SLOW, "fifo": SLOW})) == ""
+
+
+def test_jobs_outside_are_in_the_sentences_that_they_touch() -> None:
+    """Above 5 %, also where what happened is not known, in that on savings and in that on sizes; below it in neither."""
+    flows = {"fifo": SLOW, "sjf": FAST}
+    for known in ({}, {HAPPENED: SLOW}):
+        today, small = cluster(known | flows, outside=0.376), cluster(flows, gpus=6, outside=0.5)
+        held = "Jobs that are not looked at held 38 % of the GPU time that 8 GPUs have; here they take none."
+        assert answer.saving(today).endswith(held)
+        said = answer.smallest([today, small])
+        assert "has 6 GPUs, with `sjf`. No room is kept for the jobs that are not looked at, which held 50 %" in said
+        few = cluster(known | flows, outside=0.05)
+        assert "not looked at" not in answer.saving(few) + answer.smallest([few, cluster(flows, gpus=6, outside=0.05)])
+    none = answer.smallest([cluster(flows, outside=0.376), cluster({"fifo": [2 * each for each in SLOW]}, gpus=6)])
+    assert none.endswith(
+        "the smallest of these clusters on which a policy keeps it as short has 8 GPUs, with `sjf`. No room is "
+        "kept for the jobs that are not looked at, which held 38 % of the GPU time that 8 GPUs have."
+    )
+
+
+def test_jobs_outside_are_said_where_today_is_the_smallest() -> None:
+    """On the other cluster the policy lets jobs wait longer: the share is that of today's."""
+    today, small = cluster({"fifo": FAST}, outside=0.1), cluster({"fifo": SLOW}, gpus=6, outside=0.12)
+    said = answer.smallest([today, small])
+    assert said.endswith("which held 10 % of the GPU time that 8 GPUs have.")
+
+
+@pytest.mark.parametrize(
+    ("count", "left", "whole"),
+    [
+        (1, "1 job on parts of GPUs is left", "1 job on parts of GPUs has"),
+        (14, "14 jobs on parts of GPUs are left", "14 jobs on parts of GPUs have"),
+    ],
+)
+def test_slices_are_in_the_sentences_that_they_touch(count: int, left: str, whole: str) -> None:
+    """Left out, also where they held little; and whole, where the bound is one of such schedules."""
+    flows = {"fifo": SLOW, "sjf": FAST}
+    out = cluster(flows, left_out=count, least_flow_s=14400.0)
+    assert f"{left} out, and take none here." in answer.saving(out)
+    assert f"No room is kept for {left.partition(' on')[0]} on parts of GPUs" in answer.smallest(
+        [out, cluster(flows, gpus=6, left_out=count)]
+    )
+    assert "part of a GPU" not in answer.distance(out)
+    much = cluster(flows, left_out=count, outside=0.2)
+    assert f"not looked at, {left.partition(' on')[0]} on parts of GPUs among them, held 20 %" in answer.saving(much)
+    each = cluster(flows, whole=count, least_flow_s=14400.0)
+    said = f"{whole} a whole one for every part here, which takes more of them."
+    assert answer.saving(each).endswith(said) and answer.smallest([each, cluster(flows, gpus=6, whole=count)]).endswith(
+        said
+    )
+    assert answer.distance(each).startswith("No schedule that gives every part of a GPU a whole one takes less than")
+
+
+def test_limits_that_are_missing_are_said() -> None:
+    """How many, and what stands for them."""
+    assert answer.known(True, 830).endswith(
+        "of 830 jobs whose users said nothing, the median of what was said in the same partition, or else in the file."
+    )
+    assert answer.known(True) == "Policies know of a job's length what its user said."
 
 
 def test_next_to_nothing_is_said_to_be_that() -> None:

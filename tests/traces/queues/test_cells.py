@@ -2,8 +2,7 @@
 
 import pytest
 
-from dlsched.traces.queues.cells import Damaged, node_names, number, span, whole_gpus
-from dlsched.traces.queues.queue import Audit
+from dlsched.traces.queues.cells import Damaged, devices, node_names, number, share_of, span
 
 
 @pytest.mark.parametrize(
@@ -53,23 +52,14 @@ def test_what_is_no_span(text: str) -> None:
         span(text, "Elapsed")
 
 
-def test_whole_gpus() -> None:
-    """A part of one is a share; parts of several are rounded up, and noted; noise of sums is not."""
-    audit = Audit()
-    assert [whole_gpus(amount, audit, 1) for amount in (0, 0.25, 1, 3, 0.1 * 3 + 0.7 * 1, 3 * 0.7 + 0.9)] == [
-        (0, 1.0),
-        (1, 0.25),
-        (1, 1.0),
-        (3, 1.0),
-        (1, 1.0),
-        (3, 1.0),
-    ]
-    assert audit.sentences() == []
-    assert whole_gpus(2.5, audit, 7) == (3, 1.0)
-    assert audit.sentences() == ["Jobs on parts of several GPUs, taken as whole GPUs: 1 (first in line 7, 2.5)."]
+def test_devices_and_parts() -> None:
+    """A part is on a GPU of its own, also beside whole ones; noise of sums is none."""
+    amounts = (0, 0.25, 1, 3, 0.1 * 3 + 0.7 * 1, 3 * 0.7 + 0.9, 2.5)
+    assert [devices(amount) for amount in amounts] == [0, 1, 1, 3, 1, 3, 3]
+    assert [share_of(amount, devices(amount)) for amount in amounts[1:]] == [0.25, 1.0, 1.0, 1.0, 1.0, 2.5 / 3]
     for amount in (-1, 1e7):
         with pytest.raises(Damaged, match="impossible number of GPUs"):
-            whole_gpus(amount, audit, 1)
+            devices(amount)
 
 
 @pytest.mark.parametrize(

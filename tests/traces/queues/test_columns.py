@@ -48,6 +48,7 @@ def test_a_mapping(tmp_path: Path) -> None:
             limit_s=1.5 * 86400,
             line=2,
             priority=7.0,
+            partition="vision",
         ),
     )
     assert not queue.dated
@@ -81,17 +82,19 @@ def test_dates_and_open_jobs(tmp_path: Path) -> None:
 
 
 def test_gpus_in_parts(tmp_path: Path) -> None:
-    """Percent, thousandths, fractions; a share of its own column."""
-    text = "t,d,percent,milli,n,part\n0,9,50,250,0.5,0.3\n0,9,800,2000,2.5,0.3\n"
+    """Percent, thousandths, fractions; a share of its own column; MIG profiles, of which a share is believed first."""
+    text = "t,d,percent,milli,n,part,kind\n0,9,50,250,0.5,0.3,a100\n0,9,800,2000,2.5,0.3,2g.10gb\n0,9,100,1000,2,1,a30_1g.6gb\n"
 
     def held(columns: str) -> list[tuple[int, float]]:
         queue = read_csv(file(tmp_path, text), columns=f"arrival=t,duration=d,{columns}")
         return [(job.gpus, job.share) for job in queue.jobs]
 
-    assert held("gpus=percent:%") == [(1, 0.5), (8, 1.0)]
-    assert held("gpus=milli:milli") == [(1, 0.25), (2, 1.0)]
-    assert held("gpus=n") == [(1, 0.5), (3, 1.0)]
-    assert held("gpus=n,share=part") == [(1, 0.3), (3, 1.0)]
+    assert held("gpus=percent:%") == [(1, 0.5), (8, 1.0), (1, 1.0)]
+    assert held("gpus=milli:milli") == [(1, 0.25), (2, 1.0), (1, 1.0)]
+    assert held("gpus=n") == [(1, 0.5), (3, 2.5 / 3), (2, 1.0)]
+    assert held("gpus=n,share=part") == [(1, 0.3), (3, 0.3), (2, 1.0)]
+    assert held("gpus=percent:%,gpu_type=kind") == [(1, 0.5), (8, 2 / 7), (1, 0.25)]
+    assert held("gpus=n,share=part,gpu_type=kind") == [(1, 0.3), (3, 0.3), (2, 1.0)]
 
 
 def test_columns_with_a_colon(tmp_path: Path) -> None:
@@ -148,6 +151,7 @@ def test_acme(tmp_path: Path) -> None:
         cpus=128.0,
         state="FAILED",
         line=2,
+        partition="Other",
     )
 
 
@@ -175,7 +179,9 @@ def test_philly(tmp_path: Path) -> None:
     )
     queue = read_philly(file(tmp_path, text))
     submit_s = datetime(2017, 10, 9, 7, 1, 55, tzinfo=UTC).timestamp()
-    assert queue.jobs == (QueuedJob("line-2", "11cb48", "11cb48", submit_s, None, None, 66.0, 1, line=2),)
+    assert queue.jobs == (
+        QueuedJob("line-2", "11cb48", "11cb48", submit_s, None, None, 66.0, 1, line=2, partition="11cb48"),
+    )
 
 
 @pytest.mark.skipif(not DATA.is_file(), reason="the raw data are not here")

@@ -209,9 +209,7 @@ TABLE = "i,t,s,e,d,g\na,0,10,70,60,2\n"
 CELLS = {
     "GPUs 0": Case(TABLE + "b,0,10,70,60,0\n", 1, "Jobs without a GPU, left out: 1 (first in line 3)"),
     "GPUs in parts": Case(TABLE + "b,0,10,70,60,0.5\n", 2, "Jobs read: 2"),
-    "GPUs in parts of several": Case(
-        TABLE + "b,0,10,70,60,1.5\n", 2, "parts of several GPUs, taken as whole GPUs: 1 (first in line 3, 1.5)"
-    ),
+    "GPUs in parts of several": Case(TABLE + "b,0,10,70,60,1.5\n", 2, "Jobs read: 2"),
     "GPUs missing": Case(TABLE + "b,0,10,70,60,\n", 1, "do not say how many GPUs, left out: 1 (first in line 3)"),
     "GPUs below 0": Case(
         TABLE + "b,0,10,70,60,-1\n", 1, "impossible number of GPUs, left out: 1 (first in line 3, -1.0)"

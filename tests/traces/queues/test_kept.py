@@ -28,8 +28,12 @@ def keep(*jobs: QueuedJob, ended: bool = True, **options: Any) -> Queue:
         (JOB._replace(end_s=None), JOB, "when they ended, which is taken from start and duration: 1"),
         (JOB._replace(start_s=None), JOB, "when they started, which is taken from end and duration: 1"),
         (JOB._replace(start_s=None, end_s=None), JOB._replace(start_s=None, end_s=None), ""),
-        (JOB._replace(duration_s=29.5), JOB._replace(duration_s=29.5), ""),  # rounded seconds
-        (JOB._replace(duration_s=25.0), JOB._replace(duration_s=25.0), "not end - start, which is believed: 1"),
+        (JOB._replace(duration_s=29.5), JOB._replace(duration_s=29.5, end_s=49.5), ""),  # rounded seconds
+        (
+            JOB._replace(duration_s=25.0),
+            JOB._replace(duration_s=25.0, end_s=45.0),
+            "not end - start, which is believed: 1",
+        ),
         (JOB._replace(submit_s=21.0), JOB._replace(submit_s=20.0), "taken to come when they started: 1"),
         (JOB._replace(gpus=0), None, "Jobs without a GPU, left out: 1"),
         (JOB._replace(end_s=19.0), None, "Jobs that end before they start, left out: 1 (first in line 2, -1.0)"),
@@ -119,3 +123,46 @@ def test_jobs_left_out_that_held_gpus() -> None:
         kept.add(job, ended=ended)
     others = {job.id: (job.start_s, job.end_s, job.duration_s) for job in kept.queue((), dated=False).others}
     assert others == {"r": (15.0, 90.0, 75.0), "l": (85.0, 90.0, 5.0)}
+
+
+@pytest.mark.parametrize(
+    ("job", "held"),
+    [
+        (JOB._replace(end_s=None), (20.0, 50.0)),
+        (JOB._replace(start_s=None), (20.0, 50.0)),
+        (JOB._replace(duration_s=None), (20.0, 50.0)),
+        (JOB._replace(duration_s=25.0), (20.0, 45.0)),
+        (JOB._replace(end_s=19.0), (20.0, 50.0)),
+        (JOB._replace(duration_s=-1.0), (20.0, 50.0)),
+        (JOB._replace(end_s=None, duration_s=None), (20.0, 90.0)),
+        (JOB._replace(end_s=19.0, duration_s=None), None),
+        (JOB._replace(start_s=None, end_s=None), None),
+        (JOB._replace(start_s=None, duration_s=None), None),
+        (JOB._replace(duration_s=0.0), None),
+    ],
+)
+def test_jobs_left_out_end_by_the_rule_for_those_kept(job: QueuedJob, held: tuple[float, float] | None) -> None:
+    """Only one that says neither end nor duration holds its GPUs to the latest time of the file, 90; the audit says so."""
+    late = JOB._replace(id="late", start_s=80.0, end_s=90.0, duration_s=10.0)
+    queue = keep(late, job._replace(id="b", state="FAILED", line=2), states=["DONE"])
+    assert [(other.start_s, other.end_s) for other in queue.others] == ([] if held is None else [held])
+    said = " ".join(queue.audit)
+    assert ("taken to hold their GPUs to the latest time of the file: 1" in said) == (held == (20.0, 90.0))
+    untold = held is None and (job.end_s == 19.0 or job.duration_s == 30.0)
+    assert ("taken to have held none: 1" in said) == untold
+    kept = keep(late, job._replace(id="b", line=2)).jobs[1:]
+    if kept:
+        assert [(each.start_s, each.end_s) for each in kept] == [held or (None, None)]
+
+
+def test_earlier_attempts_held_gpus() -> None:
+    """Once each, and up to the next one where they say no end; rows of one attempt are one."""
+    attempts = [
+        JOB._replace(start_s=60.0, end_s=90.0),
+        JOB,
+        JOB._replace(end_s=None, duration_s=None, state="RUNNING"),
+        JOB._replace(start_s=55.0, end_s=None, duration_s=None),
+    ]
+    queue = keep(*attempts, attempts=True)
+    assert [(job.start_s, job.end_s) for job in queue.jobs] == [(60.0, 90.0)]
+    assert sorted((job.start_s, job.end_s) for job in queue.others) == [(20.0, 50.0), (55.0, 60.0)]

@@ -76,6 +76,7 @@ def test_a_workload(version: str, tmp_path: Path) -> None:
             limit_s=7200.0,
             line=1,
             priority=100.0,
+            partition="research",
         ),
     )
     assert queue.dated and "namespaces" in queue.audit[1]
@@ -135,6 +136,27 @@ def test_parts_of_gpus(tmp_path: Path) -> None:
     """500m of one GPU is a share."""
     (job,) = read_kueue(listing(tmp_path, workload(spec={"podSets": [pods(1, "500m")]}))).jobs
     assert (job.gpus, job.share) == (1, 0.5)
+
+
+def test_slices_of_gpus(tmp_path: Path) -> None:
+    """MIG profiles beside the GPUs of their vendor; every pod has slices of its own; usage that was assigned comes first."""
+    mig = {"requests": {"nvidia.com/mig-1g.5gb": 2, "nvidia.com/mig-3g.20gb": "1", "amd.com/mig-1g.5gb": 9}}
+    sliced = {"name": "main", "count": 2, "template": {"spec": {"containers": [{"resources": mig}]}}, "minCount": 1}
+    (job,) = read_kueue(listing(tmp_path, workload(spec={"podSets": [sliced]}))).jobs
+    assert (job.gpus, job.least_gpus) == (6, 3) and job.share == pytest.approx(2 * (2 / 7 + 3 / 7) / 6)
+    both = read_kueue(listing(tmp_path, workload(spec={"podSets": [sliced, pods(1, "2", name="whole")]}))).jobs[0]
+    assert both.gpus == 8 and both.parts == pytest.approx(2 + 10 / 7)
+    given = {"name": "main", "count": 1, "resourceUsage": {"nvidia.com/mig-7g.40gb": "1", "cpu": "4"}}
+    status = {"admission": {"podSetAssignments": [given]}}
+    (job,) = read_kueue(listing(tmp_path, workload(spec={"podSets": [sliced]}, status=status))).jobs
+    assert (job.gpus, job.share) == (1, 1.0)
+    four = read_kueue(listing(tmp_path, workload(spec={"podSets": [pods(4, "500m")]}))).jobs[0]
+    assert (four.gpus, four.share) == (4, 0.5)
+    path = listing(tmp_path, workload(spec={"podSets": [sliced]}))
+    (job,) = read_kueue(path, gpu_resource="nvidia.com/mig-3g.20gb").jobs
+    assert job.gpus == 6
+    (job,) = read_kueue(path, gpu_resource="amd.com/gpu").jobs
+    assert (job.gpus, job.share) == (18, pytest.approx(1 / 7))
 
 
 def test_workloads_that_run_and_wait(tmp_path: Path) -> None:

@@ -58,6 +58,12 @@ def test_pods(tmp_path: Path) -> None:
     assert [job.end_s for job in read_openb(path, ended_only=False).jobs][-1] is None
 
 
+def test_parts_of_several_gpus(tmp_path: Path) -> None:
+    """Each of two has the part that stands there."""
+    (job,) = read_openb(pods(tmp_path, "p0,6000,12288,2,250,,LS,Succeeded,100,900,150")).jobs
+    assert (job.gpus, job.share, job.parts) == (2, 0.25, 0.5)
+
+
 def test_nodes(tmp_path: Path) -> None:
     """Those beside the file, or those that are given; what is no list of nodes is refused."""
     path = pods(tmp_path, "p0,6000,12288,1,460,,LS,Succeeded,100,900,150")

@@ -32,14 +32,16 @@ def table(tmp_path: Path, name: str, rows: tuple[str, ...]) -> Path:
 
 
 def test_jobs(tmp_path: Path) -> None:
-    """Two instances on halves hold one GPU, three two; a quarter is a share; one still runs; one has no GPU."""
+    """Two instances on halves are two slices, three three; a quarter is one; one still runs; one has no GPU."""
     path = table(tmp_path, "pai_task_table.csv", TASKS)
     table(tmp_path, "pai_job_table.csv", JOBS)
     queue = read_pai(path)
     assert queue.jobs == (
-        QueuedJob("a", "u1", "", 100.0, 110.0, 400.0, 290.0, 1, cpus=14.0, gpu_type="T4", state="Terminated", line=1),
+        QueuedJob(
+            "a", "u1", "", 100.0, 110.0, 400.0, 290.0, 2, 0.5, cpus=14.0, gpu_type="T4", state="Terminated", line=1
+        ),
         QueuedJob("b", "u2", "", 190.0, 200.0, 260.0, 60.0, 1, 0.25, cpus=6.0, gpu_type="MISC", state="Failed", line=3),
-        QueuedJob("c", "u1", "", 300.0, 300.0, 500.0, 200.0, 2, gpu_type="P100", state="Terminated", line=4),
+        QueuedJob("c", "u1", "", 300.0, 300.0, 500.0, 200.0, 3, 0.5, gpu_type="P100", state="Terminated", line=4),
     )
     assert not queue.dated
     assert read_pai(tmp_path, ended_only=False).jobs[-1].state == "Running"  # the folder will do

@@ -56,6 +56,7 @@ def test_a_job(tmp_path: Path) -> None:
             state="COMPLETED",
             limit_s=2880 * 60.0,
             line=2,
+            partition="gpu",
         ),
     )
     assert queue.source == "slurm" and queue.dated and queue.latest_s == SUBMIT_S + 9000
@@ -108,7 +109,13 @@ def test_quoted_cells_with_commas(tmp_path: Path) -> None:
         ("gres/gpu=3,gres/gpu:a100=2,gres/gpu:v100=1", Tres(3, "", 0.0, torn=False)),
         ("gres/gpu=4,gres/gpu:a100=2", Tres(4, "a100", 0.0, torn=False)),
         ("gres/gpu=2,gres/gpu:a100=4", Tres(4, "a100", 0.0, torn=True)),
-        ("gres/gpu:a100_1g.5gb=1", Tres(1, "a100_1g.5gb", 0.0, torn=False)),
+        ("gres/gpu:a100_1g.5gb=1", Tres(1, "a100_1g.5gb", 0.0, torn=False, share=1 / 7)),
+        ("gres/gpu:a100_1g.5gb=2,gres/gpu=2", Tres(2, "a100_1g.5gb", 0.0, torn=False, share=1 / 7)),
+        ("gres/gpu:1g.6gb=1,gres/gpu:a100=1,gres/gpu=2", Tres(2, "", 0.0, torn=False, share=0.625)),
+        ("gres/gpu:a30_2g.12gb+me=1", Tres(1, "a30_2g.12gb+me", 0.0, torn=False, share=0.5)),
+        ("gres/gpu:nvidia_a100_3g.39gb=1", Tres(1, "nvidia_a100_3g.39gb", 0.0, torn=False, share=3 / 7)),
+        ("gres/gpu:a100_7g.40gb=1", Tres(1, "a100_7g.40gb", 0.0, torn=False)),
+        ("gres/gpu:4g.24gb=2", Tres(2, "4g.24gb", 0.0, torn=False)),
         ("gres/gpumem=40G,gres/gpuutil=90,gres/shard=4,cpu=2", Tres(0, "", 2.0, torn=False)),
         ("gres/gpu=0,cpu=1", Tres(0, "", 1.0, torn=False)),
         ("", Tres(0, "", 0.0, torn=False)),
@@ -116,7 +123,7 @@ def test_quoted_cells_with_commas(tmp_path: Path) -> None:
     ],
 )
 def test_resources(text: str, expected: Tres) -> None:
-    """Typed and untyped GPUs count once; what only looks like a GPU does not."""
+    """Typed and untyped GPUs count once, MIG profiles by their part; what only looks like a GPU does not."""
     assert parse_tres(text) == expected
 
 
@@ -211,8 +218,35 @@ def test_arrays(tmp_path: Path) -> None:
     path = dump(tmp_path, row(JobIDRaw="124|123_4"), row(JobIDRaw="125|123_3"), waiting, header=header)
     assert [job.id for job in read_slurm(path).jobs] == ["124", "125"]
     assert [job.id for job in read_slurm(path, ended_only=False).jobs][2:] == ["123_5", "123_6", "123_7", "123_9"]
+    found = [(job.array, job.at_once) for job in read_slurm(path, ended_only=False).jobs]
+    assert found == [("123", None)] * 2 + [("123", 2)] * 4
     (job,) = read_slurm(dump(tmp_path, row(JobIDRaw="123_4"), header=COLUMNS.replace("JobIDRaw", "JobID"))).jobs
-    assert job.id == "123_4"
+    assert (job.id, job.array) == ("123_4", "123")
+    for text, most in (("9_[1-2]", None), ("9_[1-2%0]", None), ("9_[1%7]", 7)):
+        pending = row(JobIDRaw=text, State="PENDING", Start="Unknown", End="Unknown", ElapsedRaw="0", AllocTRES="")
+        assert [job.at_once for job in read_slurm(dump(tmp_path, pending), ended_only=False).jobs][-1] == most
+
+
+def test_shared_gpus_of_unknown_parts(tmp_path: Path) -> None:
+    """Shards and MPS do not say how large a part they are: left out by a reason of their own."""
+    queue = read(
+        tmp_path,
+        row(),
+        row(JobIDRaw="18", AllocTRES="cpu=1,gres/shard=4"),
+        row(JobIDRaw="19", AllocTRES="gres/mps:a=50"),
+    )
+    assert [job.id for job in queue.jobs] == ["17"]
+    assert (
+        "Jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted: 2 (first in "
+        'line 3, "gres/shard=4").'
+    ) in queue.audit
+
+
+def test_groups_and_partitions(tmp_path: Path) -> None:
+    """A job that has a name recurs by it; its partition stays what it is."""
+    header = f"{COLUMNS}|JobName"
+    (job,) = read_slurm(dump(tmp_path, f"{row()}|train", header=header)).jobs
+    assert (job.group, job.partition) == ("train", "gpu")
 
 
 def test_components_of_heterogeneous_jobs(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.traces.arrivals import Request
 from dlsched.traces.philly import curve_of, ratios
 from dlsched.traces.queues.allocation_of import allocation_of, counts_of
+from dlsched.traces.queues.cluster_size import gpus_of_cluster, most_held
 from dlsched.traces.queues.placement_of import placement_of, published_speed
 from dlsched.traces.queues.queue import Queue, QueuedJob, QueueNode
-from dlsched.traces.queues.snapshot import Present, admitted, gpus_of_cluster, moment_of, most_at_once, snapshot
+from dlsched.traces.queues.snapshot import Present, admitted, moment_of, snapshot
 
 NAN = float("nan")
 
@@ -60,8 +61,11 @@ def test_who_is_there_and_what_is_left() -> None:
 
 
 def test_estimates_come_before_the_record() -> None:
-    """The limit of ``begins`` is 500 s; the others say nothing, or had not ended."""
-    assert found(estimates=True) == found() | {"begins": (True, 0.0, 500.0)}
+    """The limit of ``begins`` is 500 s, that of ``open`` 100 s; the others say nothing, and have the median, 300 s."""
+    silent = {"runs": (True, 60.0, 240.0), "unknown": (False, 0.0, 300.0), "waits": (False, 0.0, 300.0)}
+    assert found(estimates=True) == found() | {"begins": (True, 0.0, 500.0)} | silent
+    said = "Jobs that do not say how long they take, nor does any of their partition, for which the median of the file stands: 3."
+    assert said in snapshot(EIGHT, 100.0, estimates=True).audit
 
 
 def test_a_job_that_has_run_too_long_is_about_to_end() -> None:
@@ -109,12 +113,12 @@ def test_moments_are_written_as_the_queue_writes_them() -> None:
 def test_gpus_of_the_cluster() -> None:
     """Given; of the nodes; the most at once, where an end comes before a start: 2 + 3 from 5 s on, and 4 alone."""
     jobs = (job("a", 0, 0, 5, 4), job("b", 0, 5, None, 2), job("c", 0, 6, 9, 3), job("d", 0, None, None, 50))
-    assert most_at_once(jobs) == 5
-    assert gpus_of_cluster(queue(*jobs), 7) == (7, [])
-    assert gpus_of_cluster(queue(*jobs), None)[0] == 5
-    assert gpus_of_cluster(queue(*jobs, nodes=(QueueNode("n", 8), QueueNode("m", 0))), None)[0] == 8
+    assert most_held(jobs) == 5
+    assert gpus_of_cluster(queue(*jobs), 2, 7) == (7, [])
+    assert gpus_of_cluster(queue(*jobs), 2, None)[0] == 5
+    assert gpus_of_cluster(queue(*jobs, nodes=(QueueNode("n", 8), QueueNode("m", 0))), 2, None)[0] == 8
     with pytest.raises(UsageError, match="gpus: found 0"):
-        gpus_of_cluster(queue(*jobs), 0)
+        gpus_of_cluster(queue(*jobs), 2, 0)
 
 
 def test_who_is_admitted() -> None:

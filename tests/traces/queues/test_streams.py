@@ -82,14 +82,14 @@ def test_published_scaling() -> None:
 
 
 def test_estimates_are_jobs_that_stop_early() -> None:
-    """Policies see what users said; the job ends as it did, and one that ran longer is told by what it ran."""
+    """Policies see what users said, for b the median; a job ends as it did, and one that ran longer is told by what it ran."""
     source = queue(
         job("a", 0.0, 0.0, 30.0, 1, limit_s=120.0),
         job("b", 0.0, 0.0, 30.0, 1),
         job("c", 0.0, 0.0, 90.0, 1, limit_s=60.0),
     )
     instance, found = made(source, estimates=True)
-    assert [(each.epochs, each.stops_at) for each in instance.jobs] == [(120.0, 0.25), (120.0, 0.25), (90.0, 1.0)]
+    assert [(each.epochs, each.stops_at) for each in instance.jobs] == [(120.0, 0.25), (90.0, 1 / 3), (90.0, 1.0)]
     assert "Jobs that ran longer than was said, which are told by what they ran: 1." in found.audit
     assert isinstance(found.happened, Stream)
     assert math.fsum(flow_times(instance, found.happened)) == pytest.approx(150.0, rel=1e-12)

@@ -75,6 +75,7 @@ def test_a_job(tmp_path: Path) -> None:
         state="Completed",
         limit_s=5400.0,
         line=1,
+        partition="gold",
     )
 
 
@@ -100,6 +101,14 @@ def test_gangs(available: int | None, tasks: list[Any], gpus: int, least: int | 
     """The fewest GPUs with which the gang starts, counted by hand."""
     (found,) = read_volcano(listing(tmp_path, job(minAvailable=available, tasks=tasks))).jobs
     assert (found.gpus, found.least_gpus) == (gpus, least)
+
+
+def test_slices_of_gpus(tmp_path: Path) -> None:
+    """A gang of pods with a whole GPU and pods with two slices each; at least the master and one of them."""
+    sliced = task("sliced", 3, 0)
+    sliced["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/mig-2g.10gb"] = 2
+    (found,) = read_volcano(listing(tmp_path, job(minAvailable=2, tasks=[task("master", 1, 1), sliced]))).jobs
+    assert (found.gpus, found.least_gpus) == (7, 3) and found.parts == pytest.approx(1 + 6 * 2 / 7)
 
 
 def test_phases(tmp_path: Path) -> None:
