@@ -14,7 +14,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dlsched.cli.spreading import spread
-from dlsched.core.errors import DlschedError, not_installed
+from dlsched.core.errors import DlschedError
+from dlsched.core.imports import import_failure
 from dlsched.version import VERSION
 
 COMMANDS = {
@@ -165,7 +166,7 @@ def run(arguments: list[str]) -> int:
 def _ended_by(error: BaseException) -> int:
     """Say in a line what ended a command, a defect with its traceback, and return the exit code."""
     if isinstance(error, ImportError):
-        error = not_installed(error)
+        error = import_failure(error)
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):

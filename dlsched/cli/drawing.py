@@ -1,6 +1,5 @@
 """What ``dlsched compare --plot`` draws: gaps and profiles of all instances, and the answers to those with a chart."""
 
-import importlib.util
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 from dlsched.cli.comparison import Row
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
+from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
 from dlsched.families import family_of
@@ -28,8 +28,8 @@ def require_plot(path: str, width_in: float) -> None:
         require_writable(path)
     except ValueError as error:
         raise UsageError(f"plot: {error}") from None
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
+    with needing("plots need Matplotlib", "plots", UsageError):
+        import matplotlib.figure  # noqa: F401
 
 
 def draw(rows: Sequence[Row], instances: Sequence[InstanceFile], path: str, width_in: float = 7.0) -> None:

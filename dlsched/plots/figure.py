@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dlsched.core.imports import needing
 from dlsched.plots.words import short
 
 if TYPE_CHECKING:
@@ -65,17 +66,15 @@ def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Fig
     ------
     ValueError
         Another suffix, or a width at which nothing could be read.
-    ImportError
-        Matplotlib is not installed.
+    SolverMissingError
+        Matplotlib is not installed, or cannot be loaded.
     """
     require_format(path)
     require_width(width_in)
-    try:
+    with needing("plots need Matplotlib", "plots"):
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need Matplotlib: pip install 'dlsched[plots]'") from None
 
     size = text_size(width_in)
     # All from Matplotlib's own defaults, so that no matplotlibrc counts; undone on leaving.

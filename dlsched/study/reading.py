@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dlsched.core.errors import SolverMissingError
 from dlsched.core.files import Json
+from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.status import Sense
 from dlsched.families import FAMILIES
@@ -118,10 +118,8 @@ class Study:
 
     def frame(self) -> "pd.DataFrame":
         """The rows as a data frame of pandas, with the columns of the exports."""
-        try:
+        with needing("a data frame needs pandas", "frames"):
             import pandas as pd
-        except ImportError:
-            raise SolverMissingError("a data frame needs pandas: pip install 'dlsched[frames]'") from None
         return pd.DataFrame([row.as_data() for row in self.each_row()], columns=list(COLUMNS))
 
     def instance(self, key: str) -> InstanceFile:

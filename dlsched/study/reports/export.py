@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import BinaryIO
 
-from dlsched.core.errors import InputError, SolverMissingError, UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import whole_file, write_text
+from dlsched.core.imports import needing
 from dlsched.core.spreadsheet import csv_text
 from dlsched.study.figures.summary import summarise
 from dlsched.study.reports.typeset import latex, markdown
@@ -106,10 +107,8 @@ def _unicode(value: object) -> object:
 def _require_parquet(path: str | os.PathLike[str]) -> None:
     if os.fspath(path) == "-" and sys.stdout.isatty():
         raise UsageError("format: found parquet for a terminal, allowed: a file (-o FILE) or a pipe")
-    try:
+    with needing("Parquet needs pyarrow", "frames"):
         import pyarrow.parquet  # noqa: F401  asked for before a file is opened
-    except ImportError:
-        raise SolverMissingError("Parquet needs pyarrow: pip install 'dlsched[frames]'") from None
 
 
 ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO], None]] = {
