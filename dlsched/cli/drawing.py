@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dlsched.cli.comparison import Row
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
@@ -103,6 +103,8 @@ def _draw_answers(rows: Sequence[Row], instance: InstanceFile, path: Path, width
     answers = [(label, row.solution) for label, row in zip(_labels(rows), rows, strict=True)]
     try:
         written = draw_family(instance, answers, path, width_in)
+    except InputError:
+        raise  # the file cannot be written
     except ValueError as error:
         print(f"plot: {printable(instance.name)} is not drawn: {error}", file=sys.stderr)
         return

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dlsched.core.files import whole_file
 from dlsched.core.imports import needing
 from dlsched.plots.words import short
 
@@ -68,6 +69,8 @@ def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Fig
         Another suffix, or a width at which nothing could be read.
     SolverMissingError
         Matplotlib is not installed, or cannot be loaded.
+    InputError
+        The file cannot be written.
     """
     require_format(path)
     require_width(width_in)
@@ -109,7 +112,8 @@ def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Fig
         FigureCanvasAgg(figure)
         yield figure
         suffix = Path(path).suffix.lower()
-        figure.savefig(path, format=suffix[1:], dpi=DPI, metadata=UNDATED[suffix])
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=UNDATED[suffix])
 
 
 # Settings of the process rather than of a figure: what draws on a screen is none of a file's business.

@@ -4,8 +4,8 @@ Rows have the columns of ``rows.COLUMNS``, which are pinned. They are written as
 exported; a file appears whole or not at all.
 """
 
+import codecs
 import csv
-import io
 import json
 import os
 import sys
@@ -62,13 +62,9 @@ def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *
 
 def _write_csv(rows: Iterable[Row], stream: BinaryIO) -> None:
     """Empty where a value is missing; text is escaped as ``csv_text`` says."""
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    try:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([csv_text(value) for value in row.as_data().values()] for row in rows)
-    finally:
-        text.detach()  # or it would close the stream
+    writer = csv.writer(codecs.getwriter("utf-8")(stream), lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([csv_text(value) for value in row.as_data().values()] for row in rows)
 
 
 def _write_json(rows: Iterable[Row], stream: BinaryIO) -> None:
