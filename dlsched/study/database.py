@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dlsched.core.errors import InputError
+from dlsched.core.files import UNFINISHED
 
 VERSION = 1
 
@@ -109,6 +110,7 @@ class Leadership:
                 ) from None
             with contextlib.suppress(FileNotFoundError):
                 if os.stat(self._file).st_ino == os.fstat(self._descriptor).st_ino:
+                    UNFINISHED.add(str(self._file))
                     return
             os.close(self._descriptor)  # who had it before removed the file
 
@@ -116,6 +118,7 @@ class Leadership:
         """Remove the file, and let another lead."""
         with contextlib.suppress(OSError):
             self._file.unlink()
+        UNFINISHED.discard(str(self._file))
         os.close(self._descriptor)
 
 

@@ -219,6 +219,22 @@ def test_one_ctrl_c_that_arrives_twice_loses_nothing(start: Any) -> None:
     assert (err, process.returncode, json.loads(out)["status"]) == ("", 0, "interrupted")
 
 
+@linux
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_study_that_is_ended_leaves_no_lock(number: signal.Signals, start: Any, tmp_path: Path) -> None:
+    """What has ended is in the store, and nothing beside it says that somebody writes it still."""
+    (tmp_path / "plan.toml").write_text(
+        'format = "dlsched/study/1"\nname = "long"\nmethods = [{name = "milp"}]\n'
+        'instances = [{family = "ring_allocation", jobs = 40, gpus = 60, seeds = "0:500"}]\n'
+    )
+    store, lock = tmp_path / "store.sqlite", tmp_path / "store.sqlite.lock"
+    process = start("study", "run", tmp_path / "plan.toml", "-s", store, "--workers", "1")
+    wait_until(lock.exists)
+    process.send_signal(number)
+    assert (*process.communicate(), process.returncode) == ("", "", 128 + number)
+    assert not lock.exists()
+
+
 LATE = """
 import sys, time
 import dlsched.cli
