@@ -19,7 +19,6 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
 
 Kind = Literal["exact", "heuristic", "bound"]
-
 InstanceT = TypeVar("InstanceT", bound=InstanceFile)
 Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
 """How a method runs: from an instance and a ``Search``, which takes the findings, to the reason it stopped."""
