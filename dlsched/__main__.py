@@ -6,7 +6,6 @@ in a traceback of NumPy's.
 
 import contextlib
 import gc
-import io
 import os
 import signal
 import sys
@@ -29,7 +28,9 @@ def main() -> NoReturn:
     143 and 129. Solver processes and their files then go by their guards (``dlsched.solvers.guard``).
     """
     handle_signals()
-    _open_standard_files()
+    from dlsched.core.standard_files import open_standard_files
+
+    open_standard_files()
     _forget_errors_of_warnings()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it reads the metadata of all that is installed
     gc.disable()  # imports leave no garbage; a command turns it on again
@@ -37,8 +38,7 @@ def main() -> NoReturn:
 
     code = run(sys.argv[1:])
     gc.freeze()  # what is still there goes with the process: looking through all of it at the end would take as long as solving
-    if signal.getsignal(signal.SIGINT) is _interrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said and done
+    _forget_interrupts()
     sys.exit(code)
 
 
@@ -92,6 +92,17 @@ def _again() -> None:
     signal.setitimer(signal.ITIMER_REAL, _LATER_S)
 
 
+def _forget_interrupts() -> None:
+    """Ignore Ctrl-C from here on, all being said and done; also one that waits to be delivered again.
+
+    Python gives SIGALRM its default back when it ends, which would be another end.
+    """
+    for number in (signal.SIGINT, signal.SIGALRM):
+        if signal.getsignal(number) is _interrupt:
+            signal.signal(number, signal.SIG_IGN)
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     """End at once, without a word: remove half-written files, give a terminal its cursor back."""
     del frame
@@ -103,23 +114,6 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
         if os.isatty(2):
             os.write(2, b"\r\x1b[K\x1b[?25h")
     os._exit(128 + number)
-
-
-def _open_standard_files() -> None:
-    """Open on the null device those of 0, 1 and 2 that are closed, lest the next file opened be one of them; speak UTF-8.
-
-    Python has None for them then; what is printed to a standard error that is None appears on standard output.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  they stay open to the end
-    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    for output in (sys.stdout, sys.stderr):
-        if isinstance(output, io.TextIOWrapper):
-            output.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _forget_errors_of_warnings() -> None:

@@ -221,4 +221,7 @@ def test_make_targets_are_documented():
         pytest.skip("no Makefile here")
     named = re.findall(r"`make ([\w-]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     targets = re.findall(r"^([\w-]+):", makefile.read_text(encoding="utf-8"), re.MULTILINE)
+    targets += [
+        f"verify-{number}" for number in re.findall(r"^PIECE_(\d+) =", makefile.read_text(encoding="utf-8"), re.M)
+    ]
     assert named and set(named) <= set(targets)

@@ -25,6 +25,7 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import UsageError
+from dlsched.core.imports import needing
 
 FIRST_TRAINING = 64
 """Known jobs from which on there is a forest; before, the mean predicts."""
@@ -123,10 +124,8 @@ def predictions(jobs: Recurring, *, by: str, seed: int, trees: int, retrain: flo
         The forest is asked for, and scikit-learn is not installed.
     """
     if by == "forest":
-        try:
+        with needing("predictions by forest need scikit-learn", "predict", UsageError):
             from sklearn.ensemble import RandomForestRegressor
-        except ImportError:
-            raise UsageError("predictions by forest need scikit-learn: pip install 'dlsched[predict]'") from None
     ended, known = jobs.known()
     order = np.argsort(known, kind="stable")
     means, lasts, counts = _summaries(jobs, ended, known, order, prior)

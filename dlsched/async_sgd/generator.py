@@ -30,7 +30,7 @@ from dlsched.cluster.published_steps import (
     Step,
     published_steps,
 )
-from dlsched.core.arguments import require_arguments
+from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.figures import four_digits
 
 Fields = dict[str, Any]
@@ -107,6 +107,7 @@ def example() -> Instance:
     )
 
 
+@drawing
 def generate(
     *,
     preset: str = "published",

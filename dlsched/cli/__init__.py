@@ -14,7 +14,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dlsched.cli.spreading import spread
-from dlsched.core.errors import DlschedError, not_installed
+from dlsched.core.errors import DlschedError
+from dlsched.core.imports import import_failure
 from dlsched.version import VERSION
 
 COMMANDS = {
@@ -166,18 +167,35 @@ def run(arguments: list[str]) -> int:
 def _ended_by(error: BaseException) -> int:
     """Say in a line what ended a command, a defect with its traceback, and return the exit code."""
     if isinstance(error, ImportError):
-        error = not_installed(error)
+        error = import_failure(error)
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
         _settle()
         return 0
     if isinstance(error, DlschedError | OSError | MemoryError):
-        _say(f"dlsched: {error}" if str(error) else "dlsched: out of memory")
+        _say(f"dlsched: {_in_words(error)}")
         return error.exit_code if isinstance(error, DlschedError) else 1
     _say("".join(traceback.format_exception(error)).rstrip())
     _say("dlsched: this is a defect of dlsched; please report it with the lines above")
     return 1
+
+
+def _in_words(error: DlschedError | OSError | MemoryError) -> str:
+    """Return what an error says, that of the system with the file it concerns."""
+    if isinstance(error, OSError) and not isinstance(error, DlschedError) and error.strerror:
+        named = error.filename or (None if _is_somewhere() else "the current folder")
+        return f"{named}: {error.strerror}" if named else error.strerror
+    return str(error) or "out of memory"
+
+
+def _is_somewhere() -> bool:
+    """Whether there is a current folder: another program may have removed it."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _say(line: str) -> None:

@@ -1,14 +1,14 @@
 """What ``dlsched compare --plot`` draws: gaps and profiles of all instances, and the answers to those with a chart."""
 
-import importlib.util
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from dlsched.cli.comparison import Row
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import require_writable
+from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
 from dlsched.families import family_of
@@ -28,8 +28,8 @@ def require_plot(path: str, width_in: float) -> None:
         require_writable(path)
     except ValueError as error:
         raise UsageError(f"plot: {error}") from None
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError("plots need Matplotlib: pip install 'dlsched[plots]'")
+    with needing("plots need Matplotlib", "plots", UsageError):
+        import matplotlib.figure  # noqa: F401
 
 
 def draw(rows: Sequence[Row], instances: Sequence[InstanceFile], path: str, width_in: float = 7.0) -> None:
@@ -103,6 +103,8 @@ def _draw_answers(rows: Sequence[Row], instance: InstanceFile, path: Path, width
     answers = [(label, row.solution) for label, row in zip(_labels(rows), rows, strict=True)]
     try:
         written = draw_family(instance, answers, path, width_in)
+    except InputError:
+        raise  # the file cannot be written
     except ValueError as error:
         print(f"plot: {printable(instance.name)} is not drawn: {error}", file=sys.stderr)
         return

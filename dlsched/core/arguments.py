@@ -1,13 +1,51 @@
 """What the families' generators require of the arguments that they share."""
 
+import functools
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import ParamSpec, TypeVar
 
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InstanceError, UsageError
+from dlsched.core.instance import LARGEST_COUNT
+from dlsched.core.messages import shown
+
+MODERATE = (1e-100, 1e100)
+"""Between which sizes of files have to lie, which leaves room for products and quotients."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def drawing(generate: Callable[P, T]) -> Callable[P, T]:
+    """Have a generator refuse arguments of which no instance can be made, as it refuses those that are wrong by themselves.
+
+    What it draws by its defaults is an instance; so one that is refused is wrong by what was given.
+
+    Raises
+    ------
+    UsageError
+        Names the arguments given, and what is wrong with the instance.
+    """
+
+    @functools.wraps(generate)
+    def call(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return generate(*arguments, **named)
+        except InstanceError as error:
+            given = {
+                name: value for name, value in named.items() if name not in ("preset", "seed") and value is not None
+            }
+            found = ", ".join(f"{name} {shown(value)}" for name, value in given.items())
+            names = ", ".join(given) or "arguments"
+            raise UsageError(
+                f"{names}: found {found}, allowed: those of which an instance can be made ({error})"
+            ) from None
+
+    return call
 
 
 def require_arguments(presets: Collection[str], preset: str, seed: int, **counts: int | None) -> None:
-    """Refuse an unknown preset, a count below 1 (None: not given) or a negative seed.
+    """Refuse an unknown preset, a count below 1 or above ``LARGEST_COUNT`` (None: not given), or a negative seed.
 
     Raises
     ------
@@ -23,6 +61,8 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
     for name, value in counts.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+        if value is not None and value > LARGEST_COUNT:
+            raise UsageError(f"{name}: found {shown(value)}, allowed: an integer from 1 to {LARGEST_COUNT}")
     if not isinstance(seed, int) or seed < 0:
         raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
 
@@ -38,3 +78,12 @@ def require_positive(**numbers: float | None) -> None:
     for name, number in numbers.items():
         if number is not None and not 0 < number < math.inf:
             raise UsageError(f"{name}: found {number}, allowed: a number > 0")
+
+
+def require_moderate(**numbers: float | None) -> None:
+    """Refuse a number that is not > 0 and of a size that files hold, ``MODERATE`` (None: not given); errors as above."""
+    require_positive(**numbers)
+    low, high = MODERATE
+    for name, number in numbers.items():
+        if number is not None and not low <= number <= high:
+            raise UsageError(f"{name}: found {number}, allowed: a number from {low:g} to {high:g}")

@@ -4,16 +4,21 @@ A loop is one function for both, so both do the same operations on the same floa
 for no fast mathematics. Callers decide from which size on compiling pays.
 """
 
+import warnings
 from bisect import bisect_left, insort
 from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
+
+from dlsched.core.imports import cause, is_absent
 
 T = TypeVar("T")
 
 
 def compiled(loop: Callable[..., T], *parts: Callable[..., object]) -> Callable[..., T] | None:
     """The loop, compiled for the types with which it is called and kept on disk where that can be; None without Numba.
+
+    A warning (``RuntimeWarning``) says why where Numba is installed and cannot be loaded.
 
     What it calls has to be among its ``parts``, plain functions that are compiled with it, or known to Numba; or
     ``bisect_left(entries, entry)`` or ``insort(entries, entry)``, of entries that differ.
@@ -26,7 +31,10 @@ def _compiled(loop: Callable[..., T], *parts: Callable[..., object]) -> Callable
     try:
         from numba import njit
         from numba.extending import overload, register_jitable
-    except ImportError:
+    except ImportError as error:
+        if not is_absent(error):  # as where NumPy is newer than it knows
+            said = f"Numba is here but cannot be loaded, so loops are interpreted and slow: {cause(error)}"
+            warnings.warn(said, RuntimeWarning, stacklevel=2)
         return None
     for part in (_bisect_left, *parts):
         register_jitable(part)

@@ -6,7 +6,7 @@ error                     raised when                                         ex
 ``UsageError``            a method, option or size that cannot be used         2
 ``InputError``            a file that is missing, malformed or does not fit    3
 ``InstanceError``         the same, of an instance                             3
-``SolverMissingError``    a solver that is not installed                       6
+``SolverMissingError``    a solver that is not installed, or not loaded       6
 ``SolverError``           a solver failed or broke its promises                1
 ``DisagreementError``     two solvers prove different things                   7
 ``SealError``             rows of a store are not what was written             7
@@ -37,7 +37,7 @@ class InstanceError(InputError):
 
 
 class SolverMissingError(DlschedError, ImportError):
-    """A solver whose package or program is not installed; the message says how to install it."""
+    """A solver whose package or program is not installed or cannot be loaded; the message says what to install, or why."""
 
     exit_code = 6
 
@@ -64,11 +64,3 @@ class PolicyError(DlschedError, ValueError):
     """A scheduling policy answered what cannot be done; the message says when, for which job, and what is allowed."""
 
     exit_code = 7
-
-
-def not_installed(error: ImportError) -> ImportError:
-    """Make of a failed import of another package an error that says what to install; one of dlsched's own is a defect."""
-    package = (error.name or "").split(".")[0]
-    if isinstance(error, SolverMissingError) or package == "dlsched" or not package:
-        return error
-    return SolverMissingError(f"package {package} is not here or not whole ({error}): pip install {package}")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from dlsched.core.budget import Stopped
-from dlsched.core.errors import SolverError, UsageError, not_installed
+from dlsched.core.errors import SolverError, UsageError
+from dlsched.core.imports import import_failure
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.modelled import Modelled
@@ -18,7 +19,6 @@ from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
 
 Kind = Literal["exact", "heuristic", "bound"]
-
 InstanceT = TypeVar("InstanceT", bound=InstanceFile)
 Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
 """How a method runs: from an instance and a ``Search``, which takes the findings, to the reason it stopped."""
@@ -288,7 +288,7 @@ class Family(Generic[InstanceT, SolutionT]):
         except SolverError as error:
             status, search.message = TerminationStatus.SOLVER_ERROR, str(error)
         except ImportError as error:
-            raise not_installed(error) from None
+            raise import_failure(error) from None
         except MemoryError as error:
             status = TerminationStatus.MEMORY_LIMIT
             search.say(str(error) or "out of memory")

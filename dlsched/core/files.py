@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,8 @@ from dlsched.core.messages import field_path
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file may hold."""
+
+_NAMED = 50  # letters of a file's name in that of its temporary one, which may be as long as any, and no longer
 
 UNFINISHED: set[str] = set()
 """Temporary files that may be there now: what ends the program at once removes them first."""
@@ -99,7 +102,7 @@ def parse_json(text: str, path: str | os.PathLike[str]) -> Json:
 
 
 def _shown(path: str | os.PathLike[str]) -> str:
-    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+    return "standard input" if os.fspath(path) == "-" else os.fspath(path) or "''"
 
 
 def _parsed(text: str) -> tuple[Json, bool]:
@@ -161,23 +164,44 @@ def require_writable(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        Its folder does not exist or may not be written, or it is a folder itself.
+        Its folder does not exist or may not be written, or it is a folder itself, or a file that may not be written.
     """
-    if os.fspath(path) == "-":
-        return
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise InputError(f"{path}: cannot be written: it is a folder")
-    if not target.parent.is_dir():
-        raise InputError(f"{path}: cannot be written: there is no folder {target.parent}")
-    if not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
-        raise InputError(f"{path}: cannot be written: no permission")
+    if os.fspath(path) != "-":
+        _target(path)
+
+
+def _target(path: str | os.PathLike[str]) -> tuple[str, int | None]:
+    """Return where a file would be written, whole and without links, and the mode of what is there; see above."""
+    try:
+        target = os.path.realpath(path)
+    except OSError as error:
+        raise _unwritable(path, f"the current folder: {error.strerror or error}") from None
+    mode = None
+    try:
+        mode = os.stat(target).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from None
+    folder = os.path.dirname(target)
+    if mode is not None and stat.S_ISDIR(mode):
+        raise _unwritable(path, "it is a folder")
+    if not os.path.isdir(folder):
+        raise _unwritable(path, f"there is no folder {folder}")
+    made = mode is None or stat.S_ISREG(mode)  # anew, in its folder
+    if not (mode is None or os.access(target, os.W_OK)) or (made and not os.access(folder, os.W_OK)):
+        raise _unwritable(path, "no permission")
+    return target, mode
+
+
+def _unwritable(path: str | os.PathLike[str], why: str) -> InputError:
+    return InputError(f"{_shown(path)}: cannot be written: {why}")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file by way of a temporary one beside it, so that a reader never sees half of it (``-``: standard output).
 
-    A link is followed; a device or pipe is written to as it is.
+    A link is followed, and the permissions of a file that is there stay; a device or pipe is written to as it is.
 
     Raises
     ------
@@ -207,19 +231,22 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(os.path.realpath(path))
-    temporary = os.path.join(target.parent, f".{target.name}.{secrets.token_hex(4)}")
+    target, mode = _target(path)
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:_NAMED]}.{secrets.token_hex(4)}")
     UNFINISHED.add(temporary)
     try:
-        if target.exists() and not target.is_file():
-            with target.open("wb") as stream:
+        if mode is not None and not stat.S_ISREG(mode):
+            with open(target, "wb") as stream:
                 yield stream
             return
         with open(temporary, "xb") as stream:
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))  # who may read the old one may read the new one
             yield stream
         os.replace(temporary, target)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise _unwritable(path, error.strerror or str(error)) from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dlsched.cluster.arrivals import Times, burst_arrivals, daynight_arrivals, poisson_arrivals
 from dlsched.cluster.published import published_speeds
-from dlsched.core.arguments import require_arguments, require_positive
+from dlsched.core.arguments import drawing, require_arguments, require_moderate, require_positive
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.instance import Instance
 
@@ -36,6 +36,7 @@ def example() -> Instance:
     )
 
 
+@drawing
 def generate(
     *,
     preset: str = "poisson",
@@ -70,7 +71,8 @@ def generate(
         An unknown preset or a number out of range.
     """
     require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus, max_gpus=max_gpus)
-    require_positive(load=load, tick=tick)
+    require_positive(load=load)
+    require_moderate(tick=tick)
     recipe = _RECIPES[preset]
     units = gpus or recipe.units
     tick_s = recipe.tick_s if tick is None else tick
@@ -108,6 +110,8 @@ def _weights(text: str) -> list[float]:
         weights = []
     if not weights or not all(0 < weight < math.inf for weight in weights):
         raise UsageError(f"weights: found {text!r}, allowed: numbers > 0, as in '1,2,4'")
+    for weight in weights:
+        require_moderate(weights=weight)
     return weights
 
 

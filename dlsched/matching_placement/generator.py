@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dlsched.cluster.published_rates import PublishedRates, published_rates
-from dlsched.core.arguments import require_arguments
+from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.errors import UsageError
 from dlsched.core.figures import four_digits, log_uniform
 from dlsched.matching_placement.instance import Instance
@@ -115,6 +115,7 @@ def example() -> Instance:
     )
 
 
+@drawing
 def generate(
     *,
     preset: str = "few-types",

@@ -64,8 +64,8 @@ def draw_comparison(
     ------
     ValueError
         Another suffix, no points, or two points for one method and instance.
-    ImportError
-        Matplotlib is not installed.
+    SolverMissingError
+        Matplotlib is not installed, or cannot be loaded.
     """
     rows: dict[str, dict[str, Point]] = {}
     for point in points:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dlsched.core.files import whole_file
+from dlsched.core.imports import needing
 from dlsched.plots.words import short
 
 if TYPE_CHECKING:
@@ -65,17 +67,17 @@ def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Fig
     ------
     ValueError
         Another suffix, or a width at which nothing could be read.
-    ImportError
-        Matplotlib is not installed.
+    SolverMissingError
+        Matplotlib is not installed, or cannot be loaded.
+    InputError
+        The file cannot be written.
     """
     require_format(path)
     require_width(width_in)
-    try:
+    with needing("plots need Matplotlib", "plots"):
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need Matplotlib: pip install 'dlsched[plots]'") from None
 
     size = text_size(width_in)
     # All from Matplotlib's own defaults, so that no matplotlibrc counts; undone on leaving.
@@ -110,7 +112,8 @@ def canvas(path: Path | str, width_in: float, height_in: float) -> "Iterator[Fig
         FigureCanvasAgg(figure)
         yield figure
         suffix = Path(path).suffix.lower()
-        figure.savefig(path, format=suffix[1:], dpi=DPI, metadata=UNDATED[suffix])
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=UNDATED[suffix])
 
 
 # Settings of the process rather than of a figure: what draws on a screen is none of a file's business.

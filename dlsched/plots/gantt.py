@@ -106,8 +106,8 @@ def draw_gangs(
     ------
     ValueError
         Another suffix, no rows, two for one method, more than 100,000 GPUs.
-    ImportError
-        Matplotlib is not installed.
+    SolverMissingError
+        Matplotlib is not installed, or cannot be loaded.
     """
     total = sum(servers.values())
     if not 1 <= total <= MOST_GPUS:

@@ -71,8 +71,8 @@ def draw_slots(
     ------
     ValueError
         Another suffix, no rows, two for one method, no jobs, or no slots.
-    ImportError
-        Matplotlib is not installed.
+    SolverMissingError
+        Matplotlib is not installed, or cannot be loaded.
     """
     require_rows([row.method for row in rows])
     if not arrivals:

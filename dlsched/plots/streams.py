@@ -92,8 +92,8 @@ def draw_streams(
     ------
     ValueError
         Another suffix, no rows, two for one method, or no units.
-    ImportError
-        Matplotlib is not installed.
+    SolverMissingError
+        Matplotlib is not installed, or cannot be loaded.
     """
     if units < 1:
         raise ValueError(f"units: found {units}, allowed: at least 1")

@@ -20,7 +20,7 @@ import numpy as np
 
 from dlsched.cluster.all_reduce import Link, halving_doubling
 from dlsched.cluster.published import published_speeds
-from dlsched.core.arguments import require_arguments
+from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.figures import four_digits
 from dlsched.ring_allocation.instance import Instance, Job
 
@@ -61,6 +61,7 @@ def example() -> Instance:
     )
 
 
+@drawing
 def generate(
     *, preset: str = "mixed", jobs: int = 10, gpus: int | None = None, seed: int = 0, max_gpus: int = 64
 ) -> Instance:

@@ -34,11 +34,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import ValidationError
 
 from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data
 from dlsched.cluster.topologies import racks
 from dlsched.cluster.utility import AlphaFair, Log, Sigmoid, Sqrt, Utility
-from dlsched.core.arguments import require_arguments
+from dlsched.core.arguments import drawing, require_arguments, require_moderate
 from dlsched.core.errors import UsageError
 from dlsched.core.figures import four_digits
 from dlsched.ring_embedding.instance import Instance
@@ -152,6 +153,7 @@ def example() -> Instance:
     )
 
 
+@drawing
 def generate(
     *,
     preset: str = "paper",
@@ -225,6 +227,8 @@ def _given(preset: str, **numbers: float | None) -> dict[str, float]:
     for name, value in own.items():
         if not 0 <= value < np.inf:
             raise UsageError(f"{name}: found {value}, allowed: a number >= 0")
+        if value > 0 and name == "energy_price":
+            require_moderate(energy_price=value)
         served = [other for other, recipe in _RECIPES.items() if getattr(recipe, name) is not None]
         if preset not in served:
             raise UsageError(f"{name}: found {value} for the preset {preset}, allowed: for {', '.join(served)}")
@@ -288,7 +292,11 @@ def _budget(generator: np.random.Generator, recipe: _Recipe, demand: Drawn, work
 def _alpha_fair(recipe: _Recipe, most: float, height: float) -> Drawn:
     """An alpha-fair utility that is worth ``height`` at the progress ``most``."""
     shift = four_digits(float(np.mean(recipe.rate)) * _SHIFT)
-    plain = AlphaFair(alpha=recipe.alpha or 0.0, scale=1.0, shift=shift)
+    try:
+        plain = AlphaFair(alpha=recipe.alpha or 0.0, scale=1.0, shift=shift)
+    except ValidationError:
+        allowed = "one at which a utility grows up to a number from 1e-100 to 1e100"
+        raise UsageError(f"alpha: found {recipe.alpha}, allowed: {allowed}") from None
     return plain.model_dump() | {"scale": four_digits(height / plain.at(most))}
 
 

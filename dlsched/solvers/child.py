@@ -20,7 +20,8 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeVar
 
-from dlsched.core.errors import DlschedError, SolverError, not_installed
+from dlsched.core.errors import DlschedError, SolverError
+from dlsched.core.imports import import_failure
 from dlsched.core.limits import Limits
 from dlsched.solvers.guard import Guard
 
@@ -187,7 +188,7 @@ def serve() -> None:
         except DlschedError as error:
             answer = ("failed", error)
         except ImportError as error:
-            answer = ("failed", not_installed(error))
+            answer = ("failed", import_failure(error))
         except Exception:
             answer = ("failed", traceback.format_exc(limit=-3).strip())
         pipe.send(answer)

@@ -30,7 +30,7 @@ import numpy as np
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published_stages import PublishedModel, published_stages
-from dlsched.core.arguments import require_arguments
+from dlsched.core.arguments import drawing, require_arguments, require_positive
 from dlsched.core.errors import UsageError
 from dlsched.core.figures import four_digits, log_uniform
 from dlsched.srpt_mapping.instance import Instance, Stage
@@ -105,6 +105,7 @@ def example() -> Instance:
     )
 
 
+@drawing
 def generate(
     *, preset: str = "mixed", jobs: int = 10, gpus: int | None = None, load: float = 0.8, seed: int = 0
 ) -> Instance:
@@ -129,8 +130,7 @@ def generate(
         An unknown preset or a number out of range.
     """
     require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus)
-    if not 0 < load < math.inf:
-        raise UsageError(f"load: found {load}, allowed: a number > 0")
+    require_positive(load=load)
     total = TOTAL_GPUS if gpus is None else gpus
     generator = np.random.default_rng(seed)
     sizes = _uneven_sizes(generator, total) if preset == "uneven-servers" else _even_sizes(total)

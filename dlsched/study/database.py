@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dlsched.core.errors import InputError
+from dlsched.core.files import UNFINISHED
 from dlsched.core.messages import shown
 
 VERSION = 1
@@ -130,6 +131,7 @@ class Leadership:
                 ) from None
             with contextlib.suppress(FileNotFoundError):
                 if os.stat(self._file).st_ino == os.fstat(self._descriptor).st_ino:
+                    UNFINISHED.add(str(self._file))
                     return
             os.close(self._descriptor)  # who had it before removed the file
 
@@ -137,6 +139,7 @@ class Leadership:
         """Remove the file, and let another lead."""
         with contextlib.suppress(OSError):
             self._file.unlink()
+        UNFINISHED.discard(str(self._file))
         os.close(self._descriptor)
 
 

@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dlsched.core.errors import InputError, SolverMissingError
+from dlsched.core.errors import InputError
 from dlsched.core.files import Json
+from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.study.packing import unpack
 from dlsched.study.plans.plan import Recipe
@@ -83,10 +84,8 @@ class Study:
 
     def frame(self) -> "pd.DataFrame":
         """The rows as a data frame of pandas, with the columns of the exports."""
-        try:
+        with needing("a data frame needs pandas", "frames"):
             import pandas as pd
-        except ImportError:
-            raise SolverMissingError("a data frame needs pandas: pip install 'dlsched[frames]'") from None
         return pd.DataFrame([row.as_data() for row in self.each_row()], columns=list(COLUMNS))
 
     def instance(self, key: str) -> InstanceFile:

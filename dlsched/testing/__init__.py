@@ -5,10 +5,10 @@
 >>> hold_to_contract("ring_allocation", ring_allocation.doubling, examples=5)
 """
 
-try:
+from dlsched.core.imports import needing
+
+with needing("dlsched.testing needs Hypothesis", "testing"):
     import hypothesis as _hypothesis
-except ImportError:
-    raise ImportError("dlsched.testing needs Hypothesis: pip install 'dlsched[testing]'") from None
 
 from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async
 from dlsched.testing.cases import CASES, Case
@@ -26,7 +26,7 @@ from dlsched.testing.ring_embedding import ring_embedding_instances
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 from dlsched.testing.tables import cost_tables
 
-del _hypothesis
+del _hypothesis, needing
 
 brute_force = brute_force_allocation
 

@@ -217,3 +217,46 @@ def test_one_ctrl_c_that_arrives_twice_loses_nothing(start: Any) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert (err, process.returncode, json.loads(out)["status"]) == ("", 0, "interrupted")
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_study_that_is_ended_leaves_no_lock(number: signal.Signals, start: Any, tmp_path: Path) -> None:
+    """What has ended is in the store, and nothing beside it says that somebody writes it still."""
+    (tmp_path / "plan.toml").write_text(
+        'format = "dlsched/study/1"\nname = "long"\nmethods = [{name = "milp"}]\n'
+        'instances = [{family = "ring_allocation", jobs = 40, gpus = 60, seeds = "0:500"}]\n'
+    )
+    store, lock = tmp_path / "store.sqlite", tmp_path / "store.sqlite.lock"
+    process = start("study", "run", tmp_path / "plan.toml", "-s", store, "--workers", "1")
+    wait_until(lock.exists)
+    process.send_signal(number)
+    assert (*process.communicate(), process.returncode) == ("", "", 128 + number)
+    assert not lock.exists()
+
+
+LATE = """
+import sys, time
+import dlsched.cli
+from dlsched import __main__ as program
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)  # where Python has given all signals their defaults back
+
+def run(arguments):
+    program._again()  # Ctrl-C came while a module was being imported, and the command ended at once
+    return 0
+
+sys.late, dlsched.cli.run = Late(), run
+program.main()
+"""
+
+
+@linux
+def test_a_ctrl_c_that_waits_is_forgotten_at_the_end(tmp_path: Path) -> None:
+    """The timer that would deliver it again is off before Python ends: no death by SIGALRM, all being said and done."""
+    script = tmp_path / "late.py"
+    script.write_text(LATE)
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

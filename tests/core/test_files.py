@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.core.files import canonical_sha256, json_text, read_json, whole_file, write_text
+from dlsched.core.files import canonical_sha256, json_text, read_json, require_writable, whole_file, write_text
 from dlsched.core.messages import field_path
 
 
@@ -161,8 +161,32 @@ def test_bytes_appear_whole_or_not_at_all(tmp_path):
 
 def test_writing_into_a_missing_folder(tmp_path):
     """No folder is made; the message names the file."""
-    with pytest.raises(InputError, match=r"out\.json: cannot be written: No such file"):
+    with pytest.raises(InputError, match=r"out\.json: cannot be written: there is no folder"):
         write_text(tmp_path / "no" / "out.json", "x")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_permissions_stay(tmp_path, mode):
+    """Who may not read the old file may not read the new one; a new name says nothing of who may."""
+    path = tmp_path / "out.json"
+    path.write_text("old")
+    path.chmod(mode)
+    with whole_file(path) as stream:
+        stream.write(b"new")
+        assert [each.stat().st_mode & 0o777 for each in tmp_path.iterdir()] == [mode, mode]
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
+
+
+@pytest.mark.parametrize("letter", ["x", "ü", "中"])
+def test_names_as_long_as_they_may_be(tmp_path, letter):
+    """255 bytes can be written, by way of a temporary file whose name is no longer; more are refused before work is done."""
+    longest = letter * (255 // len(letter.encode()))
+    require_writable(tmp_path / longest)
+    write_text(tmp_path / longest, "whole")
+    assert os.listdir(tmp_path) == [longest]
+    for call in (lambda path: write_text(path, ""), require_writable):
+        with pytest.raises(InputError, match=r"cannot be written: File name too long$"):
+            call(tmp_path / (longest + letter))
 
 
 def test_writing_to_standard_output(capsys):

@@ -21,7 +21,7 @@ from .lone_jobs import random_prices
 from .nasty import nasty
 from .streams import POLICIES
 
-ORDINARY, LONG = 100, 5000
+ORDINARY, BLOCK = 100, 500  # streams of a sample, and of a part of the long campaign
 TICK = 8.0
 
 
@@ -187,9 +187,21 @@ def test_no_bound_is_above_a_stream(attacks, number):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("attacks", "number"), [(campaign, LONG), (weighty_campaign, LONG // 2), (nasty_campaign, LONG // 5)]
-)
-def test_no_bound_is_above_a_stream_of_many(attacks, number):
-    """Five thousand small streams, half as many with weights, a thousand nasty ones."""
-    attacks(number, 2)
+@pytest.mark.parametrize("part", range(10))
+def test_no_bound_is_above_a_stream_of_many(part):
+    """Five thousand small streams."""
+    campaign(BLOCK, 2 + part)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(5))
+def test_no_bound_is_above_a_stream_with_weights_of_many(part):
+    """Two and a half thousand."""
+    weighty_campaign(BLOCK, 2 + part)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(2))
+def test_no_bound_is_above_a_nasty_stream_of_many(part):
+    """A thousand."""
+    nasty_campaign(BLOCK, 2 + part)

@@ -194,7 +194,7 @@ def test_missing_matplotlib_is_named(tmp_path, monkeypatch):
 
     def refuse(name, *args, **kwargs):
         if name.partition(".")[0] == "matplotlib":
-            raise ImportError(name)
+            raise ModuleNotFoundError(f"No module named {name!r}", name="matplotlib_not_here")
         return true_import(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)

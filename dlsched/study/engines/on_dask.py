@@ -13,7 +13,8 @@ from collections.abc import Generator, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from dlsched.core.errors import DlschedError, InputError, SolverError, SolverMissingError
+from dlsched.core.errors import DlschedError, InputError, SolverError
+from dlsched.core.imports import needing
 from dlsched.study.cells.cell import Cell, versions
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.engines.in_worker import run_batch
@@ -74,10 +75,8 @@ def run(
 
 def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None) -> "Client":
     """Connect to a cluster, which is left when the stack is."""
-    try:
+    with needing("engine dask needs Dask", "dask"):
         import distributed
-    except ImportError:
-        raise SolverMissingError("engine dask needs Dask: pip install 'dlsched[dask]'") from None
     stack.enter_context(_silence())
     if scheduler is None:
         cluster = distributed.LocalCluster(

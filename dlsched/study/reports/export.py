@@ -4,8 +4,8 @@ Rows have the columns of ``rows.COLUMNS``, which are pinned. They are written as
 exported; a file appears whole or not at all.
 """
 
+import codecs
 import csv
-import io
 import json
 import os
 import sys
@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import BinaryIO
 
-from dlsched.core.errors import InputError, SolverMissingError, UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import whole_file, write_text
+from dlsched.core.imports import needing
 from dlsched.core.spreadsheet import csv_text
 from dlsched.study.figures.summary import summarise
 from dlsched.study.reports.typeset import latex, markdown
@@ -61,13 +62,9 @@ def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *
 
 def _write_csv(rows: Iterable[Row], stream: BinaryIO) -> None:
     """Empty where a value is missing; text is escaped as ``csv_text`` says."""
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    try:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([csv_text(value) for value in row.as_data().values()] for row in rows)
-    finally:
-        text.detach()  # or it would close the stream
+    writer = csv.writer(codecs.getwriter("utf-8")(stream), lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([csv_text(value) for value in row.as_data().values()] for row in rows)
 
 
 def _write_json(rows: Iterable[Row], stream: BinaryIO) -> None:
@@ -106,10 +103,8 @@ def _unicode(value: object) -> object:
 def _require_parquet(path: str | os.PathLike[str]) -> None:
     if os.fspath(path) == "-" and sys.stdout.isatty():
         raise UsageError("format: found parquet for a terminal, allowed: a file (-o FILE) or a pipe")
-    try:
+    with needing("Parquet needs pyarrow", "frames"):
         import pyarrow.parquet  # noqa: F401  asked for before a file is opened
-    except ImportError:
-        raise SolverMissingError("Parquet needs pyarrow: pip install 'dlsched[frames]'") from None
 
 
 ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO], None]] = {

@@ -8,7 +8,7 @@ import base64
 import hashlib
 from pathlib import Path
 
-from dlsched.core.errors import SolverMissingError
+from dlsched.core.imports import needing
 from dlsched.core.messages import printable
 from dlsched.study.reports.html.words import block, counted
 
@@ -67,11 +67,9 @@ def require_report() -> None:
     SolverMissingError
         Jinja2 or Plotly is not installed.
     """
-    try:
+    with needing("reports need Jinja2 and Plotly", "report"):
         import jinja2  # noqa: F401
         import plotly.offline  # noqa: F401
-    except ImportError as error:
-        raise SolverMissingError(f"reports need Jinja2 and Plotly ({error}): pip install 'dlsched[report]'") from None
 
 
 def _text(name: str) -> str:

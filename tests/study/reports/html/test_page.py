@@ -199,7 +199,7 @@ def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
 
     def without(name: str, *rest: Any) -> Any:
         if name.startswith("plotly"):
-            raise ImportError("No module named 'plotly'", name="plotly")
+            raise ModuleNotFoundError("No module named 'plotly'", name="plotly_not_here")
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)

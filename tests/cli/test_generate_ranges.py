@@ -1,0 +1,71 @@
+"""``dlsched generate``: numbers of which no instance can be made are wrong usage, and the option is named."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dlsched.core.errors import InstanceError, UsageError
+from dlsched.families import FAMILIES
+from dlsched.ring_allocation.generator import generate
+
+REALS = ("load", "tick", "alpha", "energy_price", "weights")
+TEXT = ("objective", "preset")
+COUNTS = ("0", "-1", "1", "2", "9007199254740993", "9223372036854775808", "1" + "0" * 30, "1" + "0" * 400)
+NUMBERS = ["0", "-1", "1", "1000", "-1e200", "nan", "inf", "-inf"]
+NUMBERS += [f"1e{power}" for power in (-320, -200, -101, -100, -99, -20, 4, 20, 99, 100, 101, 200, 308, 400)]
+"""Whether a number is refused depends on the family; that a refusal is wrong usage does not."""
+
+
+def lines() -> Iterator[tuple[str, str, list[str]]]:
+    """Every family, preset and number that ``generate`` takes, each alone, beside few jobs."""
+    for family, record in FAMILIES.items():
+        numbers = [name for name in inspect.signature(record.generate).parameters if name not in TEXT]
+        for preset in record.presets:
+            for name in numbers:
+                further = [] if name == "jobs" else ["--jobs=2"]
+                further += ["--objective=alpha_fair"] if (family, name) == ("matching_placement", "alpha") else []
+                yield family, name, ["generate", family, "--preset", preset, "-o", "/dev/null", *further]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_2_wherever_a_number_makes_no_instance(family: str, cli: Callable[..., Any]) -> None:
+    """Never 3, which blames a file, never a traceback: exit 2 and the option, for all presets."""
+    refused = 0
+    for of, name, words in lines():
+        if of != family:
+            continue
+        for number in NUMBERS if name in REALS else COUNTS:
+            ended = cli(*words, f"--{name.replace('_', '-')}={number}")
+            assert ended.code in (0, 2), (words, name, number, ended.err)
+            if ended.code == 2:
+                refused += 1
+                assert name.replace("_", "-") in ended.err.replace("_", "-"), (words, number, ended.err)
+    assert refused > 20
+
+
+def test_the_line_of_the_price_of_energy(cli: Callable[..., Any]) -> None:
+    """As other numbers out of range."""
+    ended = cli("generate", "ring_embedding", "--preset", "energy", "--energy-price", "1e200")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.line == "dlsched: energy_price: found 1e+200, allowed: a number from 1e-100 to 1e+100"
+
+
+def test_what_is_wrong_together(cli: Callable[..., Any]) -> None:
+    """Each could be, but a tick of 1e-9 s is too short for jobs of hours: both are named, and what is allowed."""
+    ended = cli("generate", "elastic_stream", "--jobs", 3, "--tick", "1e-9")
+    assert ended.code == 2
+    assert ended.line.startswith(
+        "dlsched: jobs, tick: found jobs 3, tick 1e-09, allowed: those of which an instance can be "
+    )
+    assert "tick_s: found 1e-09" in ended.line
+
+
+def test_a_generator_in_python_says_the_same() -> None:
+    """``UsageError``, and no ``InstanceError``: there is no instance that could be wrong."""
+    with pytest.raises(
+        UsageError, match=r"^gpus: found 9007199254740993, allowed: an integer from 1 to 9007199254740992"
+    ):
+        generate(jobs=2, gpus=2**53 + 1)
+    assert not issubclass(UsageError, InstanceError)
