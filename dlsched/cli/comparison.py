@@ -26,7 +26,8 @@ class Row:
     """One method (or one answer from elsewhere) on one instance; ``status`` may be a sentence of what went wrong.
 
     ``wrong`` is what that means for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and
-    ``index`` are those of the instance among the files; empty and -1 for an answer that belongs to none.
+    ``index`` are those of the instance among the files; empty and -1 for an answer that belongs to none. ``objective_name``
+    and ``sense`` are those of its instance: what its objective is called where its family has several, and which is better.
     """
 
     instance: str
@@ -45,6 +46,8 @@ class Row:
     wrong: str = ""
     family: str = ""
     index: int = -1
+    objective_name: str = ""
+    sense: str = ""
 
     @property
     def label(self) -> str:

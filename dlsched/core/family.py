@@ -111,6 +111,9 @@ class Family(Generic[InstanceT, SolutionT]):
         Name as in file formats, one sentence, whether the objective is minimised, its unit.
     sense_of, unit_of
         The same of an instance, where its own fields say what its objective is; None where all have the family's.
+    objective_of
+        What the objective of an instance is called, where the family has several: figures of two are never put together.
+        None where it has one.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
@@ -163,6 +166,7 @@ class Family(Generic[InstanceT, SolutionT]):
     aliases: Mapping[str, str] = field(default_factory=dict)
     sense_of: Callable[[InstanceT], Sense] | None = None
     unit_of: Callable[[InstanceT], str] | None = None
+    objective_of: Callable[[InstanceT], str] | None = None
     figures: Callable[[InstanceT, SolutionT], dict[str, float]] = field(default=lambda instance, solution: {})
     options: Mapping[str, tuple[type, str, str]] = field(default_factory=dict)
     draw: Callable[[InstanceT, Sequence[tuple[str, SolutionT]], Path, float], Path] | None = None
@@ -176,6 +180,10 @@ class Family(Generic[InstanceT, SolutionT]):
     def unit_for(self, instance: InstanceT) -> str:
         """Unit of the objective of an instance."""
         return self.unit if self.unit_of is None else self.unit_of(instance)
+
+    def objective_for(self, instance: InstanceT) -> str:
+        """What the objective of an instance is called among those of the family; empty where it has one."""
+        return "" if self.objective_of is None else self.objective_of(instance)
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
         """Return the method of that name.

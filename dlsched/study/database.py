@@ -13,7 +13,7 @@ planned        a cell's position in a study
 result         the end of a cell
 =============  ==================================================================================================
 
-``PRAGMA user_version`` is their version. Stores of that version may lack ``fact.sense``, which came later.
+``PRAGMA user_version`` is their version. Stores of that version may lack the columns of ``fact`` that came later.
 """
 
 import contextlib
@@ -26,6 +26,8 @@ from pathlib import Path
 from dlsched.core.errors import InputError
 
 VERSION = 1
+LATER = ("sense", "objective_name")
+"""Columns of ``fact`` that stores of before lack."""
 
 TABLES = """
 CREATE TABLE environment (id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, data TEXT NOT NULL);
@@ -38,7 +40,8 @@ CREATE TABLE instance (
     seed INTEGER, recipe BLOB NOT NULL, content TEXT NOT NULL);
 CREATE TABLE fact (
     content TEXT PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, jobs INTEGER, gpus INTEGER,
-    constant REAL NOT NULL, known_optimum REAL, known_bound REAL, sense TEXT) WITHOUT ROWID;
+    constant REAL NOT NULL, known_optimum REAL, known_bound REAL, sense TEXT,
+    objective_name TEXT) WITHOUT ROWID;
 CREATE TABLE method (
     id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, label TEXT NOT NULL, data TEXT NOT NULL);
 CREATE TABLE cell (
@@ -119,9 +122,10 @@ class Leadership:
         os.close(self._descriptor)
 
 
-def says_sense(database: sqlite3.Connection, leading: bool) -> bool:
-    """Whether facts have a column ``sense``, which stores of before lack; a leader adds it."""
-    has = ("sense",) in database.execute("SELECT name FROM pragma_table_info('fact')").fetchall()
-    if leading and not has:
-        database.execute("ALTER TABLE fact ADD COLUMN sense TEXT")
-    return has or leading
+def later_columns(database: sqlite3.Connection, leading: bool) -> dict[str, str]:
+    """Which of ``LATER`` a query can ask for, by name: the column, or where a store lacks it NULL; a leader adds it."""
+    has = {name for (name,) in database.execute("SELECT name FROM pragma_table_info('fact')")}
+    for name in LATER:
+        if leading and name not in has:
+            database.execute(f"ALTER TABLE fact ADD COLUMN {name} TEXT")
+    return {name: f"fact.{name}" if leading or name in has else "NULL" for name in LATER}

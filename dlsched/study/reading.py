@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ROWS = """
 SELECT cell.key, coalesce(fact.name, instance.source), family, source, preset, jobs, gpus, instance.seed, method.label,
     status, objective, bound, time_s, cpu_s, memory_mib, message, figures,
-    planned.instance, method.data, constant, known_optimum, known_bound, {sense}
+    planned.instance, method.data, constant, known_optimum, known_bound, {sense}, {objective_name}
 FROM planned JOIN cell ON cell.id = planned.cell JOIN result ON result.cell = planned.cell
 JOIN instance ON instance.id = planned.instance LEFT JOIN fact ON fact.content = instance.content
 JOIN method ON method.id = planned.method
@@ -102,15 +102,24 @@ class Study:
     def each_row(self) -> Iterator[Row]:
         """The rows in the order of the plan, read as they are needed."""
         reference = self.about.reference
-        query = _ROWS.format(sense="fact.sense" if self._store.says_sense else "NULL")
-        found = self._store.each(query, self._id)
+        found = self._store.each(_ROWS.format(**self._store.later), self._id)
         for _, of_instance in groupby(found, key=lambda row: row[17]):
             read = list(of_instance)
-            *_, constant, optimum, bound, said = read[0]
-            rows = [_row(each) for each in read]
+            *_, constant, optimum, bound, said, objective = read[0]
+            if objective is None and constant is not None:  # of a store from before they said it
+                objective = self._objective_of(read[0][17])
+            rows = [_row(each, objective or "") for each in read]
             sense = Sense(said) if said else FAMILIES[rows[0].family].sense
             known = Known(constant or 0.0, optimum, bound)
             yield from against_reference(rows, sense, known, reference)
+
+    def _objective_of(self, instance: int) -> str:
+        """What the objective of an instance is called, which is made for that; empty where only code of the user's makes it."""
+        recipe = self._store.recipe(instance)
+        family = FAMILIES[recipe.family]
+        if family.objective_of is None or not {"generate", "instance"} & recipe.data.keys():
+            return ""
+        return family.objective_for(instance_of(recipe))
 
     def rows(self) -> list[Row]:
         """The rows in the order of the plan: one a cell that has ended."""
@@ -150,7 +159,7 @@ def open(path: str | os.PathLike[str]) -> Study:
     return Study(path)
 
 
-def _row(found: tuple[Any, ...]) -> Row:
+def _row(found: tuple[Any, ...], objective_name: str) -> Row:
     key, instance, family, source, preset, jobs, gpus, seed, method, status, objective, bound, *rest = found
     time_s, cpu_s, memory_mib, message, figures, instance_id, made_as = rest[:7]
     return Row(
@@ -162,7 +171,8 @@ def _row(found: tuple[Any, ...]) -> Row:
         figures=json.loads(figures),
         instance_id=instance_id,
         kind=_kind(family, made_as),
-        sense=found[-1] or "",
+        sense=found[-2] or "",
+        objective_name=objective_name,
     )
 
 

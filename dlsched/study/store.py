@@ -16,7 +16,7 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import Cell, hash_of_instance, versions
 from dlsched.study.cells.outcome import RETRIED, Facts, Outcome
-from dlsched.study.database import TABLES, VERSION, Leadership, connected, located, says_sense
+from dlsched.study.database import TABLES, VERSION, Leadership, connected, later_columns, located
 from dlsched.study.plans.plan import Plan, PlannedMethod, Recipe
 
 LARGEST_SOLUTION = 1 << 16
@@ -57,7 +57,7 @@ class Store:
             try:
                 self.database = connected(self.path, leading)
                 self._require_version(leading)
-                self.says_sense = says_sense(self.database, leading)
+                self.later = later_columns(self.database, leading)
                 if leading:  # not before it is known to be a store: this changes the file
                     self.database.execute("PRAGMA journal_mode=WAL")
                     self.database.execute("PRAGMA synchronous=NORMAL")
@@ -279,10 +279,11 @@ class Store:
 
     def _put_facts(self, content: str, facts: Facts) -> None:
         self.database.execute(
-            "INSERT OR REPLACE INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO fact (content, name, sha256, jobs, gpus, constant, known_optimum, known_bound,"
+            " sense, objective_name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(content, facts.name, facts.sha256, facts.jobs, facts.gpus),
-                *(facts.constant, facts.known_optimum, facts.known_bound, facts.sense),
+                *(facts.constant, facts.known_optimum, facts.known_bound, facts.sense, facts.objective_name),
             ),
         )
 

@@ -41,6 +41,8 @@ class Facts:
         What its file says is proven; None without.
     sense
         Of its objective; empty where that is not said.
+    objective_name
+        What its objective is called, where its family has several; else empty.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Facts:
     known_optimum: float | None
     known_bound: float | None
     sense: str = ""
+    objective_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

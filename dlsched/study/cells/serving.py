@@ -195,4 +195,5 @@ def _facts(family: AnyFamily, instance: InstanceFile) -> Facts:
         None if known is None else known.optimum,
         None if known is None else known.bound(family.sense_for(instance)),
         str(family.sense_for(instance)),
+        family.objective_for(instance),
     )
