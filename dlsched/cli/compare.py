@@ -21,7 +21,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.spreadsheet import csv_text
-from dlsched.families import family_of, instance_from
+from dlsched.families import family_of, instance_from, objective_name
 from dlsched.own_methods import method_named
 from dlsched.results.reading import Claim, claim_from
 
@@ -75,7 +75,7 @@ def run(
         own = {path: claim for path, claim in claims.items() if index in owners[path]}
         of_instance, interrupted = compare_one(instance, by_family[instance.family], own, limits)
         family = family_of(instance)
-        named, sense = family.objective_for(instance), family.sense_for(instance)
+        named, sense = objective_name(instance), family.sense_for(instance)
         rows += [
             replace(row, family=family.name, index=index, objective_name=named, sense=sense) for row in of_instance
         ]

@@ -109,11 +109,8 @@ class Family(Generic[InstanceT, SolutionT]):
     ----------
     name, summary, sense, unit
         Name as in file formats, one sentence, whether the objective is minimised, its unit.
-    sense_of, unit_of
-        The same of an instance, where its own fields say what its objective is; None where all have the family's.
-    objective_of
-        What the objective of an instance is called, where the family has several: figures of two are never put together.
-        None where it has one.
+    sense_of, unit_of, objective_of
+        The same of an instance whose own fields say what its objective is, and what that is called; None where all share one.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
@@ -121,10 +118,8 @@ class Family(Generic[InstanceT, SolutionT]):
     methods, aliases, cross_check
         Every method by name (``exact`` first), further names of some, and the one that a second solver runs for
         ``--cross-check``.
-    best_bound
-        The bound method that ``dlsched bound`` runs.
-    formulations
-        Builders of linear models by name, for ``dlsched export``.
+    best_bound, formulations
+        The bound method that ``dlsched bound`` runs; builders of linear models by name, for ``dlsched export``.
     verify
         Exact value of a certificate; raises ``ValueError`` when it is not one of this instance.
     presets, generate, example
@@ -180,10 +175,6 @@ class Family(Generic[InstanceT, SolutionT]):
     def unit_for(self, instance: InstanceT) -> str:
         """Unit of the objective of an instance."""
         return self.unit if self.unit_of is None else self.unit_of(instance)
-
-    def objective_for(self, instance: InstanceT) -> str:
-        """What the objective of an instance is called among those of the family; empty where it has one."""
-        return "" if self.objective_of is None else self.objective_of(instance)
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
         """Return the method of that name.

@@ -13,7 +13,7 @@ from dlsched.core.errors import SolverMissingError
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.status import Sense
-from dlsched.families import FAMILIES
+from dlsched.families import FAMILIES, objective_name
 from dlsched.study.plans.plan import CellLimits, Recipe
 from dlsched.study.plans.sources import instance_of
 from dlsched.study.references import Known, against_reference
@@ -119,7 +119,7 @@ class Study:
         family = FAMILIES[recipe.family]
         if family.objective_of is None or not {"generate", "instance"} & recipe.data.keys():
             return ""
-        return family.objective_for(instance_of(recipe))
+        return objective_name(instance_of(recipe))
 
     def rows(self) -> list[Row]:
         """The rows in the order of the plan: one a cell that has ended."""

@@ -15,7 +15,7 @@ from dlsched.core.family import AnyFamily
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
-from dlsched.families import FAMILIES, verify
+from dlsched.families import FAMILIES, objective_name, verify
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.descendants import adopt_orphans, newest_process
@@ -195,5 +195,5 @@ def _facts(family: AnyFamily, instance: InstanceFile) -> Facts:
         None if known is None else known.optimum,
         None if known is None else known.bound(family.sense_for(instance)),
         str(family.sense_for(instance)),
-        family.objective_for(instance),
+        objective_name(instance),
     )
