@@ -122,6 +122,16 @@ class Leadership:
         os.close(self._descriptor)
 
 
+def kept_seed(seed: int | None) -> int | str | None:
+    """Write a seed for a column of integers, which have 64 bits: one that is larger as hexadecimal text, which SQLite keeps."""
+    return seed if seed is None or seed < 1 << 63 else hex(seed)
+
+
+def seed_from(kept: int | str | None) -> int | None:
+    """Read what ``kept_seed`` wrote."""
+    return int(kept, 16) if isinstance(kept, str) else kept
+
+
 def later_columns(database: sqlite3.Connection, leading: bool) -> dict[str, str]:
     """Which of ``LATER`` a query can ask for, by name: the column, or where a store lacks it NULL; a leader adds it."""
     has = {name for (name,) in database.execute("SELECT name FROM pragma_table_info('fact')")}

@@ -14,6 +14,7 @@ from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.status import Sense
 from dlsched.families import FAMILIES, objective_name
+from dlsched.study.database import seed_from
 from dlsched.study.plans.plan import CellLimits, Recipe
 from dlsched.study.plans.sources import instance_of
 from dlsched.study.references import Known, against_reference
@@ -151,7 +152,7 @@ class Study:
         instance, method, seed = self._store.one(
             "SELECT instance, data, cell.seed FROM cell JOIN method ON method.id = cell.method WHERE key = ?", key
         )
-        return self._store.recipe(instance), json.loads(method), seed
+        return self._store.recipe(instance), json.loads(method), seed_from(seed) or 0
 
 
 def open(path: str | os.PathLike[str]) -> Study:
@@ -163,7 +164,7 @@ def _row(found: tuple[Any, ...], objective_name: str) -> Row:
     key, instance, family, source, preset, jobs, gpus, seed, method, status, objective, bound, *rest = found
     time_s, cpu_s, memory_mib, message, figures, instance_id, made_as = rest[:7]
     return Row(
-        *(key, instance, family, source, preset, jobs, gpus, seed, method, status, objective, bound),
+        *(key, instance, family, source, preset, jobs, gpus, seed_from(seed), method, status, objective, bound),
         time_s=time_s,
         cpu_s=cpu_s,
         memory_mib=memory_mib,

@@ -16,7 +16,7 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import Cell, hash_of_instance, versions
 from dlsched.study.cells.outcome import RETRIED, Facts, Outcome
-from dlsched.study.database import TABLES, VERSION, Leadership, connected, later_columns, located
+from dlsched.study.database import TABLES, VERSION, Leadership, connected, kept_seed, later_columns, located, seed_from
 from dlsched.study.plans.plan import Plan, PlannedMethod, Recipe
 
 LARGEST_SOLUTION = 1 << 16
@@ -171,7 +171,7 @@ class Store:
                     recipe, instance = self.recipe(of), of
                 if cell not in seen:
                     seen.add(cell)
-                    yield Cell(key, recipe, methods[method], seed, plan.limits)
+                    yield Cell(key, recipe, methods[method], seed_from(seed) or 0, plan.limits)
 
     @property
     def standing(self) -> tuple[int, int]:
@@ -213,7 +213,7 @@ class Store:
         family, source, preset, seed, packed = self.one(
             "SELECT family, source, preset, seed, recipe FROM instance WHERE id = ?", instance
         )
-        return Recipe(family, source, preset, seed, json.loads(zlib.decompress(packed)))
+        return Recipe(family, source, preset, seed_from(seed), json.loads(zlib.decompress(packed)))
 
     def _environment(self) -> int:
         data = {"versions": versions(), "machine": _machine()}
@@ -251,7 +251,7 @@ class Store:
                 "family": recipe.family,
                 "source": recipe.source,
                 "preset": recipe.preset,
-                "seed": recipe.seed,
+                "seed": kept_seed(recipe.seed),
                 "recipe": zlib.compress(json.dumps(dict(recipe.data)).encode()),
                 "content": hash_of_instance(recipe),
             },
@@ -261,7 +261,7 @@ class Store:
         facts = {
             "instance": instance,
             "method": method,
-            "seed": cell.seed,
+            "seed": kept_seed(cell.seed),
             "limits": limits,
             "environment": environment,
         }

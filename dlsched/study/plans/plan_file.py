@@ -32,7 +32,7 @@ from dlsched.study.plans.refusals import (
     tables,
     text,
 )
-from dlsched.study.plans.toml import toml_text
+from dlsched.study.plans.toml import toml_text, writable
 
 FORMAT = "dlsched/study/1"
 KEYS = ("format", "name", "seed", "instances", "methods", "limits", "reference")
@@ -156,7 +156,7 @@ def _plain(value: object) -> Json:
     if callable(value):
         return _importable(value)
     if isinstance(value, SupportsIndex):
-        return operator.index(value)
+        return writable(operator.index(value))
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     if isinstance(value, date):
