@@ -74,9 +74,11 @@ def _without(grid: Grid, marks: Marks) -> list[Grid]:
     """Cut a grid into grids that together have what another has not; itself where the other has nothing of it."""
     if grid.keys() != marks.keys():
         return [grid]
-    split = {key: _split(values, marks[key]) for key, values in grid.items()}
-    if not all(inside for inside, _ in split.values()):
-        return [grid]
+    split = {}
+    for key, values in grid.items():
+        split[key] = _split(values, marks[key])
+        if not split[key][0]:
+            return [grid]
     found: list[Grid] = []
     rest = dict(grid)
     for key, (inside, outside) in split.items():
