@@ -51,6 +51,12 @@ def family_of(instance: InstanceFile) -> AnyFamily:
     return FAMILIES[instance.family]
 
 
+def objective_name(instance: InstanceFile) -> str:
+    """What the objective of an instance is called among those of its family; empty where that has one."""
+    named = family_of(instance).objective_of
+    return "" if named is None else named(instance)
+
+
 def find_family(name: str) -> AnyFamily:
     """Return the family of that name.
 

@@ -21,7 +21,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.messages import printable
 from dlsched.core.spreadsheet import csv_text
-from dlsched.families import family_of, instance_from
+from dlsched.families import family_of, instance_from, objective_name
 from dlsched.own_methods import method_named
 from dlsched.results.reading import Claim, claim_from
 
@@ -74,7 +74,11 @@ def run(
     for index, instance in enumerate(instances):
         own = {path: claim for path, claim in claims.items() if index in owners[path]}
         of_instance, interrupted = compare_one(instance, by_family[instance.family], own, limits)
-        rows += [replace(row, family=instance.family, index=index) for row in of_instance]
+        family = family_of(instance)
+        named, sense = objective_name(instance), family.sense_for(instance)
+        rows += [
+            replace(row, family=family.name, index=index, objective_name=named, sense=sense) for row in of_instance
+        ]
         if interrupted:
             break
     strays = [path for path, owned in owners.items() if instances and not owned]
@@ -190,14 +194,15 @@ def _print_summary(rows: list[Row]) -> None:
     groups = summarise([_of_study(row) for row in rows if row.family])
     for group in groups:
         names, lines = table(group)
+        held = {row.source for row in group.rows}
         for line, cells in zip(group.lines, lines, strict=True):
-            of_method = [row for row in rows if (row.family, row.label) == (group.family, line.method)]
+            of_method = [row for row in rows if str(row.index) in held and row.label == line.method]
             gaps = [row.gap for row in of_method if row.gap is not None]
             at_most = "<= " if line.at_most else ""
             said = dict(zip(names, cells, strict=True))
             summary.append(
                 (
-                    group.family,
+                    ", ".join(group.names),
                     line.method,
                     said["answers"],
                     str(sum(row.at_optimum for row in of_method)),
@@ -222,6 +227,8 @@ def _of_study(row: Row) -> "StudyRow":
         ratio=row.ratio,
         gap=row.gap,
         time_s=row.runtime_s,
+        objective_name=row.objective_name,
+        sense=row.sense,
     )
 
 

@@ -28,7 +28,8 @@ class Row:
 
     ``left`` is the gap to its own bound that an optimum leaves, None where that is closed. ``wrong`` is what ``status`` means
     for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and ``index`` are those of the
-    instance among the files; empty and -1 for an answer that belongs to none.
+    instance among the files; empty and -1 for an answer that belongs to none. ``objective_name`` and ``sense`` are those of
+    its instance: what its objective is called where its family has several, and which is better.
     """
 
     instance: str
@@ -48,6 +49,8 @@ class Row:
     wrong: str = ""
     family: str = ""
     index: int = -1
+    objective_name: str = ""
+    sense: str = ""
 
     @property
     def label(self) -> str:

@@ -110,8 +110,8 @@ class Family(Generic[InstanceT, SolutionT]):
     ----------
     name, summary, sense, unit
         Name as in file formats, one sentence, whether the objective is minimised, its unit.
-    sense_of, unit_of
-        The same of an instance, where its own fields say what its objective is; None where all have the family's.
+    sense_of, unit_of, objective_of
+        The same of an instance whose own fields say what its objective is, and what that is called; None where all share one.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
@@ -119,10 +119,8 @@ class Family(Generic[InstanceT, SolutionT]):
     methods, aliases, cross_check
         Every method by name (``exact`` first), further names of some, and the one that a second solver runs for
         ``--cross-check``.
-    best_bound
-        The bound method that ``dlsched bound`` runs.
-    formulations
-        Builders of linear models by name, for ``dlsched export``.
+    best_bound, formulations
+        The bound method that ``dlsched bound`` runs; builders of linear models by name, for ``dlsched export``.
     verify
         Exact value of a certificate; raises ``ValueError`` when it is not one of this instance.
     presets, generate, example
@@ -164,6 +162,7 @@ class Family(Generic[InstanceT, SolutionT]):
     aliases: Mapping[str, str] = field(default_factory=dict)
     sense_of: Callable[[InstanceT], Sense] | None = None
     unit_of: Callable[[InstanceT], str] | None = None
+    objective_of: Callable[[InstanceT], str] | None = None
     figures: Callable[[InstanceT, SolutionT], dict[str, float]] = field(default=lambda instance, solution: {})
     options: Mapping[str, tuple[type, str, str]] = field(default_factory=dict)
     draw: Callable[[InstanceT, Sequence[tuple[str, SolutionT]], Path, float], Path] | None = None

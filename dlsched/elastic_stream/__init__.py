@@ -62,9 +62,12 @@ __all__ = [
 ]
 
 
+def _mean(instance: Instance) -> str:
+    return "weighted mean" if len({job.weight for job in instance.jobs}) > 1 else "mean"
+
+
 def _unit(instance: Instance) -> str:
-    weighted = len({job.weight for job in instance.jobs}) > 1
-    return f"seconds of flow time, {'weighted ' if weighted else ''}mean of jobs"
+    return f"seconds of flow time, {_mean(instance)} of jobs"
 
 
 FAMILY = Family(
@@ -73,6 +76,7 @@ FAMILY = Family(
     sense=Sense.MINIMIZE,
     unit="seconds of flow time, mean of jobs",
     unit_of=_unit,
+    objective_of=_mean,
     instance=Instance,
     read_solution=read_solution,
     objective=objective,

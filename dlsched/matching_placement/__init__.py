@@ -26,6 +26,12 @@ UNITS = {
     "alpha_fair": "alpha-fair utility of speed against an equal share",
 }
 
+
+def _objective_name(instance: Instance) -> str:
+    alpha = "" if instance.alpha is None else f" {instance.alpha}".removesuffix(".0")
+    return instance.objective + alpha
+
+
 __all__ = [
     "Instance",
     "Job",
@@ -56,6 +62,7 @@ FAMILY = Family(
     unit=UNITS["mean"],
     sense_of=lambda instance: Sense.MAXIMIZE if instance.objective == "alpha_fair" else Sense.MINIMIZE,
     unit_of=lambda instance: UNITS[instance.objective],
+    objective_of=_objective_name,
     constant=constant,
     instance=Instance,
     read_solution=read_solution,

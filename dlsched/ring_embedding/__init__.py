@@ -69,12 +69,17 @@ def _unit(instance: Instance) -> str:
     return "utility, the sum over the jobs" + (", less energy" if instance.charges else "")
 
 
+def _objective(instance: Instance) -> str:
+    return "sum less energy" if instance.charges else instance.objective
+
+
 FAMILY = Family(
     name="ring_embedding",
     summary="rings in a network, slot by slot",
     sense=Sense.MAXIMIZE,
     unit="utility, the sum over the jobs",
     unit_of=_unit,
+    objective_of=_objective,
     instance=Instance,
     read_solution=read_solution,
     objective=objective,

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dlsched.study.checking import check
     from dlsched.study.figures.summary import sentence, summarise
     from dlsched.study.leading import run
+    from dlsched.study.plans.counting import count
     from dlsched.study.plans.plan import CellLimits, Plan
     from dlsched.study.plans.plan_file import make_plan, read_plan
     from dlsched.study.reading import Study, open
     from dlsched.study.reporting import report
     from dlsched.study.reports.export import export
     from dlsched.study.rows import Row
-    from dlsched.study.trial import count
 
 __all__ = [
     "CellLimits",
@@ -48,13 +48,13 @@ _HOMES = {
     "reports.export": "export",
     "checking": "check",
     "leading": "run",
+    "plans.counting": "count",
     "plans.plan": "CellLimits Plan",
     "plans.plan_file": "make_plan read_plan",
     "reading": "Study open",
     "reporting": "report",
     "rows": "Row",
     "figures.summary": "sentence summarise",
-    "trial": "count",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

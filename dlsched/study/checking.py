@@ -12,6 +12,7 @@ from dlsched.core.files import Json
 from dlsched.results.verification import Verification
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import CHECKED, Facts, Outcome
+from dlsched.study.database import seed_from
 from dlsched.study.engines import local
 from dlsched.study.leading import Standing, require_engine
 from dlsched.study.packing import unpack
@@ -123,7 +124,7 @@ def _said(store: Store, row: Row, kept: tuple[Any, ...], again: bool) -> dict[st
         **{name: getattr(row, name) for name in said},
         "figures": dict(row.figures),
         "data": dict(method_of(store.path, data)),
-        "seed": seed,
+        "seed": seed_from(store.path, seed),
         "limits": asdict(limits_of(store.path, limits)),
         "versions": dict(versions_of(store.path, environment)),
         "solution": unpack(store.path, solution),

@@ -21,6 +21,7 @@ all that a row says (see ``seals``).
 import contextlib
 import fcntl
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +46,8 @@ CREATE TABLE instance (
     seed INTEGER, recipe BLOB NOT NULL, content TEXT NOT NULL, seal BLOB);
 CREATE TABLE fact (
     content TEXT PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, jobs INTEGER, gpus INTEGER,
-    constant REAL NOT NULL, known_optimum REAL, known_bound REAL, sense TEXT, seal BLOB) WITHOUT ROWID;
+    constant REAL NOT NULL, known_optimum REAL, known_bound REAL, sense TEXT, objective_name TEXT,
+    seal BLOB) WITHOUT ROWID;
 CREATE TABLE method (
     id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, label TEXT NOT NULL, data TEXT NOT NULL, seal BLOB);
 CREATE TABLE cell (
@@ -67,6 +69,7 @@ SEALED = ("environment", "study", "instance", "fact", "method", "planned", "resu
 
 LATER = (
     ("fact", "sense", "TEXT"),
+    ("fact", "objective_name", "TEXT"),
     ("result", "bound_source", "TEXT"),
     ("result", "solver", "TEXT"),
     *((table, "seal", "BLOB") for table in SEALED),
@@ -195,3 +198,18 @@ class Columns:
         if self.searched and "found" not in self.sealed:
             self._database.execute("ALTER TABLE found ADD COLUMN seal BLOB")
         self._look()
+
+
+def kept_seed(seed: int | None) -> int | str | None:
+    """Write a seed for a column of integers, which have 64 bits: one that is larger as hexadecimal text, which SQLite keeps."""
+    return seed if seed is None or seed < 1 << 63 else hex(seed)
+
+
+def seed_from(path: Path, kept: object) -> int | None:
+    """Read what ``kept_seed`` wrote; InputError: the store is damaged."""
+    if isinstance(kept, str) and re.fullmatch("0x[0-9a-f]{16,}", kept):
+        return int(kept, 16)
+    if kept is None or (isinstance(kept, int) and not isinstance(kept, bool)):
+        return kept
+    said = shown(kept) if isinstance(kept, str | float) else type(kept).__name__
+    raise InputError(f"{path}: the store is damaged: seed: found {said}, allowed: an integer")

@@ -8,6 +8,7 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
+from dlsched.study.database import seed_from
 from dlsched.study.packing import unpack
 from dlsched.study.plans.plan import Recipe
 from dlsched.study.plans.sources import instance_of
@@ -111,7 +112,7 @@ class Study:
         instance, method, seed = self._store.one(
             "SELECT instance, data, cell.seed FROM cell JOIN method ON method.id = cell.method WHERE key = ?", key
         )
-        return self._store.recipe(instance), method_of(self._store.path, method), seed
+        return self._store.recipe(instance), method_of(self._store.path, method), seed_from(self._store.path, seed) or 0
 
 
 def open(path: str | os.PathLike[str]) -> Study:

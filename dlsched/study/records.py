@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import Cell, hash_of_instance, versions
+from dlsched.study.database import kept_seed
 from dlsched.study.packing import pack
 from dlsched.study.plans.plan import Plan, PlannedMethod, Recipe
 
@@ -65,7 +66,7 @@ class Records:
                 "family": recipe.family,
                 "source": recipe.source,
                 "preset": recipe.preset,
-                "seed": recipe.seed,
+                "seed": kept_seed(recipe.seed),
                 "recipe": pack(dict(recipe.data)),
                 "content": hash_of_instance(recipe),
             },
@@ -76,7 +77,7 @@ class Records:
         facts = {
             "instance": instance,
             "method": method,
-            "seed": cell.seed,
+            "seed": kept_seed(cell.seed),
             "limits": limits,
             "environment": environment,
         }

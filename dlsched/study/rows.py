@@ -27,6 +27,7 @@ COLUMNS = (
     "cpu_s",
     "memory_mib",
     "message",
+    "objective_name",
 )
 """Names of the columns of every export, in this order."""
 
@@ -68,6 +69,9 @@ class Row:
         where that is not known. No column of exports.
     sense
         Of the objective of its instance; empty where it is not known: the family's. No column of exports.
+    objective_name
+        What the objective of its instance is called, where the family has several: figures of two are not to be put
+        together. Empty where it has one, or where the instance was not made.
     """
 
     key: str
@@ -94,6 +98,7 @@ class Row:
     instance_id: int = 0
     kind: str = ""
     sense: str = ""
+    objective_name: str = ""
 
     @property
     def at_most(self) -> bool:

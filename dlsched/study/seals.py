@@ -30,8 +30,8 @@ _SAID = {
     "study": "SELECT 0, study.id, study.seal, study.hash, name, plan, reference, limits, cells, instances, ran,"
     " environment.hash FROM study LEFT JOIN environment ON environment.id = study.environment",
     "instance": "SELECT 0, instance.id, instance.seal, hash, family, source, preset, seed, recipe, content FROM instance",
-    "fact": "SELECT 0, content, fact.seal, content, name, sha256, jobs, gpus, constant, known_optimum, known_bound, sense"
-    " FROM fact",
+    "fact": "SELECT 0, content, fact.seal, content, name, sha256, jobs, gpus, constant, known_optimum, known_bound, sense,"
+    " objective_name FROM fact",
     "method": "SELECT 0, method.id, method.seal, hash, label, data FROM method",
     "planned": "SELECT study, position, planned.seal, study.hash, position, key, cell.seed, cell.limits, own.hash,"
     " its.hash, environment.hash, instance.hash, method.hash"

@@ -15,7 +15,7 @@ from dlsched.core.files import Json
 from dlsched.core.messages import printable
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import RETRIED, Facts, Outcome
-from dlsched.study.database import TABLES, VERSION, Columns, Leadership, connected, located
+from dlsched.study.database import TABLES, VERSION, Columns, Leadership, connected, located, seed_from
 from dlsched.study.packing import pack, unpack
 from dlsched.study.plans.plan import Plan, Recipe
 from dlsched.study.records import Records
@@ -227,7 +227,7 @@ class Store:
                     recipe, instance = self.recipe(of), of
                 if cell not in seen:
                     seen.add(cell)
-                    yield Cell(key, recipe, methods[method], seed, plan.limits)
+                    yield Cell(key, recipe, methods[method], seed_from(self.path, seed) or 0, plan.limits)
 
     @property
     def standing(self) -> tuple[int, int]:
@@ -277,12 +277,12 @@ class Store:
             raise InputError(
                 f"{self.path}: the store is damaged: found an instance that does not say how it comes about"
             )
-        return Recipe(family, source, preset, seed, data)
+        return Recipe(family, source, preset, seed_from(self.path, seed), data)
 
     def _put_facts(self, content: str, facts: Facts) -> None:
         said: tuple[Value, ...] = (
             *(content, facts.name, facts.sha256, facts.jobs, facts.gpus, float(facts.constant) + 0.0),
-            *(_real(facts.known_optimum), _real(facts.known_bound), facts.sense),
+            *(_real(facts.known_optimum), _real(facts.known_bound), facts.sense, facts.objective_name),
         )
         true = self._sealed("fact", content, said)
         self.database.execute(f"INSERT OR REPLACE INTO fact VALUES ({', '.join('?' * (len(said) + 1))})", (*said, true))

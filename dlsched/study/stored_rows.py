@@ -11,9 +11,11 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import printable, shown
 from dlsched.core.status import Sense, TerminationStatus
-from dlsched.families import FAMILIES
+from dlsched.families import FAMILIES, objective_name
+from dlsched.study.database import seed_from
 from dlsched.study.packing import parsed
 from dlsched.study.plans.plan import CellLimits
+from dlsched.study.plans.sources import instance_of
 from dlsched.study.references import Known
 from dlsched.study.rows import Row
 from dlsched.study.store import Store
@@ -46,6 +48,7 @@ _COLUMNS: Mapping[str, tuple[str, str, bool]] = {
     "optimum": ("known_optimum", _NUMBER, False),
     "known": ("known_bound", _NUMBER, False),
     "sense": ("{sense}", _TEXT, False),
+    "objective_name": ("{objective_name}", _TEXT, False),
 }
 """Of a row: what it is in the query, what it has to be, and whether it has to be there."""
 _ROWS = f"""
@@ -75,12 +78,15 @@ def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
     InputError
         A row says what none can say.
     """
-    query = _ROWS.format(sense=store.columns.name("fact", "sense"))
+    query = _ROWS.format(**{name: store.columns.name("fact", name) for name in ("sense", "objective_name")})
     found = (dict(zip(_COLUMNS, each, strict=True)) for each in store.each(query, store.shown))
     for _, of_instance in groupby(found, key=lambda said: said["instance_id"]):
         read = list(of_instance)
-        rows = [_row(store.path, said) for said in read]
         first = read[0]
+        if first["objective_name"] is None and first["constant"] is not None:  # a store of before
+            named = _objective_of(store, first["instance_id"])
+            read = [said | {"objective_name": named} for said in read]
+        rows = [_row(store.path, said) for said in read]
         if first["constant"] is None and any(row.objective is not None or row.bound is not None for row in rows):
             raise _damaged(store.path, rows[0].instance, "answers, and nothing of the instance", "both")
         sense = Sense(rows[0].sense) if rows[0].sense else FAMILIES[rows[0].family].sense
@@ -88,6 +94,7 @@ def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
 
 
 def _row(path: Path, said: dict[str, object]) -> Row:
+    said = said | {"seed": seed_from(path, said["seed"])}
     for name, (_, allowed, needed) in _COLUMNS.items():
         value = said[name]
         if not (_is(allowed, value) or (value is None and not needed)):
@@ -102,7 +109,19 @@ def _row(path: Path, said: dict[str, object]) -> Row:
     method = method_of(path, said["made_as"])
     plain = {name: value for name, value in said.items() if name not in ("made_as", "constant", "optimum", "known")}
     kind = _kind(str(said["family"]), str(method["kind"]), str(method["what"]))
-    return Row(**plain | {"figures": figures, "kind": kind, "sense": said["sense"] or ""})  # type: ignore[arg-type]
+    plain |= {"figures": figures, "kind": kind}
+    return Row(**plain | {name: said[name] or "" for name in ("sense", "objective_name")})  # type: ignore[arg-type]
+
+
+def _objective_of(store: Store, instance: object) -> str:
+    """What the objective of an instance is called, which is made for that; empty where only code of the user's makes it."""
+    if not isinstance(instance, int):
+        raise _damaged(store.path, "instance_id", instance, _INTEGER)
+    recipe = store.recipe(instance)
+    family = FAMILIES.get(recipe.family)
+    if family is None or family.objective_of is None or not {"generate", "instance"} & recipe.data.keys():
+        return ""
+    return objective_name(instance_of(recipe))
 
 
 def _is(allowed: str, value: object) -> bool:

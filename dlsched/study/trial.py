@@ -4,21 +4,22 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import groupby
 from statistics import fmean
 
 from dlsched.study.cells.cell import Cell, cells_of, runs_on
 from dlsched.study.cells.outcome import FOUND, Outcome
 from dlsched.study.engines import local
+from dlsched.study.plans.counting import Kind, count, kinds_of
 from dlsched.study.plans.plan import Plan, Recipe
-from dlsched.study.plans.sources import recipes
 from dlsched.study.plans.worst import evaluations_of, shorter
 from dlsched.study.searching import SEARCH, given, search_of
 
 PARTS = (0.0, 0.5, 1.0)
 """Where in the list of a kind of instances those are that are tried."""
-Kind = tuple[str, str, str]
-"""Family, preset and source of instances."""
+KINDS = 1000
+"""Kinds of instances that are listed and tried."""
+JOBS = 100_000
+"""Jobs of an instance, beyond which it is not tried."""
 SEARCHED = 40
 """Evaluations of the searches for instances that are tried; whole ones take as much longer as they have more."""
 PATIENCE_S = 20.0
@@ -34,22 +35,25 @@ class Trial:
     instances, cells
         How many; cells that have a result in the store are counted.
     by_kind
-        By family, preset and source: instances.
+        By family, preset and source: instances. Of the first ``KINDS`` only.
     tried, failed
         Cells that were tried, and those of them that ended without an answer.
     seconds
         Estimated seconds of one process on all cells; None where no cell was tried.
     complete
-        Whether every method was tried on every kind of instances; else ``seconds`` leaves some out.
+        Whether every method was tried on every kind of instances, to its end; else ``seconds`` leaves some out.
+    most_jobs
+        Jobs of the largest instance that was not tried as it has more than ``JOBS``; 0 without.
     """
 
     instances: int
     cells: int
-    by_kind: dict[tuple[str, str, str], int]
+    by_kind: dict[Kind, int]
     tried: int
     failed: int
     seconds: float | None
     complete: bool
+    most_jobs: int = 0
 
 
 def try_out(plan: Plan) -> Trial:
@@ -57,39 +61,66 @@ def try_out(plan: Plan) -> Trial:
 
     Instances that are searched for are those that shorter searches find.
     """
-    kinds: dict[Kind, list[Recipe]] = {}
-    counts: dict[Kind, int] = {}
-    for kind, of_kind in groupby(recipes(plan), key=_kind):
-        counts[kind] = counts.get(kind, 0) + sum(1 for _ in of_kind)
-    positions = {kind: {round(part * (count - 1)) for part in PARTS} for kind, count in counts.items()}
-    seen = dict.fromkeys(counts, 0)
-    for recipe in recipes(plan):
-        kind = _kind(recipe)
-        if seen[kind] in positions[kind]:
-            kinds.setdefault(kind, []).append(recipe)
-        seen[kind] += 1
+    counts, kinds = _chosen(plan)
+    instances, cells_in_all = count(plan)
+    most_jobs = max(map(_jobs, (recipe for found in kinds.values() for recipe in found)), default=0)
+    kinds = {kind: [recipe for recipe in found if _jobs(recipe) <= JOBS] for kind, found in kinds.items()}
     trials = [(kind, cell) for kind in kinds for recipe in kinds[kind] for cell in cells_of(plan, [recipe])]
     seconds: dict[tuple[Kind, str], list[float]] = {}
-    made = _search(plan, kinds, seconds)
+    ends = time.monotonic() + PATIENCE_S
+    made = _search(plan, kinds, seconds, ends)
     cells = {cell.key: replace(cell, recipe=made.get(id(cell.recipe), cell.recipe)) for _, cell in trials}
-    outcomes = _run([cell for cell in cells.values() if "worst" not in cell.recipe.data], str(plan.folder))
+    waiting = [cell for cell in cells.values() if "worst" not in cell.recipe.data]
+    outcomes, unended = _run(waiting, str(plan.folder), ends)
     for kind, cell in trials:
         if cell.key in outcomes:
             seconds.setdefault((kind, cell.method.label), []).append(_seconds(plan, outcomes[cell.key]))
-    wanted = {(kind, cell.method.label) for kind, cell in trials}
+        elif cell.key in unended:
+            seconds.setdefault((kind, cell.method.label), []).append(unended[cell.key])
+    wanted = {(kind, method.label) for kind in kinds for method in plan.methods if runs_on(method, kind[0])}
     return Trial(
-        instances=sum(counts.values()),
-        cells=sum(counts[kind] for kind, _ in wanted),
+        instances=instances,
+        cells=cells_in_all,
         by_kind=counts,
         tried=len(outcomes),
         failed=sum(outcome.failed for outcome in outcomes.values()),
         seconds=sum(counts[kind] * fmean(spent) for (kind, _), spent in seconds.items()) if seconds else None,
-        complete=wanted <= set(seconds),
+        complete=wanted <= set(seconds) and not unended and sum(counts.values()) == instances,
+        most_jobs=most_jobs if most_jobs > JOBS else 0,
     )
 
 
+def _chosen(plan: Plan) -> tuple[dict[Kind, int], dict[Kind, list[Recipe]]]:
+    """Instances of each of the first kinds, and those of them to be tried."""
+    counts, places = dict[Kind, int](), dict[Kind, int]()
+    for part in kinds_of(plan):
+        if part.kind not in counts and len(counts) == KINDS:
+            break
+        counts[part.kind] = counts.get(part.kind, 0) + part.instances
+        places[part.kind] = places.get(part.kind, 0) + part.places
+    wanted = {kind: {round(part * (number - 1)) for part in PARTS} for kind, number in places.items()}
+    chosen: dict[Kind, list[Recipe]] = {kind: [] for kind in counts}
+    passed = dict.fromkeys(counts, 0)
+    for part in kinds_of(plan):
+        if part.kind not in counts:
+            break
+        first = passed[part.kind]
+        passed[part.kind] += part.places
+        chosen[part.kind] += [
+            part.at(place - first) for place in wanted[part.kind] if first <= place < passed[part.kind]
+        ]
+    return counts, chosen
+
+
+def _jobs(recipe: Recipe) -> int:
+    """Jobs of an instance of a generator; 0 of others, which are of some size already."""
+    arguments = recipe.data.get("generate")
+    jobs = arguments.get("jobs") if isinstance(arguments, dict) else None
+    return jobs if isinstance(jobs, int) else 0
+
+
 def _search(
-    plan: Plan, kinds: Mapping[Kind, Sequence[Recipe]], seconds: dict[tuple[Kind, str], list[float]]
+    plan: Plan, kinds: Mapping[Kind, Sequence[Recipe]], seconds: dict[tuple[Kind, str], list[float]], ends: float
 ) -> dict[int, Recipe]:
     """Search shortly; recipes of what was found by the ``id`` of those of the searches, whose whole time goes to ``seconds``."""
     searches = {
@@ -100,7 +131,8 @@ def _search(
         for search in [search_of(shorter(recipe, SEARCHED), plan.limits)]
     }
     made: dict[int, Recipe] = {}
-    for key, outcome in _run([search for search, _, _ in searches.values()], str(plan.folder)).items():
+    outcomes, _ = _run([search for search, _, _ in searches.values()], str(plan.folder), ends)
+    for key, outcome in outcomes.items():
         search, kind, recipe = searches[key]
         if outcome.status == FOUND:
             longer = evaluations_of(recipe) / evaluations_of(search.recipe)
@@ -113,26 +145,14 @@ def _seconds(plan: Plan, outcome: Outcome) -> float:
     return plan.limits.time_s if outcome.time_s is None else outcome.time_s
 
 
-def count(plan: Plan) -> tuple[int, int]:
-    """How many instances and how many cells a plan has; reads or draws none."""
-    instances = cells = 0
-    for recipe in recipes(plan):
-        instances += 1
-        cells += sum(runs_on(method, recipe.family) for method in plan.methods)
-    return instances, cells
-
-
-def _kind(recipe: Recipe) -> Kind:
-    return recipe.family, recipe.preset, "files" if "instance" in recipe.data else recipe.source
-
-
-def _run(cells: Sequence[Cell], folder: str) -> dict[str, Outcome]:
-    """Outcomes by key of the cells that ended in time."""
+def _run(cells: Sequence[Cell], folder: str, ends: float) -> tuple[dict[str, Outcome], dict[str, float]]:
+    """Outcomes by key of the cells that ended in time, and how many seconds the one had run that did not."""
     ended: dict[str, Outcome] = {}
-    began = time.monotonic()
-    with closing(local.run(iter(cells), 1, folder)) as arriving:
-        for outcomes in arriving:
-            ended |= {outcome.key: outcome for outcome in outcomes}
-            if time.monotonic() - began > PATIENCE_S:
-                break
-    return ended
+    latest = time.monotonic()
+    if latest < ends:
+        with closing(local.run(iter(cells), 1, folder, lambda: time.monotonic() < ends)) as arriving:
+            for outcomes in arriving:
+                ended |= {outcome.key: outcome for outcome in outcomes}
+                latest = time.monotonic()
+    unended = [cell.key for cell in cells if cell.key not in ended]
+    return ended, {key: max(0.0, ends - latest) for key in unended[:1]}

@@ -16,7 +16,7 @@ from dlsched.core.errors import DisagreementError, SealError
 from dlsched.core.gap import meets
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense
-from dlsched.study.database import located
+from dlsched.study.database import located, seed_from
 from dlsched.study.packing import unpack
 from dlsched.study.rows import Row
 from dlsched.study.seals import Ledger, Place, broken
@@ -125,7 +125,7 @@ def _named(store: Store, place: Place) -> Iterator[str]:
             key,
         )
     )
-    yield from (row_words(*names) for names in found)
+    yield from (row_words(method, instance, seed_from(store.path, seed)) for method, instance, seed in found)
     if not found:
         yield f"{table} {printable(str(key))}"
 

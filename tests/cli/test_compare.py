@@ -394,6 +394,19 @@ def test_the_summary_tests_from_six_instances_on(cli: Any, stall: Path, save: An
     assert exact[-2] == "6-0-0 (p = 0.031)"
 
 
+def test_the_summary_keeps_objectives_apart(cli: Any, tmp_path: Path) -> None:
+    """Gaps and ratios of instances of one family that differ in what they ask for are in lines of their own."""
+    files = [tmp_path / f"{name}.json" for name in ("mean", "max_rho")]
+    for file in files:
+        cli("generate", "matching_placement", "--jobs", "2", "--gpus", "3", "--objective", file.stem, "-o", file)
+    _, *lines = summary_of(cli("compare", *files, "--methods", "equal,exact").out)
+    assert [line[:3] for line in lines] == [
+        [f"matching_placement, {name}", method, "1 of 1"]
+        for name in ("mean", "max_rho")
+        for method in ("equal", "exact")
+    ]
+
+
 def test_the_summary_keeps_families_apart(cli: Any, stall: Path, tmp_path: Path) -> None:
     """A method of the same name in another family is another method."""
     other = tmp_path / "other.json"

@@ -592,7 +592,7 @@ def test_forged_stores_are_refused_or_what_is_forged_is_called_claimed(
     """A sample."""
     shutil.copy(stores("ring").with_name("own.py"), tmp_path / "own.py")
     seen = campaign(stores(name), tmp_path, 25, 1)
-    assert seen["refused"] > 2 * seen["passed"] > 0
+    assert seen["refused"] > 2 * seen["passed"] and seen["refused"] + seen["passed"] == 25
 
 
 @pytest.mark.long

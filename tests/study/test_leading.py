@@ -1,14 +1,18 @@
 """Studies from end to end: rows that are true, runs that go on, misuse that is refused."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import Ended
 
 import dlsched
 from dlsched import study
 from dlsched.core.errors import InputError, UsageError
 from dlsched.study.leading import Standing, store_of
 from tests.study.small import rows_of, small
+from tests.study.stores_by_hand import as_before
 
 
 def test_rows_are_what_solving_one_by_one_gives(tmp_path: Path) -> None:
@@ -30,6 +34,39 @@ def test_rows_are_what_solving_one_by_one_gives(tmp_path: Path) -> None:
         assert optimum is not None and row.objective is not None
         assert row.reference_kind == "optimum" and row.ratio == pytest.approx(row.objective / optimum, rel=1e-12)
         assert row.time_s is not None and row.memory_mib is not None and row.cpu_s is not None
+
+
+OBJECTIVES = [{"family": "matching_placement", "jobs": 2, "gpus": 3, "objective": ["mean", "max_rho"], "seeds": "0:2"}]
+
+
+def test_objectives_of_a_preset_are_not_mixed(tmp_path: Path, cli: Callable[..., Ended]) -> None:
+    """Rows name them, and every page has a table for each: seconds are never averaged with shares of an equal one."""
+    plan = study.make_plan(instances=OBJECTIVES, methods=["exact", "equal"], folder=tmp_path)
+    with study.run(plan, tmp_path / "s", workers=1) as done:
+        rows = done.rows()
+        assert [row.objective_name for row in rows] == [
+            done.instance(row.key).model_dump()["objective"] for row in rows
+        ]
+    assert [(group.objective, group.instances) for group in study.summarise(rows)] == [("mean", 2), ("max_rho", 2)]
+    pages = (["show"], ["export", "--format", "markdown"], ["export", "--format", "latex"])
+    for command, *options in (*pages, ["report", "--format", "markdown", "-o", "-"]):
+        text = cli("study", command, tmp_path / "s", *options).out.replace("\\", "")
+        assert all(f"matching_placement, few-types, {name}: 2 instances" in text for name in ("mean", "max_rho"))
+    html = cli("study", "report", tmp_path / "s", "-o", "-").out
+    assert "matching_placement · few-types · mean" in html and "matching_placement · few-types · max_rho" in html
+    brief = cli("study", "show", tmp_path / "s", "--brief").out
+    assert "objective" in brief and "max_rho" in brief
+
+
+def test_a_store_from_before_objectives_were_named(tmp_path: Path) -> None:
+    """What they are is found from how the instances come about."""
+    plan = study.make_plan(instances=OBJECTIVES, methods=["equal"], folder=tmp_path)
+    with study.run(plan, tmp_path / "s", workers=1) as done:
+        rows = done.rows()
+    as_before(tmp_path / "s")
+    with study.open(tmp_path / "s") as old:
+        assert old.rows() == [replace(row, sense="") for row in rows]
+    assert {row.objective_name for row in rows} == {"mean", "max_rho"}
 
 
 def test_one_worker_and_two_give_the_same_rows(tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def run_watched(
                 largest_solution=largest_solution,
             )
         except KeyboardInterrupt:
-            left = standing[0].cells - standing[0].ended if standing else 0
-            print(f"dlsched: interrupted; {left} cells are left, the same command goes on", file=sys.stderr)
+            left = f"; {standing[0].cells - standing[0].ended} cells are left" if standing else " before any cell ran"
+            print(f"dlsched: interrupted{left}, the same command goes on", file=sys.stderr)
             return None
 
 

@@ -62,7 +62,11 @@ def opened(store: str) -> Study:
 
 def _print_overview(groups: Sequence[Group]) -> None:
     """One line a group: on how many instances the optimum is proven, and the best heuristic."""
-    columns = ("family", "preset", "instances", "optima proven", "best heuristic", "mean ratio", "worst")
+    several = any(group.objective for group in groups)
+    columns = (
+        *("family", "preset", *(["objective"] if several else [])),
+        *("instances", "optima proven", "best heuristic", "mean ratio", "worst"),
+    )
     cells = []
     for group in groups:
         best = next(line for line in group.lines if line.method == group.ranking[0])
@@ -70,6 +74,7 @@ def _print_overview(groups: Sequence[Group]) -> None:
             (
                 group.family,
                 group.preset or "-",
+                *([group.objective or "-"] if several else []),
                 f"{group.instances:,}",
                 f"{group.references.get('optimum', 0):,}",
                 best.method,

@@ -53,6 +53,7 @@ class Keeper:
         self._warden: subprocess.Popen[bytes] | None = None
         self._cells: deque[Cell] = deque()
         self._facts: Facts | None = None
+        self._begun = False
         self._starts = 0
 
     @property
@@ -229,7 +230,9 @@ class Keeper:
             raise ValueError("found the outcome of a cell that does not run")
         if outcome.status == BEGUN:
             self._facts = outcome.facts or self._facts
+            self._begun = True
             return []
+        self._begun = False
         self._cells.popleft()
         return [self._with_facts(outcome)]
 
@@ -260,7 +263,10 @@ class Keeper:
     def _ended(self, status: str, message: str) -> Outcome:
         """Kill the process; its first cell ended so."""
         self.stop()
-        return self._with_facts(Outcome(self._cells.popleft().key, status, message))
+        begun, self._begun = self._begun, False
+        cell = self._cells.popleft()
+        message += "" if begun or cell.method.kind == "search" else ", before its method began"
+        return self._with_facts(Outcome(cell.key, status, message))
 
     def _timed_out(self) -> Outcome:
         limits = self._cells[0].limits

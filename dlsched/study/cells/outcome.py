@@ -10,6 +10,7 @@ from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
+from dlsched.families import objective_name
 
 LONGEST_MESSAGE = 2000
 """Characters of a message that are kept."""
@@ -46,6 +47,8 @@ class Facts:
         What its file says is proven; None without.
     sense
         Of its objective; empty where that is not said.
+    objective_name
+        What its objective is called, where its family has several; else empty.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Facts:
     known_optimum: float | None
     known_bound: float | None
     sense: str = ""
+    objective_name: str = ""
 
 
 def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
@@ -70,6 +74,7 @@ def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
         None if known is None else known.optimum,
         None if known is None else known.bound(family.sense_for(instance)),
         str(family.sense_for(instance)),
+        objective_name(instance),
     )
 
 

@@ -111,7 +111,9 @@ def _recipe(recipe: Recipe, said: Said) -> Iterator[str]:
 def _facts(family: AnyFamily, instance: InstanceFile, said: Said | None) -> Iterator[str]:
     true = asdict(facts_of(family, instance))
     for name, value in (said or {}).items():
-        if value != true[name] and not (name == "sense" and value is None):  # which stores of before lack
+        if value != true[name] and not (
+            name in ("sense", "objective_name") and value is None
+        ):  # which stores of before lack
             yield f"{name} of the instance: {value!r} is claimed, it is {true[name]!r}"
 
 

@@ -25,6 +25,7 @@ BY_SIGNAL = 128
 def main() -> NoReturn:
     """``sys.argv``: the folder for temporary files, the pipe of tasks, the pipe of outcomes. Standard input is the line."""
     folder, tasks, outcomes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # a worker of Dask's may block some
     os.mkdir(folder, 0o700)
     adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -37,8 +37,12 @@ class Pace:
             self._mean_s += 0.05 * (time_s - self._mean_s)
 
 
-def run(cells: Iterator[Cell], workers: int, folder: str) -> Generator[list[Outcome], None, None]:
-    """Run cells in ``workers`` >= 1 processes that work in ``folder``; yield outcomes as they come, in no order.
+def run(
+    cells: Iterator[Cell], workers: int, folder: str, wanted: Callable[[], bool] = lambda: True
+) -> Generator[list[Outcome], None, None]:
+    """Run cells in ``workers`` >= 1 processes that work in ``folder``, for as long as that is wanted.
+
+    Yield outcomes as they come, in no order.
 
     Closing the generator kills what runs.
 
@@ -49,7 +53,7 @@ def run(cells: Iterator[Cell], workers: int, folder: str) -> Generator[list[Outc
     """
     keepers = [Keeper(folder) for _ in range(workers)]
     try:
-        yield from drive(keepers, cells)
+        yield from drive(keepers, cells, wanted)
     finally:
         for keeper in keepers:
             keeper.stop()

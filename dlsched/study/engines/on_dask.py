@@ -8,8 +8,10 @@ import contextlib
 import logging
 import os
 import pickle
+import time
 from collections import Counter, deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -30,6 +32,12 @@ WINDOW = 2
 DEATHS = 3
 """Deaths of workers that ran a cell and nothing else, after which it counts as killed."""
 LOST = "the cluster's scheduler was lost; what has ended is kept: run the study again to go on"
+ALL_DIED = (
+    "every worker of the Dask cluster died again and again while it started; "
+    "what has ended is kept: run the study again to go on"
+)
+LOOK_S = 0.05
+"""Seconds between two looks at what has ended, and who is there."""
 CONNECT_S = 20.0
 """Seconds within which a scheduler has to answer."""
 
@@ -62,9 +70,9 @@ def run(
         The scheduler was lost, or workers cannot run cells.
     """
     with contextlib.ExitStack() as stack:
-        client = _connected(stack, workers, scheduler)
+        client, hopeless = _connected(stack, workers, scheduler)
         try:
-            yield from _Handing(client, os.path.abspath(folder)).outcomes(cells)
+            yield from _Handing(client, os.path.abspath(folder), hopeless).outcomes(cells)
         except (OSError, TimeoutError):  # of Dask's connections; ours are said as errors of dlsched
             raise SolverError(LOST) from None
         finally:
@@ -73,25 +81,19 @@ def run(
                     client.cancel(list(client.futures.values()), force=True)
 
 
-def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None) -> "Client":
-    """Connect to a cluster, which is left when the stack is."""
+def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None) -> tuple["Client", Callable[[], bool]]:
+    """Connect to a cluster, which is left when the stack is; and return what says that no worker will ever come."""
     with needing("engine dask needs Dask", "dask"):
-        import distributed
+        import distributed  # noqa: F401  asked for before what needs it
     stack.enter_context(_silence())
+    from dlsched.study.engines.dask_cluster import CarefulClient, cluster_here, given_up
+
     if scheduler is None:
-        cluster = distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",  # any free port: None takes that of another cluster on this machine
-            scheduler_kwargs={"dashboard": False},
-            memory_limit=0,  # the cells' own limits hold; a worker itself holds next to nothing
-            silence_logs=logging.CRITICAL,
-        )
-        stack.enter_context(cluster)
-        return stack.enter_context(distributed.Client(cluster))
+        cluster = stack.enter_context(cluster_here(workers))
+        # by its address: a client of the cluster itself waits for its workers, and Ctrl-C meanwhile breaks the cluster
+        return stack.enter_context(CarefulClient(cluster.scheduler_address)), partial(given_up, cluster)
     try:
-        return stack.enter_context(distributed.Client(scheduler, timeout=CONNECT_S))
+        return stack.enter_context(CarefulClient(scheduler, timeout=CONNECT_S)), lambda: False
     except (OSError, ValueError, TimeoutError) as error:
         said = str(error).split("\n")[0]
         raise InputError(
@@ -116,8 +118,8 @@ def _silence() -> Iterator[None]:
 class _Handing:
     """Hands batches out, a few for each thread of the cluster, and takes outcomes in."""
 
-    def __init__(self, client: "Client", folder: str) -> None:
-        self._client, self._folder = client, folder
+    def __init__(self, client: "Client", folder: str, hopeless: Callable[[], bool]) -> None:
+        self._client, self._folder, self._hopeless = client, folder, hopeless
         self._batches: dict[str, list[Cell]] = {}
         self._suspects: deque[Cell] = deque()
         """Cells whose workers died: any of them may be the one that kills, or none of them, as Dask blames bystanders."""
@@ -141,8 +143,12 @@ class _Handing:
                 completed.add(self._submit([self._suspects.popleft()], alone=True))
             if not self._batches:
                 return
-            future, result = next(completed)
-            found = self._taken(future, result)
+            if not completed.has_ready():
+                if self._hopeless():
+                    raise SolverError(ALL_DIED)
+                time.sleep(LOOK_S)
+                continue
+            found = self._taken(*next(completed))
             if found:
                 pace.learn(found)
                 yield found
@@ -159,18 +165,16 @@ class _Handing:
         """What came of a batch."""
         from distributed.scheduler import KilledWorker
 
-        batch = self._batches.pop(future.key)
-        if future.status == "finished":
-            future.release()
-            assert isinstance(result, list)
+        batch, status = self._batches.pop(future.key), future.status
+        future.release()
+        if isinstance(result, list):  # whatever became of its worker since
             return result
         error = result[1] if isinstance(result, tuple) else result
-        future.release()
         if isinstance(error, KilledWorker):
             return self._killed(batch, error.allowed_failures + 1)
         if isinstance(error, DlschedError):
             raise error
-        if future.status in ("cancelled", "lost"):
+        if status in ("cancelled", "lost"):
             raise SolverError(LOST)
         raise SolverError(f"a worker of the cluster cannot run cells: {type(error).__name__}: {error}")
 

@@ -1,6 +1,6 @@
 """What a study says: groups of instances, a line for each method in each, and its comparison with another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,6 +28,25 @@ def sense_of(row: Row) -> Sense:
     if row.sense:
         return Sense(row.sense)
     return FAMILIES[row.family].sense if row.family in FAMILIES else Sense.MINIMIZE
+
+
+UNNAMED = "objective not known"
+"""What stands for the objective of instances that were not made, where others of their family and preset have several."""
+
+
+def by_objective(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the rows of each objective and sense in their order, with its name; the name is empty where there is one only.
+
+    Rows that do not say what their objective is, as their instances were not made, belong to the only one that others have.
+    """
+    said = dict.fromkeys((row.objective_name, sense_of(row)) for row in rows if row.objective_name or row.sense)
+    found: dict[tuple[str, Sense], list[Row]] = {}
+    for row in rows:
+        silent = not (row.objective_name or row.sense)
+        objective = next(iter(said)) if silent and len(said) == 1 else (row.objective_name, sense_of(row))
+        found.setdefault(objective, []).append(row)
+    for (name, _), held in found.items():
+        yield (name or UNNAMED) if len(found) > 1 else "", held
 
 
 def has_failed(row: Row, infeasible: bool, kind: str) -> bool:
@@ -155,12 +174,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Instances of one family, preset and sense, and what each method reached on them.
+    """Instances of one family, preset and objective, and what each method reached on them.
 
     Parameters
     ----------
     family, preset
         ``preset`` is empty for files.
+    objective
+        What the objective of the instances is called, where others of the family and preset have another; else empty.
     instances
         How many.
     lines
@@ -188,11 +209,17 @@ class Group:
     references: Mapping[str, int] = field(default_factory=dict)
     infeasible: int = 0
     failed: tuple[Row, ...] = ()
+    objective: str = ""
 
     @property
     def sense(self) -> Sense:
         """Whether the objectives are minimised."""
-        return sense_of(self.rows[0])
+        return sense_of(next((row for row in self.rows if row.sense), self.rows[0]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What tells the group from others: family, preset and objective, where it has one to name."""
+        return tuple(name for name in (self.family, self.preset, self.objective) if name)
 
     def line(self, method: str) -> Line:
         """Line of a method; KeyError without."""

@@ -12,7 +12,17 @@ from dlsched.statistics.intervals import bootstrap_mean
 from dlsched.statistics.location import mean, median, percentile, worst
 from dlsched.statistics.paired import differences, holm, signed_rank, tally
 from dlsched.statistics.times import par10, shifted_geometric_mean
-from dlsched.study.figures.groups import Comparison, Group, Instance, Kind, Line, has_failed, instance_of, sense_of
+from dlsched.study.figures.groups import (
+    Comparison,
+    Group,
+    Instance,
+    Kind,
+    Line,
+    by_objective,
+    has_failed,
+    instance_of,
+    sense_of,
+)
 from dlsched.study.figures.words import sentence
 from dlsched.study.rows import Row
 
@@ -28,7 +38,7 @@ Figures = Mapping[Instance, float | None]  # one a cell: of which less is better
 
 
 def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
-    """Put rows into groups by family, preset and sense, in their order, and each group into figures.
+    """Put rows into groups by family, preset and objective, in their order, and each group into figures.
 
     Every method of a group is compared with the best of those that are not exact, which is what one would use instead of an
     exact method; where there is none, with the best exact one. The best has the smallest mean ratio, a cell without an answer
@@ -43,13 +53,18 @@ def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
     limit_s
         Limit of time of a cell in seconds, for PAR10.
     """
-    grouped: dict[tuple[str, str, Sense], list[Row]] = {}
+    grouped: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        grouped.setdefault((row.family, row.preset, sense_of(row)), []).append(row)
-    return [_group(*of, cells, limit_s) for of, cells in grouped.items()]
+        grouped.setdefault((row.family, row.preset), []).append(row)
+    return [
+        _group(*of, objective, cells, limit_s)
+        for of, together in grouped.items()
+        for objective, cells in by_objective(together)
+    ]
 
 
-def _group(family: str, preset: str, sense: Sense, rows: Sequence[Row], limit_s: float | None) -> Group:
+def _group(family: str, preset: str, objective: str, rows: Sequence[Row], limit_s: float | None) -> Group:
+    sense = sense_of(next((row for row in rows if row.sense), rows[0]))
     methods = _by_method(rows)
     instances = {instance: row for cells in methods.values() for instance, row in cells.items()}
     infeasible = {
@@ -91,6 +106,7 @@ def _group(family: str, preset: str, sense: Sense, rows: Sequence[Row], limit_s:
         Counter(references.get(instance, "") for instance in instances),
         len(infeasible),
         tuple(row for row in rows if id(row) in of_failures),
+        objective,
     )
 
 

@@ -43,7 +43,6 @@ def table(group: Group) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def title(group: Group) -> str:
     """Say of what a table is, names as they are."""
-    name = f"{group.family}, {group.preset}" if group.preset else group.family
     counted = f"{group.instances:,} instance{'' if group.instances == 1 else 's'}"
     kinds = [
         f"{group.references[kind]:,} {words}"
@@ -52,7 +51,7 @@ def title(group: Group) -> str:
     ]
     if group.infeasible:
         kinds.append(f"{group.infeasible:,} without a solution")
-    return f"{name}: {counted}" + (f" ({', '.join(kinds)})" if kinds else "")
+    return f"{', '.join(group.names)}: {counted}" + (f" ({', '.join(kinds)})" if kinds else "")
 
 
 def _cells(line: Line, alone: str) -> tuple[str, ...]:

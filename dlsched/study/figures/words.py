@@ -55,12 +55,13 @@ def _mark(group: Group, line: Line) -> str:
 
 
 def _place(group: Group, line: Line) -> str:
-    return f"{_quoted(line.method)} on {_short(group.family)}{f' {_short(group.preset)}' if group.preset else ''}"
+    return f"{_quoted(line.method)} on {' '.join(map(_short, group.names))}"
 
 
 def _of_group(group: Group) -> str:
-    origin = f"({_short(group.preset)})" if group.preset else "from files"
-    said = f"On {_count(group.instances, 'instance')} of {_short(group.family)} {origin}"
+    origin = [f"({_short(group.preset)})" if group.preset else "from files"]
+    origin += [f"with the objective {_short(group.objective)}"] if group.objective else []
+    said = f"On {_count(group.instances, 'instance')} of {_short(group.family)} {' '.join(origin)}"
     answered = [line for line in map(group.line, group.ranking) if line.answers]
     if not answered:
         return f"{said}, no method has an answer{_why_not(group)}."

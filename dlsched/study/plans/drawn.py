@@ -2,8 +2,7 @@
 
 import functools
 import inspect
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dlsched.core.errors import UsageError
@@ -12,6 +11,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import Refused, printable, shown
 from dlsched.families import FAMILIES
 from dlsched.own_methods import call_of_user, import_of_user
+from dlsched.study.plans.grids import combination
 from dlsched.study.plans.method_entries import hash_of_code, imported
 from dlsched.study.plans.plan import Drawn, Parameters, Recipe
 from dlsched.study.plans.refusals import Table, grid, one_of, plain, text
@@ -42,21 +42,21 @@ def read_drawn(entry: Table, folder: Path, seeds: Sequence[int]) -> Drawn:
         raise Refused(shown(where), '"path.py:function" or "package.module:function"', "python")
     family = one_of(entry.get("family"), tuple(FAMILIES), "family")
     thing, file = imported(where, folder)
-    asked = {
+    asked: dict[str, Sequence[Json]] = {
         key: tuple(plain(each, *at) for at, each in grid(value, key))
         for key, value in entry.items()
         if key not in RESERVED
     }
     _require_parameters(thing, where, asked)
     if "seed" in inspect.signature(thing).parameters:
-        asked["seed"] = tuple(seeds)
+        asked["seed"] = seeds
     elif "seeds" in entry:
         raise Refused(shown(entry["seeds"]), f"none, as {where} has no parameter seed", "seeds")
     path = str((folder / home).absolute()) if home.endswith(".py") else home
     fingerprint = hash_of_code(thing, file, where, folder)
     found = Drawn(family, where, f"{path}:{name}", str(folder.absolute()), asked, fingerprint)
     try:
-        draw(next(recipes_of(found)))
+        draw(recipe_of(found, combination(found.grid, 0)))
     except UsageError as error:
         raise Refused(
             f"{shown(where)} ({error})", f"a function that returns an instance of {family}", "python"
@@ -78,18 +78,16 @@ def _require_parameters(thing: Callable[..., object], where: str, asked: Mapping
             raise Refused("nothing", f"a value, as {where} has no default for it", each.name)
 
 
-def recipes_of(source: Drawn) -> Iterator[Recipe]:
-    """Yield how each instance comes about; of the grid the first parameter varies slowest and the seed fastest."""
-    for values in itertools.product(*source.grid.values()):
-        arguments: dict[str, Json] = dict(zip(source.grid, values, strict=True))
-        seed = arguments.get("seed")
-        data: dict[str, Json] = {
-            "python": source.function,
-            "folder": source.folder,
-            "fingerprint": source.fingerprint,
-            "arguments": arguments,
-        }
-        yield Recipe(source.family, source.what, label_of(arguments), seed if isinstance(seed, int) else None, data)
+def recipe_of(source: Drawn, arguments: dict[str, Json]) -> Recipe:
+    """How the instance of a combination of arguments comes about."""
+    seed = arguments.get("seed")
+    data: dict[str, Json] = {
+        "python": source.function,
+        "folder": source.folder,
+        "fingerprint": source.fingerprint,
+        "arguments": arguments,
+    }
+    return Recipe(source.family, source.what, label_of(arguments), seed if isinstance(seed, int) else None, data)
 
 
 def label_of(arguments: Parameters) -> str:

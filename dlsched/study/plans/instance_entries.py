@@ -4,21 +4,23 @@ import inspect
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
 from dlsched.core.errors import UsageError
-from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES, read
 from dlsched.names import IMPORT_OPTIONS, import_argument
 from dlsched.study.plans.drawn import read_drawn
+from dlsched.study.plans.grids import Grid, combinations
 from dlsched.study.plans.plan import Files, Generated, Source, Windows
 from dlsched.study.plans.refusals import (
+    MOST_CELLS,
     Refusals,
     Table,
+    TooLarge,
     grid,
     integer,
     not_negative,
@@ -73,10 +75,9 @@ def read_source(entry: object, folder: Path, refusals: Refusals, index: int) -> 
                 families |= _families_of(pattern, folder, refusals, ("instances", index, "files", position))
             found.append(Files(patterns))
         else:
-            found += _windows(asked)
-            for each in found:
-                assert isinstance(each, Windows)
-                families.add(import_piece(each, next(pieces(each, folder)), folder).family)
+            traces = list(_windows(asked))
+            found += traces
+            families |= _families_of_traces(traces, folder)
     return found, families
 
 
@@ -90,13 +91,26 @@ def _families_of(pattern: str, folder: Path, refusals: Refusals, where: tuple[st
     return families
 
 
+def _families_of_traces(traces: Sequence[Windows], folder: Path) -> set[str]:
+    """Families of the instances of traces, of which the first are imported to see whether they can be."""
+    known: dict[Json, str] = {}
+    jobs = 0
+    for trace in traces:
+        asked = trace.options.get("family")
+        if asked not in known or jobs < JOBS_DRAWN:
+            instance = import_piece(trace, next(pieces(trace, folder)), folder)
+            known[asked] = instance.family
+            jobs += len(getattr(instance, "jobs", ()))
+    return set(known.values())
+
+
 def _generated(entry: Table) -> Iterator[Generated]:
     for where, name in grid(entry["family"], "family"):
         family = FAMILIES[one_of(name, tuple(FAMILIES), *where)]
         defaults = {key: each.default for key, each in inspect.signature(family.generate).parameters.items()}
         sizes = [key for key in defaults if key not in ("preset", "seed")]
         only(entry, ("family", "preset", *sizes, "seeds"))
-        asked: dict[str, tuple[Json, ...]] = {"preset": (next(iter(family.presets)),)}
+        asked: dict[str, Sequence[Json]] = {"preset": (next(iter(family.presets)),)}
         if "preset" in entry:
             asked["preset"] = tuple(one_of(each, family.presets, *at) for at, each in grid(entry["preset"], "preset"))
         for key in sizes:
@@ -106,7 +120,6 @@ def _generated(entry: Table) -> Iterator[Generated]:
             elif defaults[key] is not None:
                 asked[key] = (defaults[key],)
         asked["seed"] = seeds_of(entry.get("seeds", 0))
-        _draw(family, asked)
         yield Generated(family.name, asked)
 
 
@@ -119,42 +132,37 @@ def _own_option(kind: type, value: object, where: tuple[str | int, ...]) -> Json
     return not_negative(value, *where) if where[0] in _FROM_0 else positive(value, *where)
 
 
-def seeds_of(value: object) -> tuple[int, ...]:
+def seeds_of(value: object) -> Sequence[int]:
     """Read seeds: one, a list, or ``first:end`` or ``first:end:step``, half open as in Python."""
     if not isinstance(value, str):
-        return tuple(integer(each, 0, *where) for where, each in _list_of_seeds(value))
-    match = re.fullmatch(r"\s*(\d{1,15})\s*:\s*(\d{1,15})\s*(?::\s*(\d{1,15})\s*)?", value)
+        return tuple(integer(each, 0, *where) for where, each in grid(value, "seeds"))
+    match = re.fullmatch(r"\s*([0-9]{1,4000})\s*:\s*([0-9]{1,4000})\s*(?::\s*([0-9]{1,4000})\s*)?", value)
     allowed = 'an integer >= 0, a list of them, or text such as "0:200" or "0:200:2", the end left out'
     if match is None or (match[3] is not None and int(match[3]) == 0):
         raise Refused(shown(value), allowed, "seeds")
-    found = range(int(match[1]), int(match[2]), int(match[3] or 1))
-    if not found:
+    first, end, step = int(match[1]), int(match[2]), int(match[3] or 1)
+    if first >= end:
         raise Refused(f"{shown(value)}, which holds no seed", allowed, "seeds")
-    if len(found) > MOST_SEEDS:
+    if (end - first - 1) // step >= MOST_SEEDS:
         raise Refused(shown(value), f"at most {MOST_SEEDS:,} seeds", "seeds")
-    return tuple(found)
+    return range(first, end, step)
 
 
-def _list_of_seeds(value: object) -> list[tuple[tuple[str | int, ...], object]]:
-    """As ``grid``, in linear time of many seeds."""
-    if isinstance(value, list) and value and all(type(each) is int for each in value) and len(set(value)) == len(value):
-        return [(("seeds", index), each) for index, each in enumerate(value)]
-    return grid(value, "seeds")
+def require_sizes(source: Generated) -> None:
+    """Draw an instance of every combination of sizes with the first seed, small ones first, until ``JOBS_DRAWN`` jobs.
 
-
-def _draw(family: AnyFamily, asked: Mapping[str, tuple[Json, ...]]) -> None:
-    """Draw an instance of every combination of sizes with the first seed, small ones first, until ``JOBS_DRAWN`` jobs."""
-    combinations = [
-        dict(zip(asked, values, strict=True))
-        for values in itertools.product(*(values[:1] if key == "seed" else values for key, values in asked.items()))
-    ]
+    Raises
+    ------
+    Refused
+        The generator does not take them.
+    """
     drawn = 0
-    for arguments in sorted(combinations, key=lambda each: _jobs(each)):
+    for arguments in _small_first(source.grid):
         drawn += _jobs(arguments)
         if drawn > JOBS_DRAWN:
             return
         try:
-            family.generate(**arguments)
+            FAMILIES[source.family].generate(**arguments)
         except UsageError as error:
             key, _, words = str(error).partition(": found ")
             found, _, allowed = words.partition(", allowed: ")
@@ -162,6 +170,15 @@ def _draw(family: AnyFamily, asked: Mapping[str, tuple[Json, ...]]) -> None:
                 raise
             others = [f"{name} = {value}" for name, value in arguments.items() if name not in (key, "seed")]
             raise Refused(f"{found} where {', '.join(others)}", allowed, key) from None
+
+
+def _small_first(grid: Grid) -> Iterator[dict[str, Json]]:
+    """Combinations of sizes with the first seed, in ascending order of their jobs."""
+    first: Grid = {**grid, "seed": grid["seed"][:1]}
+    numbers = sorted(jobs for jobs in grid.get("jobs", ()) if isinstance(jobs, int))
+    grids: list[Grid] = [{**first, "jobs": (jobs,)} for jobs in numbers]
+    for alike in grids or [first]:
+        yield from combinations(alike)
 
 
 def _jobs(arguments: Mapping[str, Json]) -> int:
@@ -179,6 +196,9 @@ def _windows(entry: Table) -> Iterator[Windows]:
     keys = [key for key in ("file", *takes) if key in entry or key == "file"]
     window_s = duration_s(entry["window"]) if "window" in entry else None
     values = [[_option(key, each, *where) for where, each in grid(entry.get(key), key)] for key in keys]
+    traces = math.prod(map(len, values))
+    if traces > MOST_CELLS:
+        raise TooLarge(traces, "as many traces at least")
     for file, *options in itertools.product(*values):
         yield Windows(importer, str(file), dict(zip(keys[1:], options, strict=True)), window_s)
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from dlsched.core.files import Json
 from dlsched.core.limits import Limits
+from dlsched.study.plans.grids import Grid
 
 Parameters: TypeAlias = Mapping[str, Json]
 
@@ -112,7 +113,7 @@ class Generated:
     """
 
     family: str
-    grid: Mapping[str, tuple[Json, ...]]
+    grid: Grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Drawn:
     what: str
     function: str
     folder: str
-    grid: Mapping[str, tuple[Json, ...]]
+    grid: Grid
     fingerprint: str
 
 
@@ -164,7 +165,7 @@ class Searched:
     what: str
     method: str
     folder: str
-    grid: Mapping[str, tuple[Json, ...]]
+    grid: Grid
     fingerprint: str
 
 
@@ -192,7 +193,8 @@ class Given:
     recipes: tuple[Recipe, ...]
 
 
-Source: TypeAlias = Generated | Drawn | Searched | Files | Windows | Given
+Gridded: TypeAlias = Generated | Drawn | Searched
+Source: TypeAlias = Gridded | Files | Windows | Given
 
 
 @dataclass(frozen=True, slots=True)

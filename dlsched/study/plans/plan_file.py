@@ -14,10 +14,12 @@ from typing import SupportsIndex
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
-from dlsched.study.plans.instance_entries import read_source
+from dlsched.study.plans.counting import require_countable
+from dlsched.study.plans.instance_entries import read_source, require_sizes
 from dlsched.study.plans.method_entries import read_method
-from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Source
+from dlsched.study.plans.plan import CellLimits, Generated, Plan, PlannedMethod, Source
 from dlsched.study.plans.refusals import (
+    MOST_CELLS,
     Refusals,
     Table,
     integer,
@@ -30,7 +32,7 @@ from dlsched.study.plans.refusals import (
     tables,
     text,
 )
-from dlsched.study.plans.toml import toml_text
+from dlsched.study.plans.toml import toml_text, writable
 
 FORMAT = "dlsched/study/1"
 KEYS = ("format", "name", "seed", "instances", "methods", "limits", "reference")
@@ -154,7 +156,7 @@ def _plain(value: object) -> Json:
     if callable(value):
         return _importable(value)
     if isinstance(value, SupportsIndex):
-        return operator.index(value)
+        return writable(operator.index(value))
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     if isinstance(value, date):
@@ -166,6 +168,8 @@ def _plain(value: object) -> Json:
             if each is not None
         }
     if isinstance(value, Sequence):
+        if len(value) > MOST_CELLS:
+            raise UsageError(f"found a list of {len(value):,} values, allowed in a plan: at most {MOST_CELLS:,}")
         return [_plain(each) for each in value]
     raise UsageError(f"found {value!r}, allowed in a plan: numbers, texts, lists, tables and functions")
 
@@ -210,7 +214,20 @@ def _plan(data: Table, folder: Path, name: str, stem: str, written: str) -> Plan
     with refusals.at("reference"):
         reference = _reference(data.get("reference"), methods)
     refusals.raise_any()
-    return Plan(title, tuple(sources), tuple(methods), seed, limits, reference, folder.absolute(), written)
+    plan = Plan(
+        title,
+        tuple(source for _, source in sources),
+        tuple(methods),
+        *(seed, limits, reference, folder.absolute(), written),
+    )
+    with refusals.at():
+        require_countable(plan)  # before any instance is drawn: of too many there is no end
+    for index, source in sources:
+        with refusals.at("instances", index):
+            if isinstance(source, Generated):
+                require_sizes(source)
+    refusals.raise_any()
+    return plan
 
 
 def _limits(asked: Table) -> CellLimits:
@@ -225,13 +242,13 @@ def _limits(asked: Table) -> CellLimits:
     )
 
 
-def _sources(value: object, folder: Path, refusals: Refusals) -> tuple[list[Source], list[str]]:
-    """Sources, and the families of their instances in the order in which they appear."""
-    sources, families = list[Source](), dict[str, None]()
+def _sources(value: object, folder: Path, refusals: Refusals) -> tuple[list[tuple[int, Source]], list[str]]:
+    """Sources, each with its entry's position, and the families of their instances in the order in which they appear."""
+    sources, families = list[tuple[int, Source]](), dict[str, None]()
     with refusals.at("instances"):
         for index, entry in enumerate(tables(value)):
             found, theirs = read_source(entry, folder, refusals, index)
-            sources += found
+            sources += [(index, source) for source in found]
             families |= dict.fromkeys(sorted(theirs))
     return sources, list(families)
 

@@ -2,16 +2,31 @@
 
 import contextlib
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import FOUND, Refused, field_path, printable, shown
 
+MOST_CELLS = 10_000_000
+"""Cells of a study."""
+
 ENOUGH = 10
 """Errors that a message lists."""
 
 Table = Mapping[str, object]
+
+
+class TooLarge(UsageError):  # noqa: N818  says what the plan is
+    """A plan, called ``name``, of more cells than a study may have."""
+
+    def __init__(self, cells: int, of: str) -> None:
+        self.name = "the plan"
+        self._said = f"found {cells:,} cells of {of}, allowed: at most {MOST_CELLS:,} cells in a study"
+        super().__init__(self._said)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self._said}"
 
 
 class Refusals:
@@ -25,6 +40,9 @@ class Refusals:
         """Take up the first error of what is read within, below a field of the plan."""
         try:
             yield
+        except TooLarge as error:
+            error.name = self.name
+            raise
         except Refused as error:
             self._said.append(f"{field_path((*where, *error.where))}: {error}")
         except (InputError, UsageError) as error:
@@ -112,9 +130,12 @@ def grid(value: object, key: str) -> list[tuple[tuple[str | int, ...], object]]:
         return [((key,), value)]
     if not value:
         raise Refused("an empty list", "at least one value", key)
+    seen = set[object]()
     for index, each in enumerate(value):
-        if each in value[:index]:
+        known = each if isinstance(each, Hashable) else repr(each)
+        if known in seen:
             raise Refused(f"{shown(each)} again", "every value once", key, index)
+        seen.add(known)
     return [((key, index), each) for index, each in enumerate(value)]
 
 

@@ -40,7 +40,7 @@ def smaller(plan: Plan, most: Mapping[str, int], trace_to: str | None = None) ->
     return replace(plan, sources=tuple(map(cut, plan.sources)))
 
 
-def _ends(values: tuple[Json, ...], most: int | None) -> tuple[Json, ...]:
+def _ends(values: Sequence[Json], most: int | None) -> tuple[Json, ...]:
     """The first and the last value, numbers not above ``most``."""
     ends = (
         min(value, most) if most is not None and isinstance(value, int) else value for value in (values[0], values[-1])

@@ -1,9 +1,6 @@
 """The instances of a plan, one recipe at a time: a study of many never holds them all."""
 
 import glob
-import hashlib
-import itertools
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,10 +9,11 @@ from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.families import FAMILIES, instance_from, read
-from dlsched.study.plans.drawn import draw, recipes_of
-from dlsched.study.plans.plan import Drawn, Files, Generated, Given, Plan, Recipe, Searched
+from dlsched.study.plans import drawn
+from dlsched.study.plans.grids import Grid, combinations
+from dlsched.study.plans.plan import Drawn, Files, Generated, Given, Gridded, Plan, Recipe, Searched
 from dlsched.study.plans.windows import import_piece, pieces
-from dlsched.study.plans.worst import found_by, searches_of
+from dlsched.study.plans.worst import found_by, search_for
 
 
 def recipes(plan: Plan) -> Iterator[Recipe]:
@@ -30,40 +28,53 @@ def recipes(plan: Plan) -> Iterator[Recipe]:
     InputError, UsageError
         A file or trace that has changed since the plan was read, and is no longer valid.
     """
-    several = sum(isinstance(source, Generated | Drawn | Searched) for source in plan.sources) > 1
-    drawn = set[bytes]()
-    for recipe in _recipes(plan):
-        if several and "instance" not in recipe.data:
-            digest = _digest(recipe)
-            if digest in drawn:
-                continue
-            drawn.add(digest)
-        yield recipe
+    for part in parts(plan):
+        if isinstance(part, Recipe):
+            yield part
+        else:
+            source, others = part
+            yield from (recipe_of(source, arguments) for arguments in combinations(source.grid, others))
 
 
-def _digest(recipe: Recipe) -> bytes:
-    """Tell an instance that is drawn from others, in few bytes."""
-    text = json.dumps([recipe.family, dict(recipe.data)], sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+def parts(plan: Plan) -> Iterator[Recipe | tuple[Gridded, list[Grid]]]:
+    """Yield the instances of files and traces, and in their place whole grids, each with those before it that may overlap.
 
-
-def _recipes(plan: Plan) -> Iterator[Recipe]:
+    Errors as ``recipes``.
+    """
     seen = set[Path]()
+    before: dict[tuple[str, ...], list[Grid]] = {}
     for source in plan.sources:
-        if isinstance(source, Generated):
-            yield from _generated(source)
+        if isinstance(source, Gridded):
+            others = before.setdefault(_maker(source), [])
+            yield source, list(others)
+            others.append(source.grid)
         elif isinstance(source, Given):
             yield from source.recipes
-        elif isinstance(source, Drawn):
-            yield from recipes_of(source)
-        elif isinstance(source, Searched):
-            yield from searches_of(source)
         elif isinstance(source, Files):
             for name in _new_files(source, plan.folder, seen):
                 yield _whole(read(plan.folder / name), name)
         else:
             for piece in pieces(source, plan.folder):
                 yield _whole(import_piece(source, piece, plan.folder), piece.source)
+
+
+def _maker(source: Gridded) -> tuple[str, ...]:
+    """What makes the instances of a grid: only grids of the same maker may have instances in common."""
+    if isinstance(source, Generated):
+        return ("generate", source.family)
+    made = source.function if isinstance(source, Drawn) else source.method
+    return (type(source).__name__, source.family, made, source.folder, source.fingerprint)
+
+
+def recipe_of(source: Gridded, arguments: dict[str, Json]) -> Recipe:
+    """How the instance of a combination of a grid comes about."""
+    if isinstance(source, Drawn):
+        return drawn.recipe_of(source, arguments)
+    if isinstance(source, Searched):
+        return search_for(source, arguments)
+    preset, seed = arguments["preset"], arguments["seed"]
+    assert isinstance(preset, str) and isinstance(seed, int)
+    return Recipe(source.family, "generate", preset, seed, {"generate": arguments})
 
 
 def files_of(pattern: str, folder: Path) -> list[str]:
@@ -92,18 +103,10 @@ def instance_of(recipe: Recipe, step: Callable[[], None] = lambda: None) -> Inst
         case {"instance": content}:
             return instance_from(content, recipe.source)
         case {"python": _}:
-            return draw(recipe)
+            return drawn.draw(recipe)
         case {"worst": _}:
             return found_by(recipe, step)
     raise AssertionError(f"no recipe: {list(recipe.data)}")
-
-
-def _generated(source: Generated) -> Iterator[Recipe]:
-    for values in itertools.product(*source.grid.values()):
-        arguments: dict[str, Json] = dict(zip(source.grid, values, strict=True))
-        preset, seed = arguments["preset"], arguments["seed"]
-        assert isinstance(preset, str) and isinstance(seed, int)
-        yield Recipe(source.family, "generate", preset, seed, {"generate": arguments})
 
 
 def _whole(instance: InstanceFile, source: str) -> Recipe:

@@ -4,7 +4,9 @@ import json
 import re
 from collections.abc import Mapping
 
+from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
+from dlsched.core.messages import shown
 
 
 def toml_text(data: Mapping[str, Json]) -> str:
@@ -37,3 +39,12 @@ def _value(value: Json) -> str:
         return f"[{', '.join(_value(each) for each in value)}]"
     # a string of JSON is one of TOML, save for the character 127
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def writable(number: int) -> int:
+    """Return an integer; UsageError: Python does not write it, as it has thousands of digits."""
+    try:
+        str(number)
+    except ValueError:
+        raise UsageError(f"found {shown(number)}, allowed in a plan: integers that Python writes") from None
+    return number

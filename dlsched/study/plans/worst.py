@@ -1,8 +1,8 @@
 """Instances on which a method does worst, as a search finds them: their entry in a plan, and the search."""
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
 from dlsched.own_methods import find_method_of_user
 from dlsched.study.plans.drawn import label_of
+from dlsched.study.plans.grids import Grid, combinations
 from dlsched.study.plans.method_entries import hash_of_code, imported
 from dlsched.study.plans.plan import Recipe, Searched
 from dlsched.study.plans.refusals import Table, grid, integer, not_negative, one_of, only, text
@@ -25,6 +26,8 @@ RESERVED = ("worst", "family", "seeds")
 SHARED = ("jobs", "gpus", "preset")
 OF_SEARCH = ("against", "budget")
 """What a search takes beside what makes its space."""
+SPACES = 1000
+"""Spaces of an entry that are made to see whether they can be."""
 
 
 def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Searched]:
@@ -45,7 +48,7 @@ def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Sear
     family = one_of(entry.get("family"), tuple(FAMILIES), "family")
     own = _options(family)
     only(entry, (*RESERVED, *SHARED, *own, *OF_SEARCH))
-    asked = {
+    asked: dict[str, Sequence[Json]] = {
         key: tuple(_value(family, own, key, each, at) for at, each in grid(value, key))
         for key, value in entry.items()
         if key not in RESERVED
@@ -55,7 +58,7 @@ def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Sear
     for at, each in grid(entry["worst"], "worst"):
         what = text(each, *at)
         method, fingerprint = _method(family, what, folder, at)
-        values = {**asked, "seed": tuple(seeds)}
+        values = {**asked, "seed": seeds}
         found.append(Searched(family, what, method, str(folder.absolute()), values, fingerprint))
     return found
 
@@ -86,19 +89,19 @@ def _value(family: str, own: "Mapping[str, Option]", key: str, value: object, at
     return integer(value, 0, *at) if kind is int else text(value, *at)
 
 
-def _require_spaces(family: str, asked: Mapping[str, tuple[Json, ...]]) -> None:
+def _require_spaces(family: str, asked: Grid) -> None:
     from dlsched.worst.options import space_of
 
-    for values in itertools.product(*asked.values()):
-        arguments: dict[str, Any] = dict(zip(asked, values, strict=True))
+    for found in islice(combinations(asked), SPACES):
+        arguments: dict[str, Any] = found
         try:
             space_of(family, **arguments)
         except UsageError as error:
             key, _, words = str(error).partition(": found ")
-            found, _, allowed = words.partition(", allowed: ")
+            value, _, allowed = words.partition(", allowed: ")
             if key not in arguments or not allowed:
                 raise
-            raise Refused(found, allowed, key) from None
+            raise Refused(value, allowed, key) from None
 
 
 def _method(family: str, what: str, folder: Path, at: tuple[str | int, ...]) -> tuple[str, str]:
@@ -113,20 +116,18 @@ def _method(family: str, what: str, folder: Path, at: tuple[str | int, ...]) -> 
     return f"{path}:{name}", hash_of_code(thing, file, what, folder)
 
 
-def searches_of(source: Searched) -> Iterator[Recipe]:
-    """Yield how each instance comes about; of the grid the first argument varies slowest and the seed fastest."""
-    for values in itertools.product(*source.grid.values()):
-        arguments: dict[str, Json] = dict(zip(source.grid, values, strict=True))
-        seed = arguments["seed"]
-        assert isinstance(seed, int)
-        data: dict[str, Json] = {
-            "worst": source.method,
-            "folder": source.folder,
-            "fingerprint": source.fingerprint,
-            "arguments": arguments,
-        }
-        kind = f"worst {source.what}"
-        yield Recipe(source.family, kind, ", ".join(filter(None, (kind, label_of(arguments)))), seed, data)
+def search_for(source: Searched, arguments: dict[str, Json]) -> Recipe:
+    """How the instance of a combination of arguments comes about."""
+    seed = arguments["seed"]
+    assert isinstance(seed, int)
+    data: dict[str, Json] = {
+        "worst": source.method,
+        "folder": source.folder,
+        "fingerprint": source.fingerprint,
+        "arguments": arguments,
+    }
+    kind = f"worst {source.what}"
+    return Recipe(source.family, kind, ", ".join(filter(None, (kind, label_of(arguments)))), seed, data)
 
 
 def found_by(recipe: Recipe, step: Callable[[], None]) -> InstanceFile:

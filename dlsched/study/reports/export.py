@@ -92,7 +92,9 @@ def _write_parquet(rows: Iterable[Row], stream: BinaryIO) -> None:
             try:
                 writer.write_table(pa.table(columns, schema=schema))
             except OverflowError:
-                raise InputError("jobs, gpus or seed: found an integer of more than 64 bits, allowed: 64") from None
+                raise InputError(
+                    "jobs, gpus or seed: found an integer of more than 64 bits, allowed: 64; or csv or json"
+                ) from None
 
 
 def _unicode(value: object) -> object:

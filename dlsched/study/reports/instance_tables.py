@@ -33,7 +33,7 @@ def instance_tables(groups: Sequence[Group]) -> Iterator[str]:
             )
             for of in cells.values()
         ]
-        yield f"## Every instance of {group.family}"
+        yield f"## Every instance of {', '.join(group.names)}"
         yield NOTE
         yield markdown_table(("instance", "reference", *methods), table).rstrip()
 

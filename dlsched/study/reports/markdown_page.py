@@ -114,10 +114,7 @@ def _spread(groups: Sequence[Group]) -> str:
 def _names(groups: Sequence[Group]) -> list[str]:
     """What tells the groups apart: their families only where there are several."""
     several = len({group.family for group in groups}) > 1
-    return [
-        ", ".join([group.family] * (several or not group.preset) + [group.preset] * bool(group.preset))
-        for group in groups
-    ]
+    return [", ".join(group.names[0 if several or not group.preset else 1 :]) for group in groups]
 
 
 def _worst(content: Content) -> Iterator[str]:

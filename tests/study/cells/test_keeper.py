@@ -17,7 +17,7 @@ from dlsched.study.cells.outcome import Outcome
 from dlsched.study.engines.local import drive
 from dlsched.study.plans.plan import Recipe
 from dlsched.study.plans.sources import instance_of
-from study.cells_at_hand import ROOMY, cell, lives, named, recipe
+from study.cells_at_hand import ROOMY, TIGHT, cell, lives, named, recipe
 
 
 @pytest.fixture
@@ -127,3 +127,11 @@ def test_no_more_descriptors_than_before(keeper: Keeper):
         ended(keeper, cell(named("equal"), seed, ROOMY))
         keeper.stop()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_instance_that_takes_too_long_to_make(keeper: Keeper):
+    """Ten million jobs have the time of a cell; the next cell is served."""
+    vast = Recipe("ring_allocation", "generate", "mixed", 0, {"generate": {"jobs": 10_000_000, "gpus": 8, "seed": 0}})
+    found = ended(keeper, replace(cell(named("equal"), limits=TIGHT), recipe=vast), cell(named("equal"), 1))
+    assert [outcome.status for outcome in found] == ["timeout", "feasible"]
+    assert found[0].message == "killed 0.3 s after its limit of 0.2 s, before its method began"

@@ -8,7 +8,7 @@ import pytest
 from dlsched.core.status import Sense
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.figures.summary import Group, sentence, summarise
-from dlsched.study.figures.tables import table
+from dlsched.study.figures.tables import table, title
 from dlsched.study.rows import Row
 from tests.study.by_hand import answer, dead, rows_of
 
@@ -190,6 +190,32 @@ def test_senses_are_not_mixed() -> None:
         (Sense.MINIMIZE, 1, ("a", "b")),
         (Sense.MAXIMIZE, 1, ("b", "a")),
     ]
+
+
+def test_objectives_are_not_mixed() -> None:
+    """Of one preset and sense: means by hand 1.2 and 3, never 1.8; cells whose instance was not made stay apart."""
+    mean = [replace(answer(name, "equal", 1.2), objective_name="mean", sense="minimize") for name in "ab"]
+    rho = replace(answer("c", "equal", 3.0), objective_name="max_rho", sense="minimize")
+    groups = summarise([mean[0], rho, mean[1], dead("d", "equal")])
+    assert [(group.objective, group.instances, group.line("equal").failed) for group in groups] == [
+        ("mean", 2, 0),
+        ("max_rho", 1, 0),
+        ("objective not known", 1, 1),
+    ]
+    means = [group.line("equal").mean for group in groups]
+    assert [each and each.value for each in means] == [pytest.approx(1.2), pytest.approx(3.0), None]
+    assert title(groups[1]) == "ring_allocation, mixed, max_rho: 1 instance"
+    said = sentence(groups)
+    assert "on ring_allocation mixed mean)" in said and "on ring_allocation mixed max_rho)" in said
+    assert "with the objective max_rho" in sentence(groups[1:2])
+
+
+def test_one_objective_needs_no_name() -> None:
+    """A cell whose instance was not made belongs to the others, and is judged by their sense."""
+    rows = [dead("d", "a"), replace(answer("i", "a", None), objective_name="alpha_fair 2", sense="maximize")]
+    group = only(rows)
+    assert (group.objective, group.names, group.sense) == ("", ("ring_allocation", "mixed"), Sense.MAXIMIZE)
+    assert (group.instances, group.line("a").failed) == (2, 1)
 
 
 def test_what_has_not_run_is_left_out_of_the_pair() -> None:

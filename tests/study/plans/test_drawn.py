@@ -9,12 +9,13 @@ import pytest
 from dlsched import InputError, UsageError, ring_allocation, study
 from dlsched.core.instance import InstanceFile
 from dlsched.study.cells.cell import key_of
+from dlsched.study.plans.counting import count
 from dlsched.study.plans.drawn import draw
 from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod
 from dlsched.study.plans.plan_file import make_plan
 from dlsched.study.plans.sources import instance_of, recipes
 from dlsched.study.reporting import command_of
-from dlsched.study.trial import count, try_out
+from dlsched.study.trial import try_out
 
 MINE = """
 from dlsched import elastic_stream, ring_allocation

@@ -11,10 +11,10 @@ import pytest
 
 import dlsched
 from dlsched import FAMILIES, InputError, UsageError, ring_allocation
+from dlsched.study.plans.counting import count
 from dlsched.study.plans.plan import Generated, Plan, PlannedMethod
 from dlsched.study.plans.plan_file import make_plan
 from dlsched.study.plans.sources import instance_of, recipes
-from dlsched.study.trial import count
 from dlsched.traces import import_instance
 
 DAY_S = 86400

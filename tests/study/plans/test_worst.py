@@ -8,12 +8,13 @@ import pytest
 
 from dlsched import InputError, ring_embedding, study
 from dlsched.study.cells.cell import hash_of_instance
+from dlsched.study.plans.counting import count
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import make_plan
 from dlsched.study.plans.smaller import smaller
 from dlsched.study.plans.sources import instance_of, recipes
 from dlsched.study.plans.worst import evaluations_of, shorter
-from dlsched.study.trial import count, try_out
+from dlsched.study.trial import try_out
 from dlsched.worst.finding import BUDGET, find_worst
 
 MINE = """

@@ -38,7 +38,7 @@ def test_columns_are_pinned(out: Path) -> None:
     export(ROWS, "csv", out)
     assert out.read_text().splitlines()[0] == (
         "key,instance,family,source,preset,jobs,gpus,seed,method,status,objective,bound,reference,reference_kind,ratio,gap,"
-        "time_s,cpu_s,memory_mib,message"
+        "time_s,cpu_s,memory_mib,message,objective_name"
     )
 
 
@@ -72,7 +72,8 @@ def test_parquet_has_types(out: Path) -> None:
     assert found.schema.names == list(COLUMNS)
     assert {name for name in COLUMNS if found.schema.field(name).type == pa.int64()} == {"jobs", "gpus", "seed"}
     assert {name for name in COLUMNS if found.schema.field(name).type == pa.string()} == {
-        *("key", "instance", "family", "source", "preset", "method", "status", "reference_kind", "message")
+        *("key", "instance", "family", "source", "preset", "method", "status", "reference_kind", "message"),
+        "objective_name",
     }
     assert all(found.schema.field(name).type in (pa.int64(), pa.string(), pa.float64()) for name in COLUMNS)
     assert found.to_pylist()[:3] == [{name: getattr(row, name) for name in COLUMNS} for row in ROWS]

@@ -127,7 +127,7 @@ def anchor(index: int) -> str:
 
 def title_of(group: Group) -> str:
     """Name of a group."""
-    return " · ".join(printable(part) for part in (group.family, group.preset) if part)
+    return " · ".join(map(printable, group.names))
 
 
 REFERENCES = {
