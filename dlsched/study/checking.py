@@ -54,7 +54,7 @@ def check(
     workers
         Processes, >= 1; None: one for each processor.
     again
-        Whether dlsched's own methods are run again besides, and have to end as their rows say.
+        Whether dlsched's own methods are run again besides, and have to end as their rows say where time does not matter.
     progress
         Called when rows were computed.
 
