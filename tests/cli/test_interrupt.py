@@ -115,7 +115,7 @@ def test_ctrl_c_ends_a_solve_with_what_is_held(method: str, hard: Path, start: A
 
 def test_ctrl_c_ends_a_comparison_with_the_rows_so_far(hard: Path, start: Any) -> None:
     """The rows before and the interrupted one are printed, not the methods and files after."""
-    process = start("compare", hard, JOBS, "--methods", "exact,minlp,marginal", "--json")
+    process = start("compare", hard, JOBS, "--methods", "exact,minlp,marginal", "--time-limit", 100, "--json")
     rows, err = interrupted(process)
     assert process.returncode in (0, 5)
     assert [(row["method"], row["status"]) for row in rows] == [("exact", "optimal"), ("minlp", "interrupted")]
