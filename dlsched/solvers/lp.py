@@ -207,15 +207,19 @@ def _scalings(
 ) -> Iterator[tuple[Integers, Integers, int]]:
     """Powers of two of rows and columns, and that of the variables' unit, to try in turn: our own, at last almost none.
 
-    The unit is that of the right-hand sides, unless a bound would then count as infinite: first one in which none does.
+    The unit is that of the right-hand sides, unless a bound would then count as infinite: first one in which none does. The last
+    unit is that of the bounds, beside which right-hand sides may be what rounding left of 0.
     """
     right, finite = np.concatenate(rights), np.where(np.isfinite(bounds), bounds, 0.0)
+    last = []
     for rows, columns in (_powers(matrix), tuple(np.zeros(count, dtype=np.int64) for count in matrix.shape)):
         unit = _exponent(np.ldexp(right, rows))
         farthest = _exponent(np.ldexp(finite, -columns[:, None]))
         if farthest - unit >= _INFINITE:
             yield rows, columns, farthest - _BOUNDS
         yield rows, columns, unit
+        last.append((rows, columns, farthest))
+    yield from last
 
 
 def _within(bounds: Floats, x: Floats) -> bool:

@@ -57,6 +57,8 @@ LINES = [
     "study show small.study.sqlite",
     "study show small.study.sqlite --brief",
     "study show small.study.sqlite --json",
+    "study check small.study.sqlite --workers 1",
+    "study check small.study.sqlite --workers 1 --json",
     "study report small.study.sqlite -o -",
     "study report small.study.sqlite -o - --format markdown",
     "study export small.study.sqlite",

@@ -60,7 +60,7 @@ def test_dominated_counts_can_be_left_out():
 
 def test_arrays_hold_open_pairs_on_their_grid():
     """Hull answers 3 and 2 GPUs, 2 + 4, 2 more than the least of both: one GPU for a, 6 more, is out. Counts are 2 apart."""
-    jobs = [table("a", {"1": 8.0, "3": 2.0}), table("b", {"2": 4.0, "4": 3.0, "6": 2.0})]
+    jobs = [table("a", {"1": 8.0, "3": 2.0}), table("b", {"2": 4.0, "4": 3.5, "6": 2.0})]
     formulation = build_arrays(Instance(name="x", gpus=7, jobs=jobs))
     model = formulation.model
     assert model.names == ["x_a_3", "x_b_2", "x_b_4", "x_b_6"]

@@ -190,10 +190,10 @@ def test_three_hundred_bounds():
 @profile(15)
 @given(ring_embedding_instances(concave=False, objectives="sum").filter(lambda instance: instance.charges))
 def test_totals_are_between(instance):
-    """At least the optimum, at most the bound of the envelopes."""
+    """At least the optimum, at most the bound of the envelopes; SCIP may break each of some rows by 1e-6."""
     best, found = brute_force_ring(instance)[0], by_totals(instance)
     assert found >= best - SOLVED * max(1.0, best)
-    assert found <= horizon(instance).value + SOLVED * max(1.0, found)
+    assert found <= horizon(instance).value + 10 * SOLVED * max(1.0, found)
 
 
 @pytest.mark.parametrize("made_of", [racks, switches])

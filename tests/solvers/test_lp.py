@@ -79,9 +79,9 @@ def test_bounds_beyond_what_highs_takes_for_infinite():
 
 
 @pytest.mark.parametrize("status", [2, 3, 4])
-@pytest.mark.parametrize("failures", [1, 5, 11])
+@pytest.mark.parametrize("failures", [1, 5, 11, 23])
 def test_whatever_is_no_optimum_is_asked_again(monkeypatch, status, failures):
-    """Infeasible, unbounded, or a status that SciPy does not know: the other ways come before an error, twelve in all."""
+    """Infeasible, unbounded, or a status that SciPy does not know: the other ways come before an error, 24 in all."""
     import scipy.optimize
 
     plain, asked = scipy.optimize.linprog, []
@@ -99,6 +99,22 @@ def test_whatever_is_no_optimum_is_asked_again(monkeypatch, status, failures):
     assert len(asked) == failures + 1
     assert len({str(each) for each in asked[:6]}) == min(6, len(asked))  # no way is tried twice in one scaling
     asked.clear()
-    failures = 12
+    failures = 24
     with pytest.raises(SolverError, match="was not recognized"):
         linear_program([-1.0, -2.0], a_ub=[[1.0, 1.0]], b_ub=[3.0], bounds=(0.0, 2.0))
+
+
+def test_right_hand_sides_that_rounding_left_of_nothing():
+    """Two totals of up to 2 and 4 worth .0076537 and .2173125 each, .00625 to pay for the second: .025 - .0153074 - .86925."""
+    slope, steps = -0.00765370820011591, [-0.2173125, -0.2173125000000001, -0.21731249999999985, -0.2173124999999999]
+    rows = [
+        [-1, 0, 1, 0, 0, 0],
+        [0, -1, 0, 1, 0, 0],
+        [0, 0, slope, 0, 1, 0],
+        *([0, 0, 0, step, 0, 1] for step in steps),
+    ]
+    noise = [0.0, 0.0, 0.0, 0.0, -1.1102230246251565e-16, 3.3306690738754696e-16, 2.220446049250313e-16]
+    bounds = [(0, 2), (0, 4), (0, 2), (0, 4), (-np.inf, (0.01530741640023182)), (-np.inf, (0.8692499999999999))]
+    rows, noise = [[0] * 6, *rows], [0.0, *noise]
+    answer = linear_program([0, 0.00625, 0, 0, -1, -1], a_ub=rows, b_ub=noise, bounds=bounds)
+    assert answer.objective == pytest.approx(0.025 - 0.0153074164 - 0.86925, rel=1e-9)
