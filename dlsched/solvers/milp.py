@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import availability, child
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 _ABSOLUTE = 1e-6
 """The absolute gap at which HiGHS ends; what the others' tolerances make of costs up to 2**17 is not more."""
+_NARROW = 1e-6
+"""A variable whose bounds are nearer is fixed by presolve at either, by the feasibility tolerance of the solver (HiGHS, SCIP)."""
 _ENDED = TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE
 
 
@@ -63,7 +67,7 @@ def solve_milp(
         return _of_nothing(model, availability.SOLVERS[solver].version())
     constant = model.constant
     model, unit = scaled(model)
-    slack = _ABSOLUTE * unit if model.costs.any() else 0.0
+    slack = _slack(model) * unit
     known: float | None = None
 
     def hear(told: Incumbent | Bounded) -> None:
@@ -111,6 +115,15 @@ def run(
     outcome = solve(model, limits, start, found, bounded)
     assert isinstance(outcome, Outcome)
     return outcome
+
+
+def _slack(model: LinearModel) -> float:
+    """By how much the tolerances of a solver may put the bound of a scaled model off."""
+    if not model.costs.any():
+        return 0.0
+    widths = model.upper - model.lower
+    narrow = widths <= _NARROW
+    return _ABSOLUTE + float(np.abs(model.costs[narrow]) @ widths[narrow])
 
 
 def _of_nothing(model: LinearModel, solver: str) -> Outcome:

@@ -282,3 +282,17 @@ def test_scaling_changes_no_digit():
     for index, times in enumerate(factor):
         assert [a * times for a in brought.row(index)[1]] == model.row(index)[1]
     assert (brought.constant, model.constant) == (0.0, 5.0)
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
+def test_slack_of_a_variable_whose_bounds_nearly_meet(solver):
+    """At z = 1, w = 0 the objective t - w is 2**-31; solvers fix t, which has no more room than their tolerance, at 0."""
+    problem = pulp.LpProblem("narrow", pulp.LpMaximize)
+    t, z, w = pulp.LpVariable("t", 0, 2.0**-31), pulp.LpVariable("z", 0, 1, pulp.LpInteger), pulp.LpVariable("w", 0, 3)
+    problem += t - w
+    problem += t <= 2.0**-31 * z
+    problem += t + w <= 1
+    problem += z <= 1 - w
+    outcome = solve_milp(problem, solver=solver)
+    assert outcome.bound + outcome.slack >= 2.0**-31
+    assert outcome.slack <= 2.0**-30
