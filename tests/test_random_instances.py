@@ -39,14 +39,16 @@ class Kind(NamedTuple):
     """Of a hundred instances."""
     size: Callable[[Any], float] = lambda instance: 0.0
     others: tuple[str, ...] = ()
-    """Methods whose ``optimal`` meets a bound of prices or linear programs, within 1e-6."""
+    """Methods whose ``optimal`` meets a bound of linear programs, within 1e-6."""
+    meeting: tuple[str, ...] = ()
+    """Methods that end when certified bounds meet their objective, as docs/formats.md says: within 1e-6."""
 
 
 KINDS = {
     "ring_allocation": Kind("ring_allocation", nasty_allocation, 16),
     "async_sgd": Kind("async_sgd", nasty_async, 14),
     "stream with ticks": Kind(
-        "elastic_stream", lambda rng: nasty_stream(rng, True, weighted=rng.random() < 0.5), 14, others=("plan",)
+        "elastic_stream", lambda rng: nasty_stream(rng, True, weighted=rng.random() < 0.5), 14, meeting=("plan",)
     ),
     "stream": Kind("elastic_stream", lambda rng: nasty_stream(rng, False, weighted=rng.random() < 0.5), 10),
     "placement": Kind("matching_placement", nasty_placement, 12),
@@ -78,7 +80,15 @@ def hold_one(name: str, seed: int) -> Counter[str]:
     skip = by_solvers if seed % PROGRAMS else set()
     if name == "stream":  # no program without ticks
         skip = by_solvers
-    return hold(instance, optimum, exact=exact, size=kind.size(instance), others=kind.others, skip=skip)
+    return hold(
+        instance,
+        optimum,
+        exact=exact,
+        size=kind.size(instance),
+        others=kind.others,
+        meeting=kind.meeting,
+        skip=skip,
+    )
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -86,6 +96,12 @@ def test_a_sample(name: str) -> None:
     """Two instances of each kind by every method, and six without solvers."""
     seen = sum((hold_one(name, seed) for seed in (0, 1, 2, 3, 4, 5, 6, PROGRAMS)), Counter[str]())
     assert seen.total() >= 40
+
+
+@pytest.mark.parametrize("seed", [766, 2219])
+def test_streams_at_the_edge(seed: int) -> None:
+    """A plan that its bound meets 1.3e-9 above the optimum; an arrival that is a tick but for as much as may be."""
+    assert hold_one("stream with ticks", seed)["plan optimal"] == 1
 
 
 @pytest.mark.long

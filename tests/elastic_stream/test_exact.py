@@ -266,6 +266,12 @@ def test_what_rounding_leaves_undone_is_done_later():
     assert check(instance, made) == []
 
 
+def test_brute_force_takes_an_arrival_for_the_tick_that_it_is_but_for_rounding():
+    """3 us after a tick on a Unix clock, 8.15 units in the last place, of which floats make 8: done a second later."""
+    instance = stream((1699999458.9312222, 1.0, {1: 1.0}), units=1, tick_s=3051.510334627328)
+    assert brute_force_stream(instance)[0] == solve(instance).objective == pytest.approx(1.0, rel=1e-12)
+
+
 def test_the_horizon_is_as_long_as_a_better_stream_allows():
     """With the optimum known no job may end later than it would if all others were as early as can be."""
     instance = generate(preset="slots", jobs=4, gpus=3, seed=1)

@@ -15,7 +15,7 @@ def holds(seed, ticked, skip=()):
     instance = nasty(np.random.default_rng(seed), ticked)
     if ticked:
         found = brute_force_stream(instance)
-        return hold(instance, None if found is None else found[0], skip=skip)
+        return hold(instance, None if found is None else found[0], meeting=("plan",), skip=skip)
     least = None if infeasible(instance) else bound(instance).value
     return hold(instance, least, exact=False, skip=("milp",))
 

@@ -6,6 +6,7 @@ that stretch alone. One of them is chosen:
     sum_k b_ik = 1     lo_k b_ik <= z_ik <= hi_k b_ik     theta_ik <= tangents of the envelope of stretch k, times b_ik
     z_i = sum_k z_ik   theta_i = sum_k theta_ik
 
+Every theta is in a unit of its own job, so that what a solver's tolerance lets pass is small beside that job's utility.
 Rows of the relaxation stay. So every embedding is a point of the program, and its bound is one of the total utility, proven
 by the solver and not verified.
 """
@@ -13,6 +14,7 @@ by the solver and not verified.
 import numpy as np
 
 from dlsched.algorithms.utility_stretches import VANISHING, stretches, tangents
+from dlsched.algorithms.utility_table import power_of_two
 from dlsched.ring_embedding.horizon.relaxation import Program
 from dlsched.solvers.linear import LinearModel
 from dlsched.solvers.rows import maximisation
@@ -20,16 +22,17 @@ from dlsched.solvers.rows import maximisation
 
 def build_totals(program: Program) -> LinearModel:
     """Build the program of what is gained, in the unit of ``program``; its first variables are the relaxation's w and z."""
-    jobs, first, unit, rows = len(program.tables), len(program.columns), program.unit, program.rows.copy()
+    jobs, first, rows = len(program.tables), len(program.columns), program.rows.copy()
+    units = [power_of_two(table.most) for table in program.tables]
     upper = [*program.upper, *(float(table.units) for table in program.tables)]
-    upper += [table.most / unit for table in program.tables]
+    upper += [table.most / unit for table, unit in zip(program.tables, units, strict=True)]
     equal: list[int] = []
     binaries: list[int] = []
     for (i, _), (offset, slope) in program.tangents.items():
-        if slope > VANISHING * unit:
-            rows.add([(first + jobs + i, 1.0), (first + i, -slope / unit)], offset / unit)
-    for i, table in enumerate(program.tables):
-        pieces = [(0, 0)] if table.concave else stretches(table, unit)
+        if slope > VANISHING * units[i]:
+            rows.add([(first + jobs + i, 1.0), (first + i, -slope / units[i])], offset / units[i])
+    for i, (table, unit) in enumerate(zip(program.tables, units, strict=True)):
+        pieces = [(0, 0)] if table.concave else stretches(table, program.unit)
         if len(pieces) == 1:
             continue
         start, end = len(upper), len(upper) + 3 * len(pieces)
@@ -39,13 +42,13 @@ def build_totals(program: Program) -> LinearModel:
             binaries.append(b)
             rows.add([(z, 1.0), (b, -float(high))], 0.0)
             rows.add([(z, -1.0), (b, float(low))], 0.0)
-            for offset, slope in tangents(table, low, high, unit):
+            for offset, slope in tangents(table, low, high, program.unit):
                 rows.add([(theta, 1.0), (z, -slope / unit), (b, -offset / unit)], 0.0)
         equal.append(rows.add([(b, 1.0) for b in range(start, end, 3)], 1.0))
         equal.append(rows.add([(first + i, 1.0), *((z, -1.0) for z in range(start + 1, end, 3))], 0.0))
         rows.add([(first + jobs + i, 1.0), *((theta, -1.0) for theta in range(start + 2, end, 3))], 0.0)
     costs, integer = np.zeros(len(upper)), np.zeros(len(upper), dtype=bool)
-    costs[:first] = -np.array(program.costs) / unit
-    costs[first + jobs : first + 2 * jobs] = 1.0
+    costs[:first] = -np.array(program.costs) / program.unit
+    costs[first + jobs : first + 2 * jobs] = np.array(units) / program.unit
     integer[binaries] = True
     return maximisation(costs, rows.matrix(len(upper)), rows.right, upper=upper, integer=integer, equal=equal)
