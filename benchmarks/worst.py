@@ -31,10 +31,11 @@ from measure import Page, present
 from worst_gallery import CARRIED, carried, judge_of, keep, ratio, say, value_of
 
 from dlsched import FAMILIES
+from dlsched.catalogue.families import space
 from dlsched.worst.climbing import turns
 from dlsched.worst.finding import find_worst
 from dlsched.worst.judging import Judge
-from dlsched.worst.options import has_space, space_of
+from dlsched.worst.options import space_of
 from dlsched.worst.places import digits_of, numbers_at
 from dlsched.worst.result import Worst
 from dlsched.worst.space import Data, Space
@@ -141,7 +142,7 @@ def _worst_of(judge: Judge, method: str, entries: dict[str, Entry]) -> Entry:
 def entries(evaluated: int) -> Iterator[tuple[str, dict[str, Entry], dict[int, Worst]]]:
     """Sample and search with all cores; a family after the other, with what was known of it, by place in ``KNOWN``."""
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        for family in filter(has_space, FAMILIES):
+        for family in (family for family in FAMILIES if space(family) is not None):
             searches = {
                 name: pool.submit(searched, family, name, evaluations(family, name, evaluated), {})
                 for name in heuristics(family)

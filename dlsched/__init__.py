@@ -98,7 +98,7 @@ def __getattr__(name: str) -> object:
     """Import what is asked for."""
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
-    elif name in _MODULES or name in import_module("dlsched.names").FAMILIES:
+    elif name in _MODULES or name in import_module("dlsched.catalogue.families").FAMILIES:
         value = import_module(f"dlsched.{name}")
     else:
         raise AttributeError(f"module 'dlsched' has no attribute {name!r}")

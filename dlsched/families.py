@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dlsched import names
+from dlsched.catalogue import families as listed
 from dlsched.core.errors import InputError, InstanceError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import Json, json_text, parse_json, read_json, read_text, write_text
@@ -27,18 +27,18 @@ class _Families(Mapping[str, AnyFamily]):
     """The records by name; a family is imported when its record is asked for."""
 
     def __getitem__(self, name: str) -> AnyFamily:
-        if name not in names.FAMILIES:
+        if name not in listed.FAMILIES:
             raise KeyError(name)
-        return names.record_of(name)
+        return listed.record_of(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in names.FAMILIES
+        return name in listed.FAMILIES
 
     def __iter__(self) -> Iterator[str]:
-        return iter(names.FAMILIES)
+        return iter(listed.FAMILIES)
 
     def __len__(self) -> int:
-        return len(names.FAMILIES)
+        return len(listed.FAMILIES)
 
 
 FAMILIES: Mapping[str, AnyFamily] = _Families()

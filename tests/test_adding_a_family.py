@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(dlsched.__file__).parent
 PAGE = "adding_a_family.md"
 FAMILY = "admission"
-NAMES = "dlsched/names.py"
+NAMES = "dlsched/catalogue/families.py"
 FILES = {block.file: block.text for block in blocks(PAGE) if block.file is not None}
 FOLDER = [name for name in FILES if name.startswith(f"dlsched/{FAMILY}/")]
 OUTSIDE = [NAMES, f"dlsched/testing/{FAMILY}.py"]
@@ -56,7 +56,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def one_line() -> tuple[str, str]:
-    """What ``names.py`` holds before and after, by the page."""
+    """What the list of families holds before and after, by the page."""
     (block,) = (block for block in blocks(PAGE) if block.language == "diff")
     lines = block.text.splitlines()
     assert sum(line.startswith("+") for line in lines) == 1 and not any(line.startswith("-") for line in lines)

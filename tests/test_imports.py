@@ -13,7 +13,7 @@ from dlsched import FAMILIES
 
 PACKAGE = Path(dlsched.__file__).parent
 LEVELS: tuple[set[str], ...] = (
-    {"version", "names"},
+    {"version", "catalogue"},
     {"core"},
     {"certificates", "statistics"},
     {"solvers", "algorithms", "cluster", "queueing", "results", "plots"},

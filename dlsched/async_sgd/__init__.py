@@ -1,15 +1,15 @@
 """async_sgd: throughput of asynchronous SGD with parameter servers, and nodes per job (Lin et al. 2018, abstract read only)."""
 
-from dlsched.async_sgd import certificate, generator
+from dlsched.async_sgd import certificate
 from dlsched.async_sgd.bounds import lagrange, relaxation
 from dlsched.async_sgd.checker import batches_per_s, check, figures, infeasible, job_time_s, objective
-from dlsched.async_sgd.formulations.milp import build_milp
 from dlsched.async_sgd.generator import example, generate
 from dlsched.async_sgd.heuristics import equal, fixed, knee, marginal, proportional
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.methods import METHODS
 from dlsched.async_sgd.solution import Allocation, read_solution
 from dlsched.async_sgd.streams import draw_stops, random_stream, to_stream
+from dlsched.catalogue.async_sgd import LISTED
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
 from dlsched.queueing.bounds import Bounds, asymptotic, balanced_job
@@ -76,17 +76,14 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="lagrange",
-    formulations={"milp": build_milp},
+    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=generator.PRESETS,
+    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: instance.nodes,
     figures=figures,
-    options={
-        "nodes": (int, "N", "Nodes of the cluster; asynchronous SGD."),
-        "max_nodes": (int, "N", "Most nodes of a job; asynchronous SGD."),
-    },
+    options=LISTED.options,
     stream=random_stream,
 )
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dlsched.async_sgd.instance import Instance
+from dlsched.catalogue.async_sgd import LISTED
 from dlsched.cluster.published_steps import (
     IMAGENET_IMAGES,
     IMAGENET_SOURCE,
@@ -36,14 +37,7 @@ from dlsched.core.figures import four_digits
 Fields = dict[str, Any]
 """Fields of a job, without its id."""
 
-PRESETS = {
-    "published": "published models on links of 1, 10 or 25 Gbit/s",
-    "network": "few workers fill the servers' links",
-    "update": "few workers keep the servers' updates busy",
-    "compute": "throughput nearly in proportion to the workers",
-    "mixed": "figures over orders of magnitude, shards, half duplex",
-    "equal": "copies of one job",
-}
+PRESETS = LISTED.presets
 
 NODES_A_JOB = 6
 

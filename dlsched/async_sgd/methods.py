@@ -1,16 +1,16 @@
-"""The methods of async_sgd by name, as ``solve`` and the command line run them."""
-
-from collections.abc import Callable
+"""The methods of async_sgd by name, which the catalogue lists, and how those run that are more than a plain function."""
 
 from dlsched.allocation.greedy import increase_greedily
 from dlsched.allocation.methods import Counting, price_of
-from dlsched.async_sgd import bounds, guarantees, heuristics
+from dlsched.async_sgd import bounds, heuristics
 from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.formulations.milp import build_milp
+from dlsched.async_sgd.heuristics import soon
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
-from dlsched.core.family import Guarantee, Method, Run
-from dlsched.core.methods import heuristic
+from dlsched.catalogue.async_sgd import LISTED
+from dlsched.core.family import Run
+from dlsched.core.methods import heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import bound_by_duals
@@ -18,7 +18,7 @@ from dlsched.solvers.conclude import bound_by_duals
 
 def run_exact(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
     """Marginal gain, and the price at which no job wants another node: the two meet, and the price is the certificate."""
-    _warm(instance, search)
+    warm(instance, search)
     table = cost_table(instance, tick=search.tick)
     chosen = increase_greedily(table, instance.nodes, tick=search.tick)
     assert chosen is not None
@@ -31,11 +31,11 @@ def run_exact(instance: Instance, search: Search[Allocation]) -> TerminationStat
 
 def run_knapsack(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
     """Our multiple-choice knapsack algorithm, which knows nothing of convexity; a node is a job of the core that is combined."""
-    _warm(instance, search)
+    warm(instance, search)
     return COUNTING.run_knapsack(instance, search)
 
 
-def _warm(instance: Instance, search: Search[Allocation]) -> None:
+def warm(instance: Instance, search: Search[Allocation]) -> None:
     """Hold equal shares, as far as these are soon timed; what marginal gain finds would leave solvers nothing to do."""
     search.offer(heuristics.soon(instance), source="fixed")
 
@@ -43,33 +43,13 @@ def _warm(instance: Instance, search: Search[Allocation]) -> None:
 COUNTING = Counting[Instance, Allocation](
     table=lambda instance, tick: cost_table(instance, tick=tick),
     solution=heuristics.timed,
-    warm=_warm,
+    warm=warm,
     lagrange=bounds.lagrange,
 )
 
 
-def _exact(name: str, run: Run[Instance, Allocation], *solvers: str) -> Method[Instance, Allocation]:
-    return Method(name, "exact", run, solvers=solvers, warm=_warm)
+run_milp = COUNTING.run_milp(build_milp)
+run_lagrange = COUNTING.run_lagrange
+run_lp: Run[Instance, Allocation] = bound_by_duals(bounds.relaxation)
 
-
-def _heuristic(
-    name: str, function: Callable[..., Allocation | None], guarantee: Guarantee[Instance] | None = None
-) -> Method[Instance, Allocation]:
-    return Method(name, "heuristic", heuristic(name, function, heuristics.soon), guarantee)
-
-
-METHODS = {
-    method.name: method
-    for method in (
-        _exact("exact", run_exact),
-        _exact("knapsack", run_knapsack),
-        _exact("milp", COUNTING.run_milp(build_milp), "highs", "cbc", "scip", "cpsat"),
-        _heuristic("marginal", heuristics.marginal, guarantees.MARGINAL),
-        _heuristic("knee", heuristics.knee),
-        _heuristic("proportional", heuristics.proportional),
-        _heuristic("equal", heuristics.equal),
-        _heuristic("fixed", heuristics.fixed),
-        Method("lagrange", "bound", COUNTING.run_lagrange),
-        Method("lp", "bound", bound_by_duals(bounds.relaxation), solvers=("highs",)),
-    )
-}
+METHODS = methods_of(LISTED, heuristic=lambda name, function: heuristic(name, function, soon))

@@ -4,13 +4,17 @@ import csv
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlsched.catalogue.importing import OPTIONS, READING
+from dlsched.catalogue.option import Value
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table
+from dlsched.cli.queues import read_asked
+from dlsched.cli.signatures import taking
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json, json_text, require_writable, write_text
 from dlsched.core.messages import printable
@@ -21,10 +25,26 @@ if TYPE_CHECKING:
     from dlsched.traces.queues.queue import Queue
 
 NAME = "advise"
+DECIDING = ("gpus_of_node", "estimates", "restart_s", "scaling", "max_gpus")
+OWN = [OPTIONS[name] for name in ("gpus_of_node", "at", "estimates", "restart", "scaling", "max_gpus", *READING)]
 ENDINGS = (".json", ".csv")
 COLUMNS = ("job", "action", "gpus", "nodes", "time")
 
 
+@taking(
+    OWN,
+    before="out",
+    words={
+        "gpus_of_node": "GPUs of a node where the file does not say; 8.",
+        "at": "The moment, date or seconds; the latest.",
+        "estimates": "Users' limits, not recorded lengths.",
+        "restart": "Seconds that it costs a job that runs to be given other GPUs; 0.",
+        "scaling": "own or published speeds; published.",
+        "max_gpus": "GPUs to which a job may grow; what it has.",
+        "states": "Jobs in these states only; all.",
+        "slices": "Jobs on parts of GPUs: leave-out, whole; leave-out.",
+    },
+)
 def run(
     source: Annotated[
         str, typer.Argument(metavar="SOURCE", help="What has recorded the queue.", autocompletion=completion.sources)
@@ -34,7 +54,6 @@ def run(
         int | None,
         typer.Option(metavar="N", help="GPUs of the cluster; those of the nodes, or the most in use at once."),
     ] = None,
-    gpus_of_node: Annotated[int, typer.Option(metavar="N", help="GPUs of a node where the file does not say.")] = 8,
     family: Annotated[
         str, typer.Option(metavar="FAMILY", help="srpt_mapping, ring_allocation or elastic_stream.")
     ] = "srpt_mapping",
@@ -44,33 +63,12 @@ def run(
             "--policy", "--method", metavar="NAME", help="A policy or method of the family, `dlsched methods`."
         ),
     ] = None,
-    at: Annotated[str | None, typer.Option(metavar="T", help="The moment, date or seconds; the latest.")] = None,
-    estimates: Annotated[bool, typer.Option("--estimates", help="Users' limits, not recorded lengths.")] = False,
     movable: Annotated[bool, typer.Option("--movable", help="Jobs that run may be given other GPUs.")] = False,
-    restart: Annotated[float, typer.Option(metavar="S", help="Seconds that it costs each.")] = 0.0,
-    scaling: Annotated[str | None, typer.Option(metavar="HOW", help="own or published speeds; published.")] = None,
-    max_gpus: Annotated[
-        int | None, typer.Option(metavar="N", help="GPUs to which a job may grow; what it has.")
-    ] = None,
-    states: Annotated[str | None, typer.Option(metavar="A,B", help="Jobs in these states only; all.")] = None,
-    slices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW", help="Jobs on parts of GPUs: leave-out, whole; leave-out.", autocompletion=completion.slices
-        ),
-    ] = None,
-    nodes: Annotated[str | None, typer.Option(metavar="FILE", help="List of nodes; openb, pai, philly-raw.")] = None,
-    jobs: Annotated[str | None, typer.Option(metavar="FILE", help="Table of jobs; pai.")] = None,
-    columns: Annotated[
-        str | None, typer.Option("--map", metavar="KEY=COLUMN,...", help="Which column is what; csv.")
-    ] = None,
-    delimiter: Annotated[str | None, typer.Option(metavar="SIGN", help="What parts the cells; slurm, csv.")] = None,
-    gpu_resource: Annotated[str | None, typer.Option(metavar="NAME", help="What a GPU is called; kueue.")] = None,
     out: Annotated[str | None, typer.Option("-o", metavar="OUT", help="Write the actions, .json or .csv.")] = None,
     as_json: AsJson = False,
+    **own: Value | None,
 ) -> int:
     """Decide once: which jobs start, keep their GPUs, get others, stop or wait, at a moment of a recorded queue."""
-    from dlsched.traces import SOURCES, read_queue
     from dlsched.traces.queues.deciding import decide
     from dlsched.traces.queues.snapshot import moment_of
 
@@ -78,32 +76,16 @@ def run(
         if Path(out).suffix not in ENDINGS:
             raise UsageError(f"-o: found {out!r}, allowed: a name that ends in {' or '.join(ENDINGS)}")
         require_writable(out)
-    reading = {
-        "states": states,
-        "slices": slices,
-        "nodes": nodes,
-        "jobs": jobs,
-        "columns": columns,
-        "delimiter": delimiter,
-        "gpu_resource": gpu_resource,
-    }
-    reader = SOURCES[source].reader if source in SOURCES else None
-    for name, value in reading.items():
-        if value is not None and reader is not None and name not in ("states", "slices", *reader.options):
-            raise UsageError(f"{name}: found {value!r}, allowed: no such option for source {source}")
-    queue = read_queue(source, file, False, **reading)
+    queue = read_asked(source, file, own, ended_only=False)
+    given: dict[str, Any] = {name: own[name] for name in DECIDING if own[name] is not None}
     advice = decide(
         queue,
         family=family,
         method=policy,
         gpus=gpus,
-        gpus_of_node=gpus_of_node,
-        at_s=None if at is None else moment_of(queue, at),
-        estimates=estimates,
+        at_s=None if own["at"] is None else moment_of(queue, str(own["at"])),
         movable=movable,
-        restart_s=restart,
-        scaling=scaling,
-        max_gpus=max_gpus,
+        **given,
     )
     for sentence in advice.audit:
         print(f"audit: {printable(sentence)}", file=sys.stderr)

@@ -5,15 +5,19 @@ from typing import Annotated
 
 import typer
 
-from dlsched import names
+from dlsched.catalogue.families import FAMILIES, options
 from dlsched.cli import completion
 from dlsched.cli.options import FamilyName, OutPath, Seed
+from dlsched.cli.signatures import taking
 from dlsched.core.errors import UsageError
 from dlsched.families import find_family, write
 
 NAME = "generate"
+OWN = {name: option for family in FAMILIES for name, option in options(family).items()}
+"""Options of the families; of those that several have, the words of the last."""
 
 
+@taking(OWN.values(), before="seed")
 def run(
     family: FamilyName,
     preset: Annotated[
@@ -33,30 +37,10 @@ def run(
     if preset not in record.presets:
         raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(record.presets)}")
     given = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, **own}
-    options = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: value for name, value in given.items() if value is not None}
     takes = inspect.signature(record.generate).parameters
-    for name, value in options.items():
+    for name, value in chosen.items():
         if name not in takes:
             raise UsageError(f"{name}: found {value}, allowed: no such option for {family}")
-    write(record.generate(preset=preset, seed=seed, **options), out or "-")
+    write(record.generate(preset=preset, seed=seed, **chosen), out or "-")
     return 0
-
-
-def _signature() -> inspect.Signature:
-    """Parameters of ``run``, with the families' own options instead of ``own``."""
-    *shared, seed, out, _ = inspect.signature(run).parameters.values()
-    options = {name: option for family in names.FAMILIES for name, option in names.options(family).items()}
-    own = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=None,
-            annotation=Annotated[kind | None, typer.Option(metavar=metavar, help=words)],
-        )
-        for name, (kind, metavar, words) in options.items()
-    ]
-    return inspect.Signature([*shared, *own, seed, out])
-
-
-# Typer makes options of it
-run.__signature__ = _signature()  # type: ignore[attr-defined]

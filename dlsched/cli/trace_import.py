@@ -1,14 +1,15 @@
 """``dlsched import``: an instance from a public file or from what a workload manager has recorded, audited."""
 
-import inspect
 import sys
 from typing import Annotated
 
 import typer
 
-from dlsched import names
+from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.sources import SOURCES
 from dlsched.cli import completion
 from dlsched.cli.options import OutPath
+from dlsched.cli.signatures import taking
 from dlsched.core.errors import InputError
 from dlsched.core.files import json_text, write_text
 from dlsched.core.messages import printable
@@ -17,11 +18,12 @@ from dlsched.families import write
 NAME = "import"
 
 
+@taking(OPTIONS.values(), before="happened")
 def run(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SOURCE", help=f"What kind of file: {', '.join(names.SOURCES)}.", autocompletion=completion.sources
+            metavar="SOURCE", help=f"What kind of file: {', '.join(SOURCES)}.", autocompletion=completion.sources
         ),
     ],
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file; the folder of AdaptDL, of PAI.")],
@@ -49,30 +51,3 @@ def run(
         print(f"audit: {printable(sentence)}", file=sys.stderr)
     write(instance, out or "-")
     return 0
-
-
-def _signature() -> inspect.Signature:
-    """Parameters of ``run``, with those that stand in ``names`` instead of ``own``."""
-    source, file, happened, out, _ = inspect.signature(run).parameters.values()
-    own = [
-        inspect.Parameter(
-            names.import_argument(name),
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=None,
-            annotation=Annotated[
-                kind | None,
-                typer.Option(
-                    f"--{name.replace('_', '-')}",
-                    metavar=metavar or None,
-                    help=words,
-                    autocompletion=completion.slices if name == "slices" else None,
-                ),
-            ],
-        )
-        for name, (kind, metavar, words) in names.IMPORT_OPTIONS.items()
-    ]
-    return inspect.Signature([source, file, *own, happened, out])
-
-
-# Typer makes options of it
-run.__signature__ = _signature()  # type: ignore[attr-defined]

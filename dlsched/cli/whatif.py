@@ -9,23 +9,41 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlsched.catalogue.importing import OPTIONS, READING
+from dlsched.catalogue.option import Value
+from dlsched.catalogue.sources import QUEUES
 from dlsched.cli import completion
 from dlsched.cli.output import print_table
+from dlsched.cli.queues import read_asked
+from dlsched.cli.signatures import taking
 from dlsched.cli.study.run import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.messages import Refused, printable
-from dlsched.names import QUEUES
 
 if TYPE_CHECKING:
     from dlsched.study.whatif.page import Told
-    from dlsched.traces.queues.queue import Queue
 
 DEFAULT, TIME_S = "srpt_mapping", 60.0
+MAKING = ("gpus_of_node", "communication", "scaling")
+OWN = [OPTIONS[name] for name in ("from", "to", *READING, *MAKING, "estimates")]
 LARGEST_SOLUTION = 1 << 30
 """Bytes of a schedule as JSON: the figures are made of all of it."""
 
 
+@taking(
+    OWN,
+    before="store",
+    words={
+        "from": "Submissions from here on.",
+        "to": "Submissions before it.",
+        "estimates": "Policies are told what users said that jobs take.",
+        "states": "Keep the jobs in these states; all.",
+        "slices": "Jobs on parts of GPUs: leave-out, whole; leave-out.",
+        "gpus_of_node": "GPUs of a server; 8.",
+        "scaling": "own or published speeds; elastic_stream, own.",
+    },
+)
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What the workload manager has recorded.")],
     source: Annotated[
@@ -50,11 +68,6 @@ def run(
         str,
         typer.Option(metavar="FAMILY", help="srpt_mapping, or elastic_stream.", autocompletion=completion.families),
     ] = DEFAULT,
-    from_: Annotated[str | None, typer.Option("--from", metavar="T", help="Submissions from here on.")] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="T", help="Submissions before it.")] = None,
-    estimates: Annotated[
-        bool, typer.Option("--estimates", help="Policies are told what users said that jobs take.")
-    ] = False,
     store: Annotated[
         str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; beside the page.")
     ] = None,
@@ -64,29 +77,7 @@ def run(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="S", help="Seconds of a policy, and of the bound, on a window.")
     ] = TIME_S,
-    states: Annotated[str | None, typer.Option(metavar="A,B", help="Keep the jobs in these states; all.")] = None,
-    slices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW", help="Jobs on parts of GPUs: leave-out, whole; leave-out.", autocompletion=completion.slices
-        ),
-    ] = None,
-    map_: Annotated[
-        str | None, typer.Option("--map", metavar="KEY=COLUMN,...", help="Which column is what; csv.")
-    ] = None,
-    nodes: Annotated[str | None, typer.Option(metavar="FILE", help="List of nodes; openb, pai, philly-raw.")] = None,
-    jobs: Annotated[str | None, typer.Option(metavar="FILE", help="Table of jobs; pai.")] = None,
-    delimiter: Annotated[str | None, typer.Option(metavar="SIGN", help="What parts the cells; slurm, csv.")] = None,
-    gpu_resource: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What a GPU is called; kueue, volcano.")
-    ] = None,
-    gpus_of_node: Annotated[int | None, typer.Option(metavar="N", help="GPUs of a server; 8.")] = None,
-    communication: Annotated[
-        str | None, typer.Option(metavar="HOW", help="none or published stages; srpt_mapping, none.")
-    ] = None,
-    scaling: Annotated[
-        str | None, typer.Option(metavar="HOW", help="own or published speeds; elastic_stream, own.")
-    ] = None,
+    **own: Value | None,
 ) -> int:
     """Run the queue of a trace under other policies, and write one page: what switching would have saved, and the bound.
 
@@ -121,12 +112,9 @@ def run(
     names = tuple(_listed(policies)) or POLICIES.get(family, ())
     methods_of(names, family)
     sizes, window_s = _numbers(gpus), None if window is None else _seconds(window)
-    reading = {
-        **{"states": states, "slices": slices, "columns": map_, "nodes": nodes, "jobs": jobs, "delimiter": delimiter},
-        "gpu_resource": gpu_resource,
-    }
-    making = {"gpus_of_node": gpus_of_node, "communication": communication, "scaling": scaling}
-    queue = _read(source, file, reading)
+    queue = read_asked(source, file, own)
+    from_, to = (None if own[end] is None else str(own[end]) for end in ("from_", "to"))
+    estimates = bool(own["estimates"])
     question = Question(
         queue,
         policies=names,
@@ -136,18 +124,17 @@ def run(
         window_s=window_s,
         estimates=estimates,
         limits=CellLimits(time_s=time_limit),
-        options={name: value for name, value in making.items() if value is not None},
+        options={name: own[name] for name in MAKING if own[name] is not None},
     )
     made = pieces(question)
     command = _command(
         file,
         out,
-        estimates,
         {
-            **{"source": source, "family": None if family == DEFAULT else family, "gpus": gpus, "policies": policies},
-            **{"window": window, "from": from_, "to": to},
-            **{{"columns": "map"}.get(name, name): value for name, value in (reading | making).items()},
-            "time-limit": None if time_limit == TIME_S else f"{time_limit:g}",
+            **{"--source": source, "--family": None if family == DEFAULT else family, "--gpus": gpus},
+            **{"--policies": policies, "--window": window},
+            **{option.flag: own[option.python] for option in OWN},
+            "--time-limit": None if time_limit == TIME_S else f"{time_limit:g}",
         },
     )
     plan = plan_of(question, made, command)
@@ -176,27 +163,15 @@ def run(
     return 0
 
 
-def _command(file: str, out: str, estimates: bool, options: Mapping[str, str | int | None]) -> str:
+def _command(file: str, out: str, options: Mapping[str, Value | None]) -> str:
     """The command that writes the page again."""
     given = [
         word
         for name, value in options.items()
         if value is not None
-        for word in (f"--{name.replace('_', '-')}", str(value))
+        for word in ((name,) if value is True else (name, str(value)))
     ]
-    return shlex.join(["dlsched", "whatif", file, *given, *(["--estimates"] if estimates else []), "-o", out])
-
-
-def _read(source: str, file: str, options: Mapping[str, str | None]) -> "Queue":
-    from dlsched.traces import SOURCES, read_queue
-
-    given = {name: value for name, value in options.items() if value is not None}
-    reader = SOURCES[source].reader if source in SOURCES else None
-    for name, value in given.items():
-        if reader is not None and name not in ("states", "slices", *reader.options):
-            word = "map" if name == "columns" else name
-            raise UsageError(f"{word}: found {value!r}, allowed: no such option for source {source}")
-    return read_queue(source, file, **given)
+    return shlex.join(["dlsched", "whatif", file, *given, "-o", out])
 
 
 def _seconds(text: str) -> float:

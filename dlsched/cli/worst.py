@@ -1,18 +1,19 @@
 """``dlsched worst``: the instance on which a method does worst, from a seed, shrunk until a person can read it."""
 
-import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from dlsched import names
+from dlsched.catalogue.families import FAMILIES, space
+from dlsched.catalogue.option import Option, Value
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, FamilyName, NodeLimit, OutPath, Seed, TimeLimit
 from dlsched.cli.output import number, print_json, progress_line
+from dlsched.cli.signatures import taking
 from dlsched.core.budget import Budget
 from dlsched.core.errors import DlschedError, PolicyError, UsageError
 from dlsched.core.files import json_text, require_writable, write_text
@@ -21,18 +22,25 @@ from dlsched.core.messages import printable, several
 from dlsched.families import find_family, instance_from, write
 from dlsched.worst.finding import BUDGET, find_worst
 from dlsched.worst.judging import Failure
-from dlsched.worst.options import Option, Value, options_of, space_of
+from dlsched.worst.options import space_of
 from dlsched.worst.proved import proved
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
 from dlsched.worst.result import Worst
 
 INTERRUPTED, FAILED = 5, 7
+_SPACES = {family: space(family) or {} for family in FAMILIES}
+OWN: dict[str, Option] = {}
+"""Options of the families' spaces; of those that several have, the words of the first."""
+for _own in _SPACES.values():
+    OWN = {**OWN, **{name: option for name, option in _own.items() if name not in OWN}}
+_OF = {name: ", ".join(family for family, own in _SPACES.items() if name in own) for name in OWN}
 JOBS_PROVEN = 2
 LINES = 40
 """Lines of an instance that the summary shows."""
 
 
+@taking(OWN.values(), before="seed", words={name: f"{option.words}; {_OF[name]}." for name, option in OWN.items()})
 def run(
     family: FamilyName,
     method: Annotated[
@@ -203,29 +211,3 @@ def _print(worst: Worst) -> None:
     print(
         "\n".join(map(printable, lines if len(lines) <= LINES else [*lines[:LINES], "... (-o OUT writes all of it)"]))
     )
-
-
-def _signature() -> inspect.Signature:
-    """Parameters of ``run``, with the own options of the families' spaces instead of ``own``."""
-    *shared, seed, time_limit, node_limit, prove, certificate, out, as_json, _ = inspect.signature(
-        run
-    ).parameters.values()
-    options = {family: options_of(family) for family in names.FAMILIES}
-    own = dict.fromkeys(name for of_family in options.values() for name in of_family)
-    middle = [
-        _parameter(name, {family: found[name] for family, found in options.items() if name in found}) for name in own
-    ]
-    return inspect.Signature([*shared, *middle, seed, time_limit, node_limit, prove, certificate, out, as_json])
-
-
-def _parameter(name: str, of: Mapping[str, Option]) -> inspect.Parameter:
-    """Make a parameter of a command of an option that spaces of some families have; the first says what it is."""
-    option = next(iter(of.values()))
-    kind: Any = option.kind
-    said = typer.Option(metavar=None if kind is bool else "X", help=f"{option.words or name}; {', '.join(of)}.")
-    annotation = Annotated[kind | None, said]
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
-
-
-# Typer makes options of it
-run.__signature__ = _signature()  # type: ignore[attr-defined]

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
+from dlsched.catalogue.listed import Kind
+from dlsched.catalogue.option import Option
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.imports import import_failure
@@ -18,7 +20,6 @@ from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.violation import Violation
 
-Kind = Literal["exact", "heuristic", "bound"]
 InstanceT = TypeVar("InstanceT", bound=InstanceFile)
 Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
 """How a method runs: from an instance and a ``Search``, which takes the findings, to the reason it stopped."""
@@ -130,8 +131,7 @@ class Family(Generic[InstanceT, SolutionT]):
     figures
         Further figures of a feasible solution, by name.
     options
-        What ``generate`` takes beside ``preset``, ``jobs``, ``gpus``, ``max_gpus`` and ``seed``, for the command line: type, the
-        word for its value, and what it is.
+        What ``generate`` takes beside ``preset``, ``jobs``, ``gpus``, ``max_gpus`` and ``seed``, for the command line.
     draw
         Draws answers, each with a label, into a file of some width in inches; raises ``ValueError`` for what cannot be drawn.
         None where there is no picture.
@@ -164,7 +164,7 @@ class Family(Generic[InstanceT, SolutionT]):
     unit_of: Callable[[InstanceT], str] | None = None
     objective_of: Callable[[InstanceT], str] | None = None
     figures: Callable[[InstanceT, SolutionT], dict[str, float]] = field(default=lambda instance, solution: {})
-    options: Mapping[str, tuple[type, str, str]] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
     draw: Callable[[InstanceT, Sequence[tuple[str, SolutionT]], Path, float], Path] | None = None
     simulate: Callable[..., SolutionT] | None = None
     stream: Callable[..., InstanceFile] | None = None

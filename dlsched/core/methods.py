@@ -1,14 +1,51 @@
-"""Plain functions as methods: a heuristic, and a bound that comes with a certificate."""
+"""Methods of a family as its record holds them, made of those that are listed; and plain functions as methods."""
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
+from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import PolicyError
-from dlsched.core.family import InstanceT, Run
+from dlsched.core.family import InstanceT, Method, Run
 from dlsched.core.result import Certificate, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+
+Way = Callable[[str, Callable[..., Any]], Run[InstanceT, SolutionT]]
+"""From a name and a plain function to how a method runs."""
+
+
+def methods_of(
+    listed: ListedFamily,
+    *,
+    heuristic: Way[InstanceT, SolutionT],
+    bound: Way[InstanceT, SolutionT] | None = None,
+) -> dict[str, Method[InstanceT, SolutionT]]:
+    """Make the methods of a family by name; ``heuristic`` and ``bound`` say how its plain functions run."""
+    ways = {"heuristic": heuristic, "bound": bound}
+    functions = dict([*listed.functions("heuristic"), *listed.functions("bound")])
+
+    def run_of(method: ListedMethod) -> Run[InstanceT, SolutionT]:
+        way = ways.get(method.kind)
+        if method.run or way is None:
+            run: Run[InstanceT, SolutionT] = listed.load(method.run)
+            return run
+        return way(method.name, functions[method.name])
+
+    return {
+        method.name: Method(
+            method.name,
+            method.kind,
+            run_of(method),
+            listed.load(method.guarantee) if method.guarantee else None,
+            solvers=method.solvers,
+            seeded=method.seeded,
+            warm=listed.load(method.warm) if method.warm else None,
+            require=listed.load(method.require) if method.require else None,
+        )
+        for method in listed.methods
+    }
 
 
 def heuristic(
@@ -58,3 +95,9 @@ def bound_by(function: Callable[[InstanceT, Search[SolutionT]], Certificate]) ->
         return TerminationStatus.FEASIBLE
 
     return run
+
+
+def bound_in_ticks(name: str, function: Callable[..., Certificate]) -> Run[InstanceT, SolutionT]:
+    """Run a bound that calls ``tick`` on the way, and so stops at limits, as a method."""
+    del name
+    return bound_by(lambda instance, search: function(instance, tick=search.tick))

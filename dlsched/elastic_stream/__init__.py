@@ -1,12 +1,12 @@
 """elastic_stream: malleable jobs that arrive over time (the dynamic half of Capes et al. 2018 and of Lin et al., abstracts)."""
 
+from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
-from dlsched.elastic_stream import certificate, generator, heuristics, policies
+from dlsched.elastic_stream import certificate, policies
 from dlsched.elastic_stream.bounds import area, bound, length, prices
 from dlsched.elastic_stream.checker import check, flow_times, infeasible, objective
 from dlsched.elastic_stream.drawing import draw
-from dlsched.elastic_stream.formulations.milp import build_milp
 from dlsched.elastic_stream.generator import example, generate
 from dlsched.elastic_stream.heuristics import (
     doubling,
@@ -83,21 +83,17 @@ FAMILY = Family(
     check=check,
     infeasible=infeasible,
     methods=METHODS,
-    aliases=heuristics.ALIASES,
+    aliases=LISTED.aliases,
     cross_check="milp",
     best_bound="bound",
-    formulations={"milp": build_milp},
+    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=generator.PRESETS,
+    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: instance.units,
     figures=figures,
-    options={
-        "load": (float, "X", "Work that arrives over capacity; streams and gangs."),
-        "tick": (float, "S", "Seconds between decisions; streams only."),
-        "weights": (str, "A,B,C", "Weights of which each job gets one; streams only."),
-    },
+    options=LISTED.options,
     draw=draw,
     simulate=simulate,
 )

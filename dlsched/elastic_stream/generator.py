@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.cluster.arrivals import Times, burst_arrivals, daynight_arrivals, poisson_arrivals
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments, require_moderate, require_positive
@@ -156,7 +157,6 @@ def _least_area(job: Drawn) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    words: str
     draw: Callable[[np.random.Generator, int], list[Drawn]]  # a group of jobs
     arrive: Callable[[np.random.Generator, int, float], Times]
     units: int = 64
@@ -164,15 +164,11 @@ class _Recipe:
 
 
 _RECIPES = {
-    "poisson": _Recipe("published speeds, Poisson arrivals", _published, poisson_arrivals),
-    "bursts": _Recipe("published speeds, groups of jobs that arrive together", _published, burst_arrivals),
-    "daynight": _Recipe(
-        "published speeds, an arrival rate that rises and falls once a day", _published, daynight_arrivals
-    ),
-    "resnet110": _Recipe("identical ResNet-110 jobs, Poisson arrivals", _resnet110, poisson_arrivals),
-    "search": _Recipe(
-        "hyperparameter searches: groups of alike jobs of which most are stopped early", _search, burst_arrivals
-    ),
-    "slots": _Recipe("few small jobs that decide at ticks, for exact methods", _slots, poisson_arrivals, 3, 60.0),
+    "poisson": _Recipe(_published, poisson_arrivals),
+    "bursts": _Recipe(_published, burst_arrivals),
+    "daynight": _Recipe(_published, daynight_arrivals),
+    "resnet110": _Recipe(_resnet110, poisson_arrivals),
+    "search": _Recipe(_search, burst_arrivals),
+    "slots": _Recipe(_slots, poisson_arrivals, 3, 60.0),
 }
-PRESETS = {name: recipe.words for name, recipe in _RECIPES.items()}
+PRESETS = LISTED.presets

@@ -9,9 +9,9 @@ at every event; both may raise to stop it.
 import math
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import partial
 from heapq import heappop, heappush
 
+from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.ticks import HAIR, end_after, end_in_slots, slots_for
@@ -102,21 +102,6 @@ def _play(instance: Instance, policy: Policy, step: Step, tick: Tick) -> Stream 
     return None if infeasible(instance) is not None else simulate(instance.even, policy, step=step, tick=tick)
 
 
-PLAIN: dict[str, Heuristic] = {
-    policy.__name__: policy for policy in (doubling, marginal, fixed, equal, exploratory, myopic, weighted, priced)
-}
-ALIASES = {f"fifo-{sizing}": sizing for sizing in ("fixed", "equal", "marginal")}
-"""Cells of the grid that have a name of their own."""
-
-GRID: dict[str, Heuristic] = {
-    f"{order}-{sizing}": partial(ordered, order=order, sizing=sizing)
-    for order in policies.ORDERS
-    for sizing in SIZINGS
-    if f"{order}-{sizing}" not in ALIASES
-}
-POLICIES = PLAIN | GRID
-
-
 def in_turn(instance: Instance) -> Stream | None:
     """Begin jobs in order of arrival, each on its fixed size as soon as enough units are free; none is ever stopped.
 
@@ -148,3 +133,7 @@ def in_turn(instance: Instance) -> Stream | None:
             periods[job.id] = [(now * tick_s, end_in_slots(int(now), slots, needed_s, tick_s), units)]
         heappush(ends, (end, units))
     return Stream(periods)
+
+
+POLICIES: dict[str, Heuristic] = dict(LISTED.functions("heuristic"))
+"""By the name of their method, from an instance to a stream."""

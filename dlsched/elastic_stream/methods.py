@@ -1,23 +1,17 @@
-"""The methods of elastic_stream by name, as ``solve`` and the command line run them."""
+"""The methods of elastic_stream by name, which the catalogue lists, and how those run that are more than a plain function."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
+from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.certificates import PricesCertificate
 from dlsched.core.family import Method
-from dlsched.core.methods import bound_by, heuristic
-from dlsched.core.result import Certificate
+from dlsched.core.methods import bound_in_ticks, heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import bounds
-from dlsched.elastic_stream.exact import offer_quick, require_milp, run_bound, run_exact, run_milp, run_plan, run_prices
-from dlsched.elastic_stream.heuristics import POLICIES, in_turn
+from dlsched.elastic_stream.heuristics import in_turn
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.solution import Stream
-
-
-def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, Stream]:
-    return Method(name, "bound", bound_by(lambda instance, search: function(instance, tick=search.tick)))
 
 
 def _evenly(method: Method[Instance, Stream]) -> Method[Instance, Stream]:
@@ -37,15 +31,10 @@ def _evenly(method: Method[Instance, Stream]) -> Method[Instance, Stream]:
 
 
 METHODS = {
-    method.name: _evenly(method)
-    for method in (
-        Method("exact", "exact", run_exact, seeded=True, warm=offer_quick),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=offer_quick, require=require_milp),
-        *(Method(name, "heuristic", heuristic(name, POLICIES[name], in_turn, early=True)) for name in POLICIES),
-        Method("plan", "heuristic", run_plan, seeded=True, warm=offer_quick),
-        Method("bound", "bound", run_bound),
-        _bound("area", bounds.area),
-        _bound("length", bounds.length),
-        Method("prices", "bound", run_prices),
-    )
+    name: _evenly(method)
+    for name, method in methods_of(
+        LISTED,
+        heuristic=lambda name, function: heuristic(name, function, in_turn, early=True),
+        bound=bound_in_ticks,
+    ).items()
 }

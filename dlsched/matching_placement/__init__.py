@@ -1,14 +1,13 @@
 """matching_placement: which of heterogeneous workers each job gets (Liu et al., TPDS 2024, abstract read only)."""
 
+from dlsched.catalogue.matching_placement import LISTED
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
-from dlsched.matching_placement import certificate, generator
+from dlsched.matching_placement import certificate
 from dlsched.matching_placement.arrays import constant
 from dlsched.matching_placement.bounds import configuration_lp, relaxation
 from dlsched.matching_placement.checker import check, completion_times, figures, jain_index, objective
 from dlsched.matching_placement.feasibility import infeasible
-from dlsched.matching_placement.formulations.assignment import build_assignment
-from dlsched.matching_placement.formulations.milp import build_milp
 from dlsched.matching_placement.generator import example, generate
 from dlsched.matching_placement.heuristics.beam import beam
 from dlsched.matching_placement.heuristics.fastest_first import equal, fastest_first
@@ -72,17 +71,14 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="configuration-lp",
-    formulations={
-        "milp": build_milp,
-        "assignment": build_assignment,
-    },
+    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=generator.PRESETS,
+    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: len(instance.workers),
     figures=figures,
-    options=generator.OPTIONS,
+    options=LISTED.options,
 )
 
 solve = FAMILY.solve

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.catalogue.matching_placement import LISTED
 from dlsched.cluster.published_rates import PublishedRates, published_rates
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.errors import UsageError
@@ -22,22 +23,11 @@ from dlsched.matching_placement.instance import Instance
 
 Drawn = dict[str, Any]
 
-PRESETS = {
-    "few-types": "2 to 4 types of workers",
-    "many-types": "8 to 10 types of workers",
-    "distinct-workers": "every worker a type of its own",
-    "compute-only": "few types, jobs that exchange nothing",
-    "communication-heavy": "few types on slow and fast networks, large gradients",
-    "published-rates": "published models and rates on K80, P100, T4, V100 and A100",
-}
+PRESETS = LISTED.presets
 
 WORKERS_PER_JOB = 3
 
 OBJECTIVES = ("mean", "max_rho", "alpha_fair")
-OPTIONS: dict[str, tuple[type, str, str]] = {
-    "objective": (str, "NAME", "What is optimised; matching: mean, max_rho, alpha_fair."),
-    "alpha": (float, "A", "Of alpha_fair: the larger, the more the slowest jobs count."),
-}
 
 # All figures of this block are choices of ours, orders of magnitude that occur; none is a measurement.
 _NICS = (1.25e9, 3.125e9, 5e9, 1.25e10)  # B/s: 10, 25, 40 and 100 Gbit/s

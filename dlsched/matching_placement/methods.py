@@ -1,25 +1,17 @@
-"""The methods of matching_placement by name, as ``solve`` and the command line run them."""
+"""The methods of matching_placement by name, which the catalogue lists, and how those run that are more than a plain function."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from dlsched.certificates import DualsCertificate
+from dlsched.catalogue.matching_placement import LISTED
 from dlsched.core.budget import Stopped
-from dlsched.core.family import Guarantee, Method, Run
-from dlsched.core.methods import bound_by, heuristic
+from dlsched.core.methods import bound_by, heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.matching_placement import bounds, exact
 from dlsched.matching_placement.arrays import Counts, arrays, placement
-from dlsched.matching_placement.by_columns import run_columns
-from dlsched.matching_placement.formulations.assignment import require_assignment
-from dlsched.matching_placement.formulations.minlp import require_minlp
-from dlsched.matching_placement.guarantees import MARGINAL
 from dlsched.matching_placement.heuristics.beam import beam
-from dlsched.matching_placement.heuristics.fastest_first import equal, fastest_first, soon
-from dlsched.matching_placement.heuristics.local_search import local_search
-from dlsched.matching_placement.heuristics.marginal import marginal
-from dlsched.matching_placement.heuristics.warm import hold_soon, warm
+from dlsched.matching_placement.heuristics.fastest_first import fastest_first, soon
+from dlsched.matching_placement.heuristics.warm import hold_soon
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.markets.placing import all_markets
 from dlsched.matching_placement.markets.sampling import sample_counts
@@ -73,43 +65,12 @@ def run_beam(instance: Instance, search: Search[Placement]) -> TerminationStatus
     return TerminationStatus.NO_SOLUTION if search.solution is None else TerminationStatus.FEASIBLE
 
 
-def _configuration_lp(instance: Instance, search: Search[Placement]) -> DualsCertificate:
-    return bounds.configuration_lp(instance, tick=search.tick, budget=search.budget)
+run_fastest_first = heuristic("fastest-first", fastest_first)
 
-
-def _relaxation(instance: Instance, search: Search[Placement]) -> DualsCertificate:
-    return bounds.relaxation(instance, tick=search.tick, budget=search.budget)
-
-
-def _exact(
-    name: str, run: Run[Instance, Placement], *solvers: str, require: Callable[[Instance], None] | None = None
-) -> Method[Instance, Placement]:
-    return Method(name, "exact", run, solvers=solvers, warm=warm, require=require)
-
-
-def _heuristic(
-    name: str, function: Callable[..., Placement | None], guarantee: Guarantee[Instance] | None = None
-) -> Method[Instance, Placement]:
-    return Method(name, "heuristic", heuristic(name, function, soon), guarantee)
-
-
-METHODS = {
-    method.name: method
-    for method in (
-        _exact("exact", exact.run_exact),
-        _exact("columns", run_columns),
-        _exact("dp", exact.run_dp, require=exact.require_dp),
-        _exact("milp", exact.run_milp, "highs", "cbc", "scip", "cpsat", require=exact.require_milp),
-        _exact("assignment", exact.run_assignment, "highs", "cbc", "scip", require=require_assignment),
-        _exact("minlp", exact.run_minlp, "scip", require=require_minlp),
-        Method("beam", "heuristic", run_beam, warm=hold_soon),
-        _heuristic("local-search", local_search, MARGINAL),
-        _heuristic("marginal", marginal, MARGINAL),
-        Method("market", "heuristic", run_market, warm=hold_soon),
-        Method("sampled-market", "heuristic", run_sampled_market, seeded=True, warm=hold_soon),
-        _heuristic("equal", equal),
-        Method("fastest-first", "heuristic", heuristic("fastest-first", fastest_first)),
-        Method("configuration-lp", "bound", bound_by(_configuration_lp)),
-        Method("relaxation", "bound", bound_by(_relaxation)),
-    )
-}
+METHODS = methods_of(
+    LISTED,
+    heuristic=lambda name, function: heuristic(name, function, soon),
+    bound=lambda name, function: bound_by(
+        lambda instance, search: function(instance, tick=search.tick, budget=search.budget)
+    ),
+)

@@ -1,12 +1,12 @@
 """ring_allocation: how many GPUs each ring all-reduce job gets (Capes et al. 2018, arXiv 1908.08082, abstract read only)."""
 
+from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
-from dlsched.ring_allocation import certificate, generator
+from dlsched.ring_allocation import certificate
 from dlsched.ring_allocation.bounds import lagrange, relaxation
 from dlsched.ring_allocation.checker import check, infeasible, objective
 from dlsched.ring_allocation.figures import figures
-from dlsched.ring_allocation.formulations.milp import build_milp
 from dlsched.ring_allocation.generator import example, generate
 from dlsched.ring_allocation.heuristics import doubling, equal, fixed, hull, marginal
 from dlsched.ring_allocation.instance import Instance, Job
@@ -43,12 +43,12 @@ FAMILY = Family(
     check=check,
     infeasible=infeasible,
     methods=METHODS,
-    aliases={"knapsack": "exact"},
+    aliases=LISTED.aliases,
     cross_check="milp",
     best_bound="lagrange",
-    formulations={"milp": build_milp},
+    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=generator.PRESETS,
+    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: instance.gpus,

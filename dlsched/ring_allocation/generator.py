@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.cluster.all_reduce import Link, halving_doubling
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments
@@ -27,12 +28,7 @@ from dlsched.ring_allocation.instance import Instance, Job
 Drawn = tuple[str, dict[str, Any]]
 """Where a job's figures come from (empty: the command says it all), and its fields."""
 
-PRESETS = {
-    "mixed": "all-reduce costs with jumps off the powers of two",
-    "table": "published measured speeds with random epochs",
-    "concave": "speed laws with convex times",
-    "adversarial": "tables on which adding one GPU stalls",
-}
+PRESETS = LISTED.presets
 
 # 50 Gbit/s (6.25e9 B/s), 50 us a message, and a reduction at 25 GB/s: orders of magnitude, not a measurement
 _LINK = Link(latency_s=5e-5, transfer_s_per_byte=1.6e-10, reduction_s_per_byte=4e-11)

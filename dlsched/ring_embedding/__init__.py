@@ -1,15 +1,13 @@
 """ring_embedding: rings of all-reduce jobs in a network, slot by slot (GADGET, Yu et al., INFOCOM 2022)."""
 
+from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.cluster.network import Link, Node, Path
 from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
-from dlsched.ring_embedding import certificate, generator
+from dlsched.ring_embedding import certificate
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
 from dlsched.ring_embedding.drawing import draw
-from dlsched.ring_embedding.formulations.arc import build_arc
-from dlsched.ring_embedding.formulations.circuit import build_circuit
-from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.generator import example, generate
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.heuristics.gadget import gadget
@@ -88,19 +86,14 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
-    formulations={"arc": build_arc, "span": build_span},
+    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=generator.PRESETS,
+    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: int(sum(node.capacity.get("gpu", 0) for node in instance.nodes if node.capacity)) or None,
     figures=figures,
-    options={
-        "servers": (int, "N", "Servers of the network; rings only."),
-        "slots": (int, "N", "Slots of time; rings only."),
-        "alpha": (float, "A", "Alpha of alpha-fair utilities; rings, matching."),
-        "energy_price": (float, "P", "Price of a kWh, in utility; rings only."),
-    },
+    options=LISTED.options,
     draw=draw,
 )
 

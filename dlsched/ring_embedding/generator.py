@@ -36,6 +36,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ValidationError
 
+from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data
 from dlsched.cluster.topologies import racks
 from dlsched.cluster.utility import AlphaFair, Log, Sigmoid, Sqrt, Utility
@@ -46,22 +47,7 @@ from dlsched.ring_embedding.instance import Instance
 
 Drawn = dict[str, Any]
 
-PRESETS = {
-    "paper": "the ranges of GADGET's experiments, sigmoids",
-    "paper-sqrt": "the same with square roots",
-    "paper-log": "the same with logarithms",
-    "slot": "one slot, scarce bandwidth, concave utilities",
-    "small": "four jobs, servers and slots, any utility",
-    "mixed": "GPUs and CPUs, any utility",
-    "general": "no tree: listed paths",
-    "fat-tree": "a bundled fat tree, any utility",
-    "energy": "power of servers and workers at a price, alpha-fair utilities with alpha = .5",
-    "paper-energy": "the paper's sizes with energy at a price, alpha-fair utilities with alpha = .5",
-    "paper-alpha1": "the paper's sizes, one alpha-fair utility for all jobs with alpha = 1",
-    "paper-alpha2": "the same with alpha = 2",
-    "paper-loss": "the paper's sizes, utilities from loss curves",
-    "fair": "the least utility counts, one alpha-fair utility for all jobs",
-}
+PRESETS = LISTED.presets
 
 _CONCAVE = ("sqrt", "log", "capped")
 _SPREAD = 8  # jobs of a burst, roughly

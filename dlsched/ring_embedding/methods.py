@@ -1,23 +1,21 @@
-"""The methods of ring_embedding by name, as ``solve`` and the command line run them."""
+"""The methods of ring_embedding by name, which the catalogue lists, and how those run that are more than a plain function."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dlsched.core.family import Method, Run
-from dlsched.core.methods import bound_by
-from dlsched.core.result import Certificate
+from dlsched.catalogue.ring_embedding import LISTED
+from dlsched.core.family import Run
+from dlsched.core.methods import bound_by, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding import guarantees
-from dlsched.ring_embedding.bounds import run_bound, run_columns
-from dlsched.ring_embedding.exact.horizon import run_exact, run_plan
-from dlsched.ring_embedding.exact.programs import run_arc, run_circuit, run_milp
-from dlsched.ring_embedding.heuristics import baselines
+from dlsched.ring_embedding import bounds
+from dlsched.ring_embedding.exact import horizon, programs
+from dlsched.ring_embedding.heuristics import warm as of_sum
 from dlsched.ring_embedding.heuristics.gadget import gadget
 from dlsched.ring_embedding.heuristics.slot_greedy import Keep, require_sum, slot_greedy
-from dlsched.ring_embedding.heuristics.warm import in_time, warm
+from dlsched.ring_embedding.heuristics.warm import in_time
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.max_min import running, serving
+from dlsched.ring_embedding.max_min import running
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
@@ -27,32 +25,33 @@ Ended = TypeVar("Ended")
 
 
 def _either(
-    of_sum: Callable[[Instance, Search[Embedding]], Ended], of_least: Callable[[Instance, Search[Embedding]], Ended]
+    by_sum: Callable[[Instance, Search[Embedding]], Ended], by_least: Callable[[Instance, Search[Embedding]], Ended]
 ) -> Callable[[Instance, Search[Embedding]], Ended]:
     """The one for the objective ``sum``, the other for ``max_min``."""
 
     def run(instance: Instance, search: Search[Embedding]) -> Ended:
-        return (of_least if instance.objective == "max_min" else of_sum)(instance, search)
+        return (by_least if instance.objective == "max_min" else by_sum)(instance, search)
 
     return run
 
 
-_warm = _either(warm, running.warm)
+warm = _either(of_sum.warm, running.warm)
 
 
 def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
     """Run a method from what is found at once on."""
 
     def follow(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-        _warm(instance, search)
+        warm(instance, search)
         return run(instance, search)
 
     return follow
 
 
-def _columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+    """The bound of column generation; refused where the least utility counts."""
     require_sum(instance, "columns")
-    return run_columns(instance, search)
+    return bounds.run_columns(instance, search)
 
 
 def _slot_greedy(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
@@ -77,36 +76,27 @@ def _gadget(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedd
     return gadget(instance, search.generator, budget=search.budget, keep=keep)
 
 
-def _baseline(name: str, function: Callable[..., Embedding]) -> Method[Instance, Embedding]:
+run_exact = _either(horizon.run_exact, _warmed(running.run_exact))
+run_milp = _warmed(programs.run_milp)
+run_arc = _warmed(programs.run_arc)
+run_circuit = _warmed(programs.run_circuit)
+run_plan = _either(horizon.run_plan, running.run_plan)
+run_slot_greedy = in_time("slot-greedy", _slot_greedy)
+run_gadget = in_time("gadget", _gadget)
+run_bound = _either(bounds.run_bound, running.run_bound)
+
+
+def _baseline(name: str, function: Callable[..., Embedding]) -> Run[Instance, Embedding]:
     """A function of an instance, a ``budget`` and ``keep``, which takes what it has when it is stopped (``slot_by_slot``)."""
 
     def follow(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
         return function(instance, budget=search.budget, keep=keep)
 
-    return Method(name, "heuristic", in_time(name, follow))
+    return in_time(name, follow)
 
 
-def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, Embedding]:
-    return Method(name, "bound", bound_by(lambda instance, search: function(instance, search.budget)))
-
-
-METHODS = {
-    method.name: method
-    for method in (
-        Method("exact", "exact", _either(run_exact, _warmed(running.run_exact)), seeded=True, warm=_warm),
-        Method("milp", "exact", _warmed(run_milp), solvers=("highs", "cbc", "scip"), warm=_warm),
-        Method("arc", "exact", _warmed(run_arc), solvers=("highs", "cbc", "scip"), warm=_warm),
-        Method("circuit", "exact", _warmed(run_circuit), solvers=("cpsat",), warm=_warm),
-        Method("plan", "heuristic", _either(run_plan, running.run_plan)),
-        Method("slot-greedy", "heuristic", in_time("slot-greedy", _slot_greedy), guarantees.HALF, seeded=True),
-        Method("gadget", "heuristic", in_time("gadget", _gadget), seeded=True),
-        _baseline("density", baselines.density),
-        _baseline("fifo", baselines.fifo),
-        _baseline("las", baselines.las),
-        _baseline("drf", baselines.drf),
-        Method("bound", "bound", _either(run_bound, running.run_bound)),
-        Method("columns", "bound", _columns),
-        _bound("horizon", serving.horizon),
-        _bound("aggregated", serving.aggregated),
-    )
-}
+METHODS = methods_of(
+    LISTED,
+    heuristic=_baseline,
+    bound=lambda name, function: bound_by(lambda instance, search: function(instance, search.budget)),
+)

@@ -1,8 +1,9 @@
 """srpt_mapping: when and where gangs of pipeline and data-parallel jobs run (A-SRPT, Luo et al., INFOCOM 2025)."""
 
+from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.family import Family
 from dlsched.core.status import Sense
-from dlsched.srpt_mapping import certificate, checker, generator
+from dlsched.srpt_mapping import certificate, checker
 from dlsched.srpt_mapping.bounds import bound, combined, length, machine, prices
 from dlsched.srpt_mapping.checker import check, completion_times, iteration_time, objective
 from dlsched.srpt_mapping.dispatching.annealing import anneal
@@ -10,7 +11,6 @@ from dlsched.srpt_mapping.dispatching.dispatch import dispatch
 from dlsched.srpt_mapping.dispatching.predictor import errors, predict, with_error
 from dlsched.srpt_mapping.dispatching.waiting import Waiting
 from dlsched.srpt_mapping.drawing import draw
-from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.formulations.placement import BestPlacement, best_placement
 from dlsched.srpt_mapping.generator import example, generate
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
@@ -70,15 +70,15 @@ FAMILY = Family(
     methods=METHODS,
     cross_check="milp",
     best_bound="bound",
-    formulations={"milp": build_milp},
+    formulations={name: LISTED.load(target) for name, target in LISTED.formulations.items()},
     verify=certificate.verify,
-    presets=generator.PRESETS,
+    presets=LISTED.presets,
     generate=generate,
     example=example,
     gpus=lambda instance: instance.total_gpus,
     constant=checker.constant,
     figures=checker.figures,
-    options={"load": (float, "X", "Work that arrives over capacity; streams and gangs.")},
+    options=LISTED.options,
     draw=draw,
 )
 

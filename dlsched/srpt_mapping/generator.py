@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.arguments import drawing, require_arguments, require_positive
@@ -37,15 +38,7 @@ from dlsched.srpt_mapping.instance import Instance, Stage
 
 Drawn = dict[str, Any]
 
-PRESETS = {
-    "mixed": "chains of 1 to 4 stages on 1 to 16 GPUs",
-    "communication-heavy": "large activations and parameters, slow network cards",
-    "data-parallel": "one stage, replicas in powers of two",
-    "single-gpu": "nearly all jobs on one GPU, heavy-tailed lengths",
-    "published": "published models as pipelines with replicas",
-    "recurring": "groups of like jobs, wrong predictions",
-    "uneven-servers": "servers of 1, 2, 4 and 8 GPUs",
-}
+PRESETS = LISTED.presets
 
 TOTAL_GPUS = 16
 

@@ -23,6 +23,7 @@ from functools import partial
 import numpy as np
 
 from dlsched.algorithms.srpt import srpt_completions
+from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.checker import infeasible
@@ -159,20 +160,16 @@ def one_by_one(instance: Instance) -> Schedule | None:
     return Schedule(starts)
 
 
-POLICIES: dict[str, Callable[..., Schedule | None]] = {
-    "a-srpt": a_srpt,
-    "a-srpt-strict": partial(a_srpt, waiting=None, speeds="low"),
-    "a-srpt-backfill": partial(a_srpt, waiting=None, backfill=True),
-    "a-srpt-compact": partial(a_srpt, waiting=None, backfill=True, place="compact"),
-    "shortest-first": shortest_first,
-    "shortest-backfill": partial(shortest_first, backfill=True),
-    "least-work": least_work_first,
-    "work-backfill": partial(least_work_first, backfill=True),
-    "work-compact": partial(least_work_first, backfill=True, place="compact"),
-    "work-patient": partial(least_work_first, place="compact", waiting=PATIENT),
-    "fifo": fifo,
-    "fifo-backfill": partial(fifo, backfill=True),
-}
+a_srpt_strict = partial(a_srpt, waiting=None, speeds="low")
+a_srpt_backfill = partial(a_srpt, waiting=None, backfill=True)
+a_srpt_compact = partial(a_srpt, waiting=None, backfill=True, place="compact")
+shortest_backfill = partial(shortest_first, backfill=True)
+work_backfill = partial(least_work_first, backfill=True)
+work_compact = partial(least_work_first, backfill=True, place="compact")
+work_patient = partial(least_work_first, place="compact", waiting=PATIENT)
+fifo_backfill = partial(fifo, backfill=True)
+
+POLICIES: dict[str, Callable[..., Schedule | None]] = dict(LISTED.functions("heuristic"))
 """By the name of their method, from an instance to a schedule; ``tick`` is called while they run."""
 
 WARM = "work-compact"

@@ -1,21 +1,16 @@
-"""The methods of srpt_mapping by name, as ``solve`` and the command line run them."""
+"""The methods of srpt_mapping by name, which the catalogue lists, and how those run that are more than a plain function."""
 
-from collections.abc import Callable
-
-from dlsched.core.family import Method
-from dlsched.core.methods import bound_by, heuristic
-from dlsched.core.result import Certificate
+from dlsched.catalogue.srpt_mapping import LISTED
+from dlsched.core.methods import bound_in_ticks, heuristic, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled, solve_and_conclude
-from dlsched.srpt_mapping import bounds, guarantees
-from dlsched.srpt_mapping.dispatching.plan import require_few_jobs
+from dlsched.srpt_mapping import bounds
 from dlsched.srpt_mapping.exact.closing import Closing
 from dlsched.srpt_mapping.exact.proving import prove, prove_prices
-from dlsched.srpt_mapping.exact.turns import run_exact
 from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, plan_held, warm
-from dlsched.srpt_mapping.formulations.milp import build_milp, require_few_pairs
-from dlsched.srpt_mapping.heuristics import POLICIES, one_by_one
+from dlsched.srpt_mapping.formulations.milp import build_milp
+from dlsched.srpt_mapping.heuristics import one_by_one
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.layouts import layouts
 from dlsched.srpt_mapping.solution import Schedule
@@ -90,27 +85,6 @@ def run_prices(instance: Instance, search: Search[Schedule]) -> TerminationStatu
     return TerminationStatus.FEASIBLE
 
 
-def _bound(name: str, function: Callable[..., Certificate]) -> Method[Instance, Schedule]:
-    return Method(name, "bound", bound_by(lambda instance, search: function(instance, tick=search.tick)))
-
-
-def _policy(name: str) -> Method[Instance, Schedule]:
-    promise = guarantees.STRICT if name == "a-srpt-strict" else None
-    return Method(name, "heuristic", heuristic(name, POLICIES[name], one_by_one), promise)
-
-
-METHODS = {
-    method.name: method
-    for method in (
-        Method("exact", "exact", run_exact, seeded=True, warm=warm),
-        Method("intervals", "exact", run_intervals, solvers=("cpsat",), warm=warm),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=warm, require=require_few_pairs),
-        *map(_policy, POLICIES),
-        Method("annealing", "heuristic", run_annealing, seeded=True),
-        Method("plan", "heuristic", run_plan, seeded=True, require=require_few_jobs),
-        Method("bound", "bound", run_bound),
-        Method("prices", "bound", run_prices),
-        _bound("machine", bounds.machine),
-        _bound("length", bounds.length),
-    )
-}
+METHODS = methods_of(
+    LISTED, heuristic=lambda name, function: heuristic(name, function, one_by_one), bound=bound_in_ticks
+)

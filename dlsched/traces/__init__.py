@@ -1,10 +1,10 @@
 """Importers of public measurements and traces; each returns what it read and the audit of what it dropped or assumed."""
 
+from dlsched.catalogue.sources import SOURCES
 from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias
 from dlsched.traces.gavel import import_gavel
 from dlsched.traces.instances import arrivals_of, import_instance, import_made, read_queue
 from dlsched.traces.philly import import_philly
-from dlsched.traces.sources import SOURCES
 from dlsched.traces.speedups import read_adaptdl_speeds, read_gavel_speeds, read_pcs_speedups
 
 __all__ = [

@@ -9,16 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from dlsched.catalogue.option import Value
+from dlsched.catalogue.sources import SOURCES
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.traces.clocks import queue_window
 from dlsched.traces.queues.made import DEFAULT, MAKERS, MOMENTARY, Made, instance_from, options_of
 from dlsched.traces.queues.queue import Queue
 from dlsched.traces.queues.slices import CHOICES, without_slices
-from dlsched.traces.sources import SOURCES, Option
 
 
-def import_instance(source: str, path: str, **options: Option) -> tuple[InstanceFile, list[str]]:
+def import_instance(source: str, path: str, **options: Value | None) -> tuple[InstanceFile, list[str]]:
     """Read a file as an instance, and the audit of what was dropped, repaired or assumed.
 
     Parameters
@@ -69,7 +70,7 @@ def import_instance(source: str, path: str, **options: Option) -> tuple[Instance
         return build(file, **{name: value for name, value in given.items() if name != "family"})
 
 
-def import_made(source: str, path: str, queue: Queue | None = None, /, **options: Option) -> Made:
+def import_made(source: str, path: str, queue: Queue | None = None, /, **options: Value | None) -> Made:
     """Read a queue as an instance, with what really happened; ``queue``: the file as it was read before, else None.
 
     Raises
@@ -82,7 +83,7 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
     if not SOURCES[source].queued(options.get("family")):
         raise UsageError(f"source: found {source!r}, allowed: what is read as a queue, or another family of one")
     allowed = options_of(family)
-    for name in _reading(source):
+    for name in SOURCES[source].reading:
         given.pop(name, None)
     ends = {name: given.pop(name, None) for name in ("from_", "to")}
     for name, value in given.items():
@@ -98,7 +99,7 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
         return instance_from(queue, family, **given)
 
 
-def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Option) -> Queue:
+def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Value | None) -> Queue:
     """Read a file as a queue; of ``options`` those of reading count, with ``states`` parted by commas.
 
     ``ended_only``: leave out jobs that run or wait.
@@ -114,7 +115,7 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Op
     if entry is None or entry.reader is None:
         queues = ", ".join(name for name, each in SOURCES.items() if each.reader is not None)
         raise UsageError(f"source: found {source!r}, allowed: {queues}")
-    given = {name: options[name] for name in _reading(source) if options.get(name) is not None}
+    given = {name: options[name] for name in entry.reading if options.get(name) is not None}
     arguments: dict[str, object] = dict(given)
     slices = str(arguments.pop("slices", CHOICES[0]))
     if slices not in CHOICES:
@@ -131,18 +132,12 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Op
     return queue if file == path else replace(queue, path=Path(file).name)
 
 
-def _reading(source: str) -> tuple[str, ...]:
-    """Options with which a source is read as a queue."""
-    reader = SOURCES[source].reader
-    return () if reader is None else ("states", "slices", *reader.options)
-
-
-def _given(source: str, options: Mapping[str, Option]) -> dict[str, Option]:
+def _given(source: str, options: Mapping[str, Value | None]) -> dict[str, Value | None]:
     """The options that are not left out, having been looked at."""
     if source not in SOURCES:
         raise UsageError(f"source: found {source!r}, allowed: {', '.join(SOURCES)}")
     entry, family = SOURCES[source], options.get("family")
-    given: dict[str, Option] = {
+    given: dict[str, Value | None] = {
         name: value for name, value in options.items() if value is not None and value is not False
     }
     for name, value in given.items():
@@ -168,12 +163,13 @@ def arrivals_of(source: str, path: str) -> list[float]:
         The file cannot be read or is malformed.
     """
     entry = SOURCES[source]
-    if entry.reader is not None and entry.clock is None:
+    clock = entry.clock
+    if entry.reader is not None and clock is None:
         return [job.submit_s for job in read_queue(source, path).jobs]
-    if entry.clock is None:
+    if clock is None:
         raise UsageError(f"source: found {source!r}, which has no times, allowed: a trace")
     with _errors_of(path):
-        return entry.clock.arrivals(Path(path))
+        return clock.arrivals(Path(path))
 
 
 @contextlib.contextmanager

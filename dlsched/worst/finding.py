@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from dlsched.catalogue.option import Value
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import DlschedError, SolverError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod
@@ -13,7 +14,7 @@ from dlsched.families import find_family
 from dlsched.own_methods import method_named
 from dlsched.worst.climbing import HEAT, climb, walk
 from dlsched.worst.judging import Failure, Judge, Judged
-from dlsched.worst.options import Value, own_space, space_of
+from dlsched.worst.options import own_space, space_of
 from dlsched.worst.result import Ended, Worst, finite, said_of
 from dlsched.worst.shrinking import SHARE, least, shrunk
 from dlsched.worst.space import Space

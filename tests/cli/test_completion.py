@@ -9,32 +9,27 @@ from typing import Any
 
 import pytest
 
-from dlsched import names
+from dlsched.catalogue import families as listed
 from dlsched.families import FAMILIES
-from dlsched.solvers.availability import SOLVERS
-from dlsched.traces import SOURCES
 
 
-def test_names_are_those_of_the_records() -> None:
-    """Every family's methods and aliases, presets, formulations; sources and solvers; in their order."""
-    assert tuple(record.name for record in FAMILIES.values()) == names.FAMILIES
+def test_what_is_listed_is_what_the_records_hold() -> None:
+    """Of a family of dlsched's own, without importing it; in the order of the record."""
     for family, record in FAMILIES.items():
-        assert names.methods(family) == (*record.methods, *record.aliases), f"{family}: methods in names.py"
-        assert names.presets(family) == tuple(record.presets)
-        assert names.formulations(family) == tuple(record.formulations)
-        assert names.options(family) == record.options
-    assert (tuple(SOLVERS), tuple(SOURCES)) == (names.SOLVERS, names.SOURCES)
+        assert listed.methods(family) == (*record.methods, *record.aliases)
+        assert listed.presets(family) == tuple(record.presets)
+        assert listed.formulations(family) == tuple(record.formulations)
+        assert listed.options(family) == record.options
 
 
-def test_a_family_that_is_not_in_the_tables_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new family is a name in FAMILIES: what the tables do not say, its record does."""
+def test_of_a_family_that_is_not_listed_its_record_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new family needs no module in the catalogue."""
     record = FAMILIES["async_sgd"]
-    for table in ("_METHODS", "_PRESETS", "_FORMULATIONS", "_OPTIONS"):
-        monkeypatch.delitem(getattr(names, table), "async_sgd")
-    assert names.methods("async_sgd") == (*record.methods, *record.aliases)
-    assert names.presets("async_sgd") == tuple(record.presets)
-    assert names.formulations("async_sgd") == tuple(record.formulations)
-    assert names.options("async_sgd") == record.options
+    monkeypatch.setattr(listed, "_listed", lambda family: None)
+    assert listed.methods("async_sgd") == (*record.methods, *record.aliases)
+    assert listed.presets("async_sgd") == tuple(record.presets)
+    assert listed.formulations("async_sgd") == tuple(record.formulations)
+    assert listed.options("async_sgd") == record.options
 
 
 def completed(line: str) -> list[str]:
@@ -104,5 +99,5 @@ def test_what_is_not_needed_is_not_imported(words: str, example: Path) -> None:
     families = {"solve {file}": {"ring_allocation"}, "generate elastic_stream --jobs 2": {"elastic_stream"}}.get(
         words, set()
     )
-    assert found & {*names.FAMILIES} == families
+    assert found & {*listed.FAMILIES} == families
     assert families or not found & {"numpy", "cluster", "algorithms"}

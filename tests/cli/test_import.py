@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dlsched.names import IMPORT_OPTIONS, import_argument
+from dlsched.catalogue.importing import OPTIONS
 from dlsched.traces import SOURCES
 from dlsched.traces.queues.made import MAKERS
 
@@ -248,7 +248,7 @@ def test_options_of_queues_that_do_not_fit(
 def test_every_option_of_a_source_is_one_of_the_command() -> None:
     """And each is taken by some source."""
     taken = {name for each in SOURCES.values() for family in (None, *MAKERS) for name in each.takes(family)}
-    assert taken == {import_argument(name) for name in IMPORT_OPTIONS}
+    assert taken == {option.python for option in OPTIONS.values()}
 
 
 def test_a_window_without_jobs_is_3(cli: Any, philly: Path) -> None:

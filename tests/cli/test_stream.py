@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dlsched import async_sgd, elastic_stream, read, write
-from dlsched.elastic_stream.heuristics import ALIASES
+from dlsched.catalogue.elastic_stream import LISTED
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_the_stream_can_be_compared_solved_and_checked(jobs: Path, cli: Any, tmp
     cells = [f"{order}-{sizing}" for order in orders for sizing in sizings]
     ended = cli("compare", out, "--methods", ",".join(cells), "--json")
     assert (ended.code, ended.err) == (0, "")
-    assert [row["method"] for row in ended.json] == [*(ALIASES.get(cell, cell) for cell in cells), "bound"]
+    assert [row["method"] for row in ended.json] == [*(LISTED.aliases.get(cell, cell) for cell in cells), "bound"]
     assert all(row["status"] == "feasible" and row["ratio"] >= 1 for row in ended.json[:-1])
     assert cli("solve", out, "--method", "srpt-knee", "-o", result).code == 0
     assert cli("check", out, result).code == 0

@@ -8,9 +8,8 @@ import pytest
 from conftest import Ended
 from study.whatif.dumps import drawn, write_sacct, write_workloads
 
+from dlsched.catalogue.sources import QUEUES, SOURCES
 from dlsched.cli.study import run as study_run
-from dlsched.names import QUEUES
-from dlsched.traces import SOURCES
 
 pytest.importorskip("plotly", reason="Plotly is not installed: there is no page")
 pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page")

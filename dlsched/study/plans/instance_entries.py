@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
+from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.sources import SOURCES
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES, read
-from dlsched.names import IMPORT_OPTIONS, import_argument
 from dlsched.study.plans.drawn import read_drawn
 from dlsched.study.plans.grids import Grid, combinations
 from dlsched.study.plans.plan import Files, Generated, Source, Windows
@@ -115,7 +116,7 @@ def _generated(entry: Table) -> Iterator[Generated]:
             asked["preset"] = tuple(one_of(each, family.presets, *at) for at, each in grid(entry["preset"], "preset"))
         for key in sizes:
             if key in entry:
-                kind = family.options.get(key, (int,))[0]
+                kind = family.options[key].kind if key in family.options else int
                 asked[key] = tuple(_own_option(kind, each, at) for at, each in grid(entry[key], key))
             elif defaults[key] is not None:
                 asked[key] = (defaults[key],)
@@ -187,11 +188,9 @@ def _jobs(arguments: Mapping[str, Json]) -> int:
 
 
 def _windows(entry: Table) -> Iterator[Windows]:
-    from dlsched.traces import SOURCES
-
     importer = one_of(entry["import"], tuple(SOURCES), "import")
     arguments = [name for family in _asked_families(entry) for name in SOURCES[importer].takes(family)]
-    takes = [option for option in IMPORT_OPTIONS if import_argument(option) in arguments]
+    takes = [name for name, option in OPTIONS.items() if option.python in arguments]
     only(entry, ("import", "file", *takes, *(("window",) if SOURCES[importer].timed else ())))
     keys = [key for key in ("file", *takes) if key in entry or key == "file"]
     window_s = duration_s(entry["window"]) if "window" in entry else None
@@ -211,7 +210,7 @@ def _asked_families(entry: Table) -> list[str | None]:
 
 
 def _option(key: str, value: object, *where: str | int) -> Json:
-    kind = IMPORT_OPTIONS[key][0] if key in IMPORT_OPTIONS else str
+    kind = OPTIONS[key].kind if key in OPTIONS else str
     if kind is int:
         return integer(value, 1, *where)
     if kind is float:

@@ -10,14 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.option import Value
+from dlsched.catalogue.sources import SOURCES
 from dlsched.core.instance import InstanceFile
-from dlsched.names import import_argument
 from dlsched.study.plans.plan import Windows
 
 if TYPE_CHECKING:
     from dlsched.traces.arrivals import Window
     from dlsched.traces.queues.queue import Queue
-    from dlsched.traces.sources import Option
 
 FILES = ("nodes", "jobs")
 """Options that name files, relative to the plan's folder."""
@@ -79,7 +80,7 @@ class _Clock:
 
 
 def _clock(trace: Windows, folder: Path) -> _Clock | None:
-    from dlsched.traces import SOURCES, arrivals_of, read_queue
+    from dlsched.traces import arrivals_of, read_queue
     from dlsched.traces.clocks import queue_window
 
     source, path, options = SOURCES[trace.importer], str(folder / trace.file), _options(trace, folder)
@@ -116,10 +117,10 @@ def import_piece(trace: Windows, piece: Piece, folder: Path) -> InstanceFile:
     return import_instance(trace.importer, path, **options)[0]
 
 
-def _options(trace: Windows, folder: Path) -> "dict[str, Option]":
+def _options(trace: Windows, folder: Path) -> dict[str, Value | None]:
     """The options of a trace as Python takes them."""
-    found: dict[str, Option] = {}
+    found: dict[str, Value | None] = {}
     for name, value in trace.options.items():
         assert not isinstance(value, list | dict)
-        found[import_argument(name)] = str(folder / str(value)) if name in FILES else value
+        found[OPTIONS[name].python] = str(folder / str(value)) if name in FILES else value
     return found

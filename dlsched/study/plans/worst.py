@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dlsched.catalogue.families import space
+from dlsched.catalogue.option import Option
 from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyMethod
 from dlsched.core.files import Json
@@ -18,9 +20,6 @@ from dlsched.study.plans.grids import Grid, combinations
 from dlsched.study.plans.method_entries import hash_of_code, imported
 from dlsched.study.plans.plan import Recipe, Searched
 from dlsched.study.plans.refusals import Table, grid, integer, not_negative, one_of, only, text
-
-if TYPE_CHECKING:
-    from dlsched.worst.options import Option
 
 RESERVED = ("worst", "family", "seeds")
 SHARED = ("jobs", "gpus", "preset")
@@ -63,16 +62,16 @@ def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Sear
     return found
 
 
-def _options(family: str) -> "dict[str, Option]":
+def _options(family: str) -> Mapping[str, Option]:
     """Own options of the family's space; `Refused` where it has none."""
-    from dlsched.worst.options import has_space, options_of
+    own = space(family)
+    if own is None:
+        having = (other for other in FAMILIES if space(other) is not None)
+        raise Refused(shown(family), f"{', '.join(having)}, which have a space", "family")
+    return own
 
-    if not has_space(family):
-        raise Refused(shown(family), f"{', '.join(filter(has_space, FAMILIES))}, which have a space", "family")
-    return options_of(family)
 
-
-def _value(family: str, own: "Mapping[str, Option]", key: str, value: object, at: tuple[str | int, ...]) -> Json:
+def _value(family: str, own: Mapping[str, Option], key: str, value: object, at: tuple[str | int, ...]) -> Json:
     if key in ("jobs", "gpus", "budget"):
         return integer(value, 1, *at)
     if key == "preset":

@@ -27,6 +27,16 @@ MAKERS: Mapping[str, Callable[..., Made]] = {
 }
 """By family, what makes an instance of a queue; the options are its keyword arguments."""
 
+OPTIONS = tuple(
+    dict.fromkeys(
+        name
+        for make in MAKERS.values()
+        for name in inspect.signature(make).parameters
+        if name not in ("queue", "window")
+    )
+)
+"""What instances of any family take that are made of a queue."""
+
 MOMENTARY = frozenset(family for family, make in MAKERS.items() if "at" in inspect.signature(make).parameters)
 """Families whose instances are the queue at one moment, for which jobs that run and wait are read too."""
 

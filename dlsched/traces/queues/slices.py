@@ -11,8 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
+from dlsched.catalogue.importing import SLICES
 from dlsched.core.errors import InputError
-from dlsched.names import SLICES
 from dlsched.traces.queues.queue import Queue
 
 CHOICES: Final = SLICES

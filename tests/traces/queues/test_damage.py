@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from dlsched.core.errors import InputError
-from dlsched.traces.queues.readers import READERS
+from dlsched.traces import SOURCES
 
 HEADER = "JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|AllocTRES|ReqTRES"
 GOOD = (
@@ -278,6 +278,10 @@ OBJECTS = {
 }
 
 
+READ = [name for name, source in SOURCES.items() if source.reader is not None and name not in ("gavel", "tiresias")]
+"""Sources of queues, less those of simulators."""
+
+
 def check(case: Case, read: Callable[[Path], Any], path: Path) -> None:
     """Read the file of a case, and find what it should say."""
     path.write_bytes(case.content if isinstance(case.content, bytes) else case.content.encode())
@@ -297,17 +301,17 @@ def check(case: Case, read: Callable[[Path], Any], path: Path) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_damaged_dumps_of_slurm(name: str, tmp_path: Path) -> None:
-    check(ROWS[name], READERS["slurm"].read, tmp_path / "sacct.txt")
+    check(ROWS[name], SOURCES["slurm"].reader.read, tmp_path / "sacct.txt")
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_damaged_tables(name: str, tmp_path: Path) -> None:
-    check(CELLS[name], lambda path: READERS["csv"].read(path, columns=COLUMNS), tmp_path / "jobs.csv")
+    check(CELLS[name], lambda path: SOURCES["csv"].reader.read(path, columns=COLUMNS), tmp_path / "jobs.csv")
 
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_damaged_objects(name: str, tmp_path: Path) -> None:
-    check(OBJECTS[name], READERS["kueue"].read, tmp_path / "workloads.json")
+    check(OBJECTS[name], SOURCES["kueue"].reader.read, tmp_path / "workloads.json")
 
 
 def test_there_are_enough() -> None:
@@ -315,7 +319,10 @@ def test_there_are_enough() -> None:
     assert len(ROWS) >= 60
 
 
-@pytest.mark.parametrize("source", READERS)
+@pytest.mark.parametrize(
+    "source",
+    READ,
+)
 def test_no_reader_takes_what_is_no_file_of_its_kind(source: str, tmp_path: Path) -> None:
     """Nothing, noise, a page of HTML, another's table: refused with the file's name, never a crash."""
     options = {"columns": COLUMNS} if source == "csv" else {}
@@ -331,4 +338,4 @@ def test_no_reader_takes_what_is_no_file_of_its_kind(source: str, tmp_path: Path
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=re.escape(str(path))):
-            READERS[source].read(path, **options)
+            SOURCES[source].reader.read(path, **options)

@@ -1,0 +1,36 @@
+"""async_sgd: what there is by name."""
+
+from dlsched.catalogue.listed import ListedFamily, ListedMethod
+from dlsched.catalogue.option import Option, by_name
+
+_WARM = "methods:warm"
+
+LISTED = ListedFamily(
+    name="async_sgd",
+    methods=(
+        ListedMethod("exact", "exact", "methods:run_exact", warm=_WARM),
+        ListedMethod("knapsack", "exact", "methods:run_knapsack", warm=_WARM),
+        ListedMethod("milp", "exact", "methods:run_milp", solvers=("highs", "cbc", "scip", "cpsat"), warm=_WARM),
+        ListedMethod("marginal", "heuristic", function="heuristics:marginal", guarantee="guarantees:MARGINAL"),
+        ListedMethod("knee", "heuristic", function="heuristics:knee"),
+        ListedMethod("proportional", "heuristic", function="heuristics:proportional"),
+        ListedMethod("equal", "heuristic", function="heuristics:equal"),
+        ListedMethod("fixed", "heuristic", function="heuristics:fixed"),
+        ListedMethod("lagrange", "bound", "methods:run_lagrange"),
+        ListedMethod("lp", "bound", "methods:run_lp", solvers=("highs",)),
+    ),
+    presets={
+        "published": "published models on links of 1, 10 or 25 Gbit/s",
+        "network": "few workers fill the servers' links",
+        "update": "few workers keep the servers' updates busy",
+        "compute": "throughput nearly in proportion to the workers",
+        "mixed": "figures over orders of magnitude, shards, half duplex",
+        "equal": "copies of one job",
+    },
+    formulations={"milp": "formulations.milp:build_milp"},
+    options=by_name(
+        Option("nodes", int, "N", "Nodes of the cluster", "asynchronous SGD"),
+        Option("max_nodes", int, "N", "Most nodes of a job", "asynchronous SGD"),
+    ),
+    space=by_name(),
+)

@@ -1,0 +1,62 @@
+"""elastic_stream: what there is by name."""
+
+from dlsched.catalogue.listed import ListedFamily, ListedMethod
+from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.spaces import COUNTS, TABLES
+
+ORDERS = ("fifo", "srpt", "sjf", "las", "efficiency")
+"""Who comes first, in the grid of Lin et al."""
+SIZINGS = ("fixed", "fastest", "knee", "equal", "marginal")
+"""How many units each gets, in that grid."""
+
+_WARM = "exact:offer_quick"
+_ALIASES = {f"fifo-{sizing}": sizing for sizing in ("fixed", "equal", "marginal")}
+"""Cells of the grid that have a name of their own."""
+
+
+def _policy(name: str) -> ListedMethod:
+    return ListedMethod(name, "heuristic", function=f"heuristics:{name}")
+
+
+def _cell(order: str, sizing: str) -> ListedMethod:
+    arguments = {"order": order, "sizing": sizing}
+    return ListedMethod(f"{order}-{sizing}", "heuristic", function="heuristics:ordered", arguments=arguments)
+
+
+LISTED = ListedFamily(
+    name="elastic_stream",
+    methods=(
+        ListedMethod("exact", "exact", "exact:run_exact", seeded=True, warm=_WARM),
+        ListedMethod(
+            "milp",
+            "exact",
+            "exact:run_milp",
+            solvers=("highs", "cbc", "scip"),
+            warm=_WARM,
+            require="exact:require_milp",
+        ),
+        *map(_policy, ("doubling", "marginal", "fixed", "equal", "exploratory", "myopic", "weighted", "priced")),
+        *(_cell(order, sizing) for order in ORDERS for sizing in SIZINGS if f"{order}-{sizing}" not in _ALIASES),
+        ListedMethod("plan", "heuristic", "exact:run_plan", seeded=True, warm=_WARM),
+        ListedMethod("bound", "bound", "exact:run_bound"),
+        ListedMethod("area", "bound", function="bounds:area"),
+        ListedMethod("length", "bound", function="bounds:length"),
+        ListedMethod("prices", "bound", "exact:run_prices"),
+    ),
+    aliases=_ALIASES,
+    presets={
+        "poisson": "published speeds, Poisson arrivals",
+        "bursts": "published speeds, groups of jobs that arrive together",
+        "daynight": "published speeds, an arrival rate that rises and falls once a day",
+        "resnet110": "identical ResNet-110 jobs, Poisson arrivals",
+        "search": "hyperparameter searches: groups of alike jobs of which most are stopped early",
+        "slots": "few small jobs that decide at ticks, for exact methods",
+    },
+    formulations={"milp": "formulations.milp:build_milp"},
+    options=by_name(
+        Option("load", float, "X", "Work that arrives over capacity", "streams and gangs"),
+        Option("tick", float, "S", "Seconds between decisions", "streams only"),
+        Option("weights", str, "A,B,C", "Weights of which each job gets one", "streams only"),
+    ),
+    space=by_name(TABLES, COUNTS, Option("restart", float, "X", "Most seconds of a restart, below 100")),
+)

@@ -1,0 +1,33 @@
+"""ring_allocation: what there is by name."""
+
+from dlsched.catalogue.listed import ListedFamily, ListedMethod
+from dlsched.catalogue.option import by_name
+from dlsched.catalogue.spaces import COUNTS, TABLES
+
+_WARM = "methods:warm"
+
+LISTED = ListedFamily(
+    name="ring_allocation",
+    methods=(
+        ListedMethod("exact", "exact", "methods:run_knapsack", warm=_WARM),
+        ListedMethod("dp", "exact", "methods:run_dp", warm=_WARM),
+        ListedMethod("milp", "exact", "methods:run_milp", solvers=("highs", "cbc", "scip", "cpsat"), warm=_WARM),
+        ListedMethod("minlp", "exact", "methods:run_minlp", solvers=("scip",), warm=_WARM),
+        ListedMethod("doubling", "heuristic", function="heuristics:doubling", guarantee="guarantees:DOUBLING"),
+        ListedMethod("marginal", "heuristic", function="heuristics:marginal", guarantee="guarantees:MARGINAL"),
+        ListedMethod("fixed", "heuristic", function="heuristics:fixed", guarantee="guarantees:FIXED"),
+        ListedMethod("equal", "heuristic", function="heuristics:equal", guarantee="guarantees:EQUAL"),
+        ListedMethod("hull", "heuristic", function="heuristics:hull", guarantee="guarantees:HULL"),
+        ListedMethod("lagrange", "bound", "methods:run_lagrange"),
+        ListedMethod("lp", "bound", "methods:run_lp", solvers=("highs",)),
+    ),
+    aliases={"knapsack": "exact"},
+    presets={
+        "mixed": "all-reduce costs with jumps off the powers of two",
+        "table": "published measured speeds with random epochs",
+        "concave": "speed laws with convex times",
+        "adversarial": "tables on which adding one GPU stalls",
+    },
+    formulations={"milp": "formulations.milp:build_milp"},
+    space=by_name(TABLES, COUNTS),
+)

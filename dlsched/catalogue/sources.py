@@ -1,0 +1,167 @@
+"""Every source that ``dlsched import`` reads: what it is, its options, and what reads it.
+
+Public tables of speeds become ring_allocation. Queues, which are what workload managers and public traces record, become
+whatever family can be made of one. The job traces that simulators use have importers of their own too.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dlsched.catalogue.target import load
+
+if TYPE_CHECKING:
+    from dlsched.core.instance import InstanceFile
+    from dlsched.traces.clocks import Clock
+    from dlsched.traces.queues.queue import Queue
+
+_SPEEDS = ("gpus", "epochs")
+_TRACE = ("gpus", "restart_s", "from_", "to")
+_GANGS = ("gpus", "from_", "to")
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reads a source as a queue, a target, and the options of its own."""
+
+    target: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def read(self) -> "Callable[..., Queue]":
+        """The function that reads a file."""
+        read: Callable[..., Queue] = load(self.target)
+        return read
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A kind of file that ``dlsched import`` reads.
+
+    Parameters
+    ----------
+    name, words
+        As on the command line, and what it is.
+    reader
+        Reads it as a queue; None: it is none.
+    importer, options, family
+        The importer of its own, a target, its options, and the family of its instances; empty: it is only read as a queue.
+    times
+        The times of a trace that has such an importer, a target.
+    """
+
+    name: str
+    words: str
+    reader: Reader | None = None
+    importer: str = ""
+    options: tuple[str, ...] = ()
+    family: str = ""
+    times: str = ""
+
+    @property
+    def build(self) -> "Callable[..., tuple[InstanceFile, list[str]]] | None":
+        """The importer of its own."""
+        return load(self.importer) if self.importer else None
+
+    @property
+    def clock(self) -> "Clock | None":
+        """The times of a trace that has an importer of its own."""
+        return load(self.times) if self.times else None
+
+    def queued(self, family: object) -> bool:
+        """Whether an instance of that family, None: of none in particular, is made of the file's queue."""
+        return self.reader is not None and (not self.importer or family not in (None, self.family))
+
+    @property
+    def timed(self) -> bool:
+        """Whether it has times, by which it can be cut into windows."""
+        return bool(self.times) or self.reader is not None
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """Options with which it is read as a queue."""
+        return () if self.reader is None else ("states", "slices", *self.reader.options)
+
+    def takes(self, family: object) -> tuple[str, ...]:
+        """Options that it takes for an instance of that family, as Python has them."""
+        if self.reader is None:
+            return self.options
+        if not self.queued(family):
+            return (*self.options, "family")
+        made: tuple[str, ...] = load("dlsched.traces.queues.made:OPTIONS")
+        return tuple(dict.fromkeys(("family", "from_", "to", *self.reading, *made)))
+
+
+def _speeds(name: str, words: str, importer: str) -> Source:
+    return Source(name, words, None, f"dlsched.traces.speed_tables:{importer}", _SPEEDS, "ring_allocation")
+
+
+def _queue(name: str, words: str, target: str, *options: str) -> Source:
+    return Source(name, words, Reader(f"dlsched.traces.queues.{target}", options))
+
+
+_ALL = (
+    _speeds("pcs", "dnn_speedups.csv of PCS: microseconds per iteration", "import_pcs"),
+    _speeds("gavel-speeds", "a throughput table of Gavel (JSON): steps per second", "import_gavel_speeds"),
+    _speeds("adaptdl", "a folder of AdaptDL's CSV files: step times on T4 nodes", "import_adaptdl"),
+    Source(
+        "philly",
+        "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster",
+        Reader("dlsched.traces.queues.public:read_philly"),
+        "dlsched.traces.philly:import_philly",
+        (*_TRACE, "max_gpus"),
+        "elastic_stream",
+        "dlsched.traces.clocks:PHILLY",
+    ),
+    Source(
+        "gavel",
+        "a job trace of Gavel (.trace)",
+        Reader("dlsched.traces.queues.simulated:gavel_queue", ("gpu_type",)),
+        "dlsched.traces.gavel:import_gavel",
+        (*_TRACE, "gpu_type"),
+        "elastic_stream",
+        "dlsched.traces.clocks:GAVEL",
+    ),
+    Source(
+        "philly-gangs",
+        "philly_jobs.csv of AdaptDL, as gangs",
+        None,
+        "dlsched.traces.gang_traces:import_philly_gangs",
+        _GANGS,
+        "srpt_mapping",
+        "dlsched.traces.clocks:PHILLY",
+    ),
+    Source(
+        "gavel-gangs",
+        "a job trace of Gavel (.trace), as gangs",
+        None,
+        "dlsched.traces.gang_traces:import_gavel_gangs",
+        _GANGS,
+        "srpt_mapping",
+        "dlsched.traces.clocks:GAVEL",
+    ),
+    Source(
+        "tiresias",
+        "tiresias_60_jobs.csv of Tiresias, as gangs",
+        Reader("dlsched.traces.queues.simulated:tiresias_queue"),
+        "dlsched.traces.gang_traces:import_tiresias",
+        _GANGS,
+        "srpt_mapping",
+        "dlsched.traces.clocks:TIRESIAS",
+    ),
+    _queue("slurm", "sacct -aXP with a header: jobs of Slurm", "slurm:read_slurm", "delimiter"),
+    _queue("kueue", "kubectl get workloads -A -o json: workloads of Kueue", "kueue:read_kueue", "gpu_resource"),
+    _queue("volcano", "kubectl get vcjob -A -o json: jobs of Volcano", "volcano:read_volcano", "gpu_resource"),
+    _queue("openb", "openb_pod_list_*.csv of Alibaba's gpu-v2023", "openb:read_openb", "nodes"),
+    _queue("pai", "pai_task_table.csv of Alibaba's gpu-v2020", "pai:read_pai", "jobs", "nodes"),
+    _queue("acme", "trace_seren.csv or trace_kalos.csv of AcmeTrace", "public:read_acme"),
+    _queue("helios", "cluster_log.csv of HeliosData", "public:read_helios"),
+    _queue("philly-raw", "cluster_job_log of Microsoft's Philly", "philly_raw:read_philly_raw", "nodes"),
+    _queue("csv", "any table of jobs, by a mapping of its columns", "columns:read_csv", "columns", "delimiter"),
+)
+
+SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL}
+"""What ``dlsched import`` reads, by name."""
+
+QUEUES = tuple(source.name for source in _ALL if source.reader is not None)
+"""Those that are read as queues, as ``dlsched whatif`` does."""

@@ -1,0 +1,71 @@
+"""srpt_mapping: what there is by name."""
+
+from dlsched.catalogue.listed import ListedFamily, ListedMethod
+from dlsched.catalogue.option import Option, by_name
+
+_WARM = "exact.warm:warm"
+
+
+def _policy(name: str, function: str, guarantee: str = "") -> ListedMethod:
+    return ListedMethod(name, "heuristic", function=f"heuristics:{function}", guarantee=guarantee)
+
+
+LISTED = ListedFamily(
+    name="srpt_mapping",
+    methods=(
+        ListedMethod("exact", "exact", "exact.turns:run_exact", seeded=True, warm=_WARM),
+        ListedMethod("intervals", "exact", "methods:run_intervals", solvers=("cpsat",), warm=_WARM),
+        ListedMethod(
+            "milp",
+            "exact",
+            "methods:run_milp",
+            solvers=("highs", "cbc", "scip"),
+            warm=_WARM,
+            require="formulations.milp:require_few_pairs",
+        ),
+        _policy("a-srpt", "a_srpt"),
+        _policy("a-srpt-strict", "a_srpt_strict", "guarantees:STRICT"),
+        _policy("a-srpt-backfill", "a_srpt_backfill"),
+        _policy("a-srpt-compact", "a_srpt_compact"),
+        _policy("shortest-first", "shortest_first"),
+        _policy("shortest-backfill", "shortest_backfill"),
+        _policy("least-work", "least_work_first"),
+        _policy("work-backfill", "work_backfill"),
+        _policy("work-compact", "work_compact"),
+        _policy("work-patient", "work_patient"),
+        _policy("fifo", "fifo"),
+        _policy("fifo-backfill", "fifo_backfill"),
+        ListedMethod("annealing", "heuristic", "methods:run_annealing", seeded=True),
+        ListedMethod("plan", "heuristic", "methods:run_plan", seeded=True, require="dispatching.plan:require_few_jobs"),
+        ListedMethod("bound", "bound", "methods:run_bound"),
+        ListedMethod("prices", "bound", "methods:run_prices"),
+        ListedMethod("machine", "bound", function="bounds:machine"),
+        ListedMethod("length", "bound", function="bounds:length"),
+    ),
+    presets={
+        "mixed": "chains of 1 to 4 stages on 1 to 16 GPUs",
+        "communication-heavy": "large activations and parameters, slow network cards",
+        "data-parallel": "one stage, replicas in powers of two",
+        "single-gpu": "nearly all jobs on one GPU, heavy-tailed lengths",
+        "published": "published models as pipelines with replicas",
+        "recurring": "groups of like jobs, wrong predictions",
+        "uneven-servers": "servers of 1, 2, 4 and 8 GPUs",
+    },
+    formulations={"milp": "formulations.milp:build_milp"},
+    options=by_name(Option("load", float, "X", "Work that arrives over capacity", "streams and gangs")),
+    space=by_name(
+        Option(
+            "prediction_error",
+            float,
+            "X",
+            "Predictions are between the true numbers divided by it and times it; 1: they are true",
+        ),
+        Option(
+            "sends",
+            bool,
+            "",
+            "Whether jobs send bytes. False: it does not matter where they run, only when; one server holds all GPUs",
+            negated=True,
+        ),
+    ),
+)
