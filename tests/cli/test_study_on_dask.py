@@ -40,6 +40,10 @@ def slow(instance):
     return {"gpus": {job.id: 1 for job in instance.jobs}}
 """
 COMMAND = [sys.executable, "-m", "dlsched", "study", "run", "p.toml", "--engine", "dask", "--workers", "2"]
+ALL_DIED = (
+    "dlsched: every worker of the Dask cluster died again and again, and ended nothing meanwhile; "
+    "what has ended is kept: run the study again to go on\n"
+)
 GONE_S = 30.0
 """Seconds within which nothing is left of a program that has ended."""
 
@@ -108,23 +112,57 @@ def test_workers_that_are_killed_while_they_start(folder: Path) -> None:
     assert len(objectives(folder)) == 12 and None not in objectives(folder)
 
 
-def test_workers_that_never_come_up(folder: Path, cli: Callable[..., Ended]) -> None:
-    """Every one is killed as it appears: three times each in a row, then it is said, and the same command goes on.
+DYING = """
+import os
 
-    One cell cannot end meanwhile. On a busy machine a worker may come up before it is killed; then it counts anew.
-    """
-    with running() as process:
-        killed = kill_new(process, 1000)
-        out, err = process.communicate()
-    assert (process.returncode, out) == (1, "") and 6 <= killed < 1000
-    assert err == (
-        "dlsched: every worker of the Dask cluster died again and again while it started; "
-        "what has ended is kept: run the study again to go on\n"
-    )
-    assert len(objectives(folder)) < 12
+from dlsched.study.engines import in_worker
+
+with open(os.environ["STARTS"], "a") as file:
+    print(os.getpid(), file=file)
+"""
+"""What a worker's process does as it is started; Dask reads it twice in a process."""
+DEATHS = {
+    "before it comes up": "os.kill(os.getpid(), 9)\n",
+    "as soon as it has work": "in_worker.run_batch = lambda *_: os.kill(os.getpid(), 9)\n",
+}
+
+
+@pytest.mark.parametrize("when", DEATHS)
+def test_workers_that_die_at_every_start(
+    when: str, folder: Path, cli: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is started seven times and no more, then it is said, and the same command goes on."""
     (folder / "go").touch()
-    assert cli("study", "run", "p.toml", "--workers", "1").code == 0
-    assert len(objectives(folder)) == 12
+    (folder / "dying.py").write_text(DYING + DEATHS[when], encoding="utf-8")
+    with monkeypatch.context() as dying:
+        dying.setenv("STARTS", str(folder / "starts"))
+        dying.setenv("DASK_DISTRIBUTED__WORKER__PRELOAD", str([str(folder / "dying.py")]))
+        with running() as process:
+            out, err = process.communicate()
+    assert (process.returncode, out, err) == (1, "", ALL_DIED)
+    assert len(set((folder / "starts").read_text().split())) == 14
+    goes_on(folder, cli)
+
+
+def test_workers_that_are_killed_at_every_start(folder: Path, cli: Callable[..., Ended]) -> None:
+    """From outside, as they appear, before or after they come up: as if they died of themselves. No cell can end meanwhile."""
+    (folder / "slow.py").write_text(SLOW.replace("seed3", ""), encoding="utf-8")
+    (folder / "p.toml").write_text(PLAN.replace('[[methods]]\nname = "doubling"\n', ""), encoding="utf-8")
+    with running() as process:
+        assert kill_new(process, 1000) == 14
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (1, "", ALL_DIED)
+    (folder / "go").touch()
+    goes_on(folder, cli)
+
+
+def goes_on(folder: Path, cli: Callable[..., Ended]) -> None:
+    """Run the rest of a study in which nothing has ended, save that cells may be taken for those that kill their workers."""
+    killed = objectives(folder)
+    assert set(killed) <= {None}
+    assert cli("study", "run", "p.toml", "--workers", "1", "--retry", "killed").code == 0
+    found = objectives(folder)
+    assert len(found) == (12 if "doubling" in (folder / "p.toml").read_text() else 6) and None not in found
 
 
 @pytest.mark.parametrize("of_all", [False, True], ids=["to the leader", "of a terminal"])

@@ -232,6 +232,12 @@ def kills_its_parent(instance):
     time.sleep(60)
 
 
+def kills_its_worker(instance):
+    import psutil
+    next(each for each in psutil.Process().parents() if "spawn_main" in " ".join(each.cmdline())).kill()
+    time.sleep(60)
+
+
 def interrupts_its_parent(instance):
     os.kill(os.getppid(), signal.SIGINT)
     return solution(instance)

@@ -5,6 +5,8 @@ import logging
 import signal
 from collections.abc import Iterator
 from multiprocessing.resource_tracker import ensure_running
+from typing import ClassVar
+from weakref import WeakSet
 
 import dask
 import distributed
@@ -13,44 +15,66 @@ from distributed.core import Status
 from dlsched.core.errors import SolverError
 from dlsched.solvers.guard import Guard
 
-STARTS = 3
-"""Times in a row that a worker's process is started which dies before it has come up."""
+TASK_DEATHS = 3
+"""Deaths of workers that had a task, after which Dask gives it up: with its batch first, and then alone, a cell that kills is
+found out."""
+STARTS = 2 * TASK_DEATHS + 1
+"""Times in a row that a worker's process is started which dies before it has ended a task: more than such a cell needs."""
 
 CLOSE_S = 5.0
 """Seconds that a client has to close which never was connected."""
 
 
 class PatientNanny(distributed.Nanny):  # type: ignore[misc]
-    """Dask's keeper of a worker's process, which starts it again where it died before it came up.
+    """Dask's keeper of a worker's process, which starts it again where it died, also before it came up.
 
-    Dask's own fails then, and the whole cluster with it. Where the process dies time and again, this one gives its worker up,
-    and the others go on.
+    Dask's own fails where it dies before it came up, and the whole cluster with it; and starts it for ever where it dies
+    thereafter. Where the process dies time and again and ends nothing, this one gives its worker up, and the others go on.
     """
 
-    _deaths = 0
+    every: ClassVar[WeakSet["PatientNanny"]] = WeakSet()
+    starts = 0
+    """Of the process, since a task was ended."""
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)
+        self.every.add(self)
 
     async def instantiate(self) -> Status:
         """Start the process, once the nanny runs only once: then its end calls this again."""
-        while True:
+        while self.starts < STARTS:
+            self.starts += 1
             status = await super().instantiate()
-            if status == Status.running:
-                self._deaths = 0
+            if status == Status.running or self.status != Status.init:
                 return status
-            self._deaths += 1
-            if self._deaths >= STARTS:
-                await self.close(reason="its worker died at every start")
-                return status
-            if self.status != Status.init:
-                return status
+        await self.close(reason="its worker died at every start")
+        return Status.failed
 
     async def start_unsafe(self) -> distributed.Nanny:
         """Start; a worker that does not come up is one less."""
         try:
             await super().start_unsafe()
+            while self.process is not None and self.process.status == Status.stopped:
+                await self.instantiate()  # it came up and died before the nanny ran, and its end called nothing
         except Exception:
             if self.status != Status.closed:
                 raise
         return self
+
+
+class _Ended(distributed.SchedulerPlugin):  # type: ignore[misc]
+    """Tells nannies that their workers ended a task."""
+
+    def __init__(self, scheduler: distributed.Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def transition(self, key: object, start: str, finish: str, *_: object, worker: str = "", **__: object) -> None:
+        """Look whether a task was ended, and by whose worker."""
+        if (start, finish) == ("processing", "memory"):
+            kept_by = self._scheduler.workers[worker].nanny
+            for nanny in PatientNanny.every:
+                if nanny.address_safe == kept_by:
+                    nanny.starts = 0
 
 
 class CarefulClient(distributed.Client):  # type: ignore[misc]
@@ -91,7 +115,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
                     processes=True,
                     worker_class=PatientNanny,
                     dashboard_address=":0",  # any free port: None takes that of another cluster on this machine
-                    scheduler_kwargs={"dashboard": False},
+                    scheduler_kwargs={"dashboard": False, "allowed_failures": TASK_DEATHS - 1},
                     env={"TMPDIR": guard.folder},
                     memory_limit=0,  # the cells' own limits hold; a worker itself holds next to nothing
                     silence_logs=logging.CRITICAL,
@@ -100,6 +124,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
                 raise SolverError(f"no Dask cluster can be started on this machine: {error}") from None
             with cluster:
                 cluster.sync(_keep_interrupts_away)
+                cluster.scheduler.add_plugin(_Ended(cluster.scheduler))
                 cluster.scale(workers)
                 yield cluster
     finally:

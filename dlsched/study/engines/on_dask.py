@@ -33,7 +33,7 @@ DEATHS = 3
 """Deaths of workers that ran a cell and nothing else, after which it counts as killed."""
 LOST = "the cluster's scheduler was lost; what has ended is kept: run the study again to go on"
 ALL_DIED = (
-    "every worker of the Dask cluster died again and again while it started; "
+    "every worker of the Dask cluster died again and again, and ended nothing meanwhile; "
     "what has ended is kept: run the study again to go on"
 )
 LOOK_S = 0.05

@@ -109,14 +109,6 @@ def test_a_process_without_cells_is_ended(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_cell_that_kills_its_worker(scheduler: str, tmp_path: Path):
     """Ends as killed, after its batch was split; those of its batch end well."""
     own = functions(tmp_path)
-    own.write_text(
-        own.read_text()
-        + "\n\ndef kills_its_worker(instance):\n"
-        + "    import psutil\n"
-        + "    above = psutil.Process().parents()\n"
-        + "    next(each for each in above if 'spawn_main' in ' '.join(each.cmdline())).kill()\n"
-        + "    time.sleep(60)\n"
-    )
     cells = [cell(named("exact"), seed) for seed in range(6)]
     cells.insert(3, cell(function(own, "kills_its_worker")))
     found = on_cluster(cells, scheduler, tmp_path)
