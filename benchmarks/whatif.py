@@ -22,12 +22,12 @@ from dlsched.study.plans.plan import CellLimits
 from dlsched.study.reports.html.figure import Look, looks
 from dlsched.study.reports.html.tables import Table
 from dlsched.study.reports.typeset import markdown_text
-from dlsched.study.whatif import answer, tables
-from dlsched.study.whatif.compared import HAPPENED, Cluster, compared
-from dlsched.study.whatif.page import unit_of
-from dlsched.study.whatif.question import POLICIES, Question, audit_of, pieces, plan_of
 from dlsched.traces import read_queue
 from dlsched.traces.clocks import queue_window
+from dlsched.whatif import answer, tables
+from dlsched.whatif.compared import HAPPENED, Cluster, compared
+from dlsched.whatif.page import unit_of
+from dlsched.whatif.question import POLICIES, Question, audit_of, pieces, plan_of
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data"

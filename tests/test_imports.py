@@ -22,6 +22,7 @@ LEVELS: tuple[set[str], ...] = (
     {"", "families", "own_methods"},
     {"traces", "testing", "worst"},
     {"study"},
+    {"whatif"},
     {"cli"},
     {"__main__"},
 )

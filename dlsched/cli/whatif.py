@@ -22,7 +22,7 @@ from dlsched.core.files import require_writable
 from dlsched.core.messages import Refused, printable
 
 if TYPE_CHECKING:
-    from dlsched.study.whatif.page import Told
+    from dlsched.whatif.page import Told
 
 DEFAULT, TIME_S = "srpt_mapping", 60.0
 MAKING = ("gpus_of_node", "communication", "scaling")
@@ -88,10 +88,10 @@ def run(
     from dlsched.study.reading import Study
     from dlsched.study.reporting import environment_words
     from dlsched.study.reports.html.embedding import require_report
-    from dlsched.study.whatif.compared import compared
-    from dlsched.study.whatif.page import Told, write_page
-    from dlsched.study.whatif.question import POLICIES, Question, audit_of, methods_of, pieces, plan_of
     from dlsched.traces.clocks import queue_window
+    from dlsched.whatif.compared import compared
+    from dlsched.whatif.page import Told, write_page
+    from dlsched.whatif.question import POLICIES, Question, audit_of, methods_of, pieces, plan_of
 
     require_report()
     if out != "-":
@@ -200,7 +200,7 @@ def _listed(text: str | None) -> list[str]:
 
 def _print(told: "Told") -> None:
     """The answer, and the policies on the cluster of today."""
-    from dlsched.study.whatif.page import unit_of
+    from dlsched.whatif.page import unit_of
 
     for sentence in told.sentences:
         print(printable(sentence.replace("`", "")))

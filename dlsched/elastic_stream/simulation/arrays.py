@@ -6,21 +6,47 @@ Rows are kept event by event: one is written when a job comes, changes its units
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.ticks import LEAST
+from dlsched.elastic_stream.simulation.present_job import PresentJob
 
-if TYPE_CHECKING:
-    from dlsched.elastic_stream.simulation.view import Run, View
+
+class Seen(Protocol):
+    """What is asked of a view."""
+
+    @property
+    def now_s(self) -> float:
+        """The time."""
+
+    def since_s(self, clock: FloatArray) -> FloatArray:
+        """Seconds since times by the simulator's clock."""
+
+    def allowed(self, job: int) -> Sequence[int]:
+        """Counts that the job may hold."""
+
+    def useful(self, job: int) -> Sequence[int]:
+        """Those that no smaller one is as fast as."""
+
+    def epoch_time_s(self, job: int, units: int) -> float:
+        """Seconds that an epoch takes on so many units."""
+
+    def arrival_s(self, job: int) -> float:
+        """When the job came."""
+
+    def weight(self, job: int) -> float:
+        """How much its flow time counts."""
+
+
+SeenT = TypeVar("SeenT", bound=Seen)
 
 LARGEST_PAIRS = 2**18
 """Pairs of a job and a count that are looked at at once."""
 
-Counts = Callable[["View", int], Sequence[int]]
 
 _FEW = 4096  # pairs of jobs that have gone, which may be kept besides as many as the others
 _WHOLE = ("job", "held", "least", "most", "choices", "base", "many")
@@ -28,17 +54,20 @@ _REAL = ("rest", "hidden", "since", "pause", "time", "attained", "restart", "arr
 _ROW = np.dtype([(name, np.int64) for name in _WHOLE] + [(name, np.float64) for name in _REAL])
 
 
-class Arrays:
+class Arrays(Generic[SeenT]):
     """Jobs that are present, in order of arrival; arrays of shape (n,) unless said otherwise, valid until the next event.
 
     They may be views of what the simulator keeps: not to be written.
     """
 
-    def __init__(self, view: "View") -> None:
+    def __init__(self, view: SeenT) -> None:
         self._view = view
         self._table = np.zeros(64, dtype=_ROW)
         self._order: list[tuple[float, int]] = []  # arrival and position of each row
-        self._counts_of: Counts | None = None  # whose pairs are kept: counts and times, each job's from ``base`` on
+        # whose pairs are kept: counts and times, each job's from ``base`` on
+        self._counts_of: Callable[[SeenT, int], Sequence[int]] | None = None
+            None  # whose pairs are kept: counts and times, each job's from ``base`` on
+        )
         self._counts, self._times, self._end, self._dead = np.zeros(64, dtype=np.int64), np.zeros(64), 0, 0
 
     def __len__(self) -> int:
@@ -106,7 +135,11 @@ class Arrays:
         return np.where(rows["held"] > 0, np.maximum(0.0, rows["pause"] - self._elapsed_s), 0.0)
 
     def pairs(
-        self, rows: IntArray | None = None, counts: Counts | None = None, *, limit: int | None = LARGEST_PAIRS
+        self,
+        rows: IntArray | None = None,
+        counts: Callable[[SeenT, int], Sequence[int]] | None = None,
+        *,
+        limit: int | None = LARGEST_PAIRS,
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Counts and speeds of some jobs, job after job.
 
@@ -157,7 +190,7 @@ class Arrays:
     def _elapsed_s(self) -> FloatArray:
         return self._view.since_s(self._now["since"])
 
-    def _keep_pairs(self, rows: IntArray, counts: Counts, limit: int | None) -> None:
+    def _keep_pairs(self, rows: IntArray, counts: Callable[[SeenT, int], Sequence[int]], limit: int | None) -> None:
         """Look up counts and times of jobs, unless there are too many."""
         view = self._view
         found = [(job, counts(view, job)) for job in self._now["job"][rows].tolist()]
@@ -173,7 +206,7 @@ class Arrays:
             self._times[begin : self._end] = [view.epoch_time_s(job, count) for count in each]
             self._table["base"][row], self._table["many"][row] = begin, len(each)
 
-    def add(self, run: "Run") -> None:
+    def add(self, run: PresentJob) -> None:
         """A job has come; the simulator's, as what follows."""
         view, job, row = self._view, run.job, len(self._order)
         allowed = view.allowed(job)
@@ -185,7 +218,7 @@ class Arrays:
         if run.started:
             self.change(run)
 
-    def change(self, run: "Run") -> None:
+    def change(self, run: PresentJob) -> None:
         """A job has changed its units."""
         row = self._table[self._row(run.job)]
         row["held"], row["rest"], row["since"], row["pause"] = run.held, run.left, run.since, run.pause_s

@@ -14,8 +14,9 @@ from dlsched.core.budget import Tick, no_tick
 from dlsched.core.compiled import compiled
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.line_loop import PARTS, serve
+from dlsched.elastic_stream.simulation.present_job import PresentJob
 from dlsched.elastic_stream.simulation.served import BARREN, FALLING, FALLING_APART, STATIC, Served
-from dlsched.elastic_stream.simulation.view import Policy, Run, View
+from dlsched.elastic_stream.simulation.view import Policy, View
 from dlsched.elastic_stream.simulation.words import how_far, restarts_for_ever
 
 Keep = Callable[[int, float, float, int], None]
@@ -76,7 +77,7 @@ class InLine:
 
 def given(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
     """What is given of all jobs, in the columns of ``Served``, and how many different sizes there are."""
-    jobs, run = instance.jobs, Run(0, 0.0, 0.0, {}, 0.0)
+    jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]
     sizes, times, keys, numbers = [], [], [], {0: 0}

@@ -23,8 +23,9 @@ from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.in_line import InLine, Keep, Rule
+from dlsched.elastic_stream.simulation.present_job import PresentJob
 from dlsched.elastic_stream.simulation.served import BARREN, FEW, IDLE
-from dlsched.elastic_stream.simulation.view import Policy, Run, View
+from dlsched.elastic_stream.simulation.view import Policy, View
 from dlsched.elastic_stream.simulation.words import how_far, restarts_for_ever, wrong
 from dlsched.elastic_stream.solution import Stream
 
@@ -116,10 +117,10 @@ class _Simulation:
         self.tick_s, self.scale_s = instance.tick_s, instance.tick_s or 1.0
         self.every_s = every_s if instance.tick_s is None else None
         self.every_tick = instance.tick_s is not None and not getattr(policy, "timeless", False)
-        self.present: dict[int, Run] = {}
+        self.present: dict[int, PresentJob] = {}
         self.view = View(instance, self.present, policy.clairvoyant, tick)
         self.arrivals = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)[::-1]  # next one last
-        self.ends: list[tuple[float, int, Run]] = []
+        self.ends: list[tuple[float, int, PresentJob]] = []
         self.now: float = 0.0  # by the clock: seconds, or the number of a tick
         self.stamps = self.used = self.events = self.barren = self.stale = 0
 
@@ -216,7 +217,7 @@ class _Simulation:
             if work:
                 table = job.epoch_time_s
                 times = {} if table is None else dict(zip(table.counts, table.times_s))  # noqa: B905  as many of both
-                self.present[number] = run = Run(number, work, job.epochs - work, times, job.restart_s)
+                self.present[number] = run = PresentJob(number, work, job.epochs - work, times, job.restart_s)
                 if self.view.kept is not None:
                     self.view.kept.add(run)
                 self.view.arrived.append(number)
@@ -259,7 +260,7 @@ class _Simulation:
             found = f"{self.used} units in all, {most.held} of them for job {self.instance.jobs[most.job].id!r}"
             raise self._wrong(found, str(self.instance.units))
 
-    def _stop(self, run: Run, now: float) -> None:
+    def _stop(self, run: PresentJob, now: float) -> None:
         """End the period of a job before its work is done."""
         self.stale += 1  # its entry in the heap
         elapsed_s = (now - run.since) * self.scale_s
@@ -268,7 +269,7 @@ class _Simulation:
         if elapsed_s > 0:
             self.keep(run.job, run.since * self.scale_s, now * self.scale_s, run.held)
 
-    def _end(self, run: Run, now: float) -> float:
+    def _end(self, run: PresentJob, now: float) -> float:
         """When the period of a job that begins now will end, by the clock."""
         run.start()
         if self.tick_s is None:

@@ -6,15 +6,15 @@ come it may ask only when its ``clairvoyant`` is true.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from dlsched.core.arrays import FloatArray
 from dlsched.core.budget import Tick
 from dlsched.core.errors import UsageError
-from dlsched.core.ticks import first_tick, left_after
+from dlsched.core.ticks import first_tick
 from dlsched.elastic_stream.instance import EarlyStop, Instance
 from dlsched.elastic_stream.simulation.arrays import Arrays
+from dlsched.elastic_stream.simulation.present_job import PresentJob
 
 
 class Policy(Protocol):
@@ -31,43 +31,6 @@ class Policy(Protocol):
     def decide(self, view: "View") -> Mapping[int, int]:
         """Return units by job; a job that is not named keeps what it holds, 0 lets it wait."""
         ...
-
-
-@dataclass(slots=True, eq=False)
-class Run:
-    """A job that is present: what it holds, and how far it has come; kept by the simulator."""
-
-    job: int
-    left: float  # epochs to its real end, when it last changed its units
-    hidden: float  # epochs from there to its nominal end
-    times: dict[int, float]  # seconds per epoch by units, as far as they were asked for
-    restart_s: float
-    held: int = 0
-    time_s: float = 0.0  # per epoch now
-    since: float = 0.0  # start of its period, by the simulator's clock: seconds, or with ticks their number
-    pause_s: float = 0.0  # seconds without progress at its start
-    needed_s: float = 0.0  # seconds that it would last to the job's end
-    attained: float = 0.0  # unit-seconds of earlier periods
-    stamp: int = 0  # of its entry in the heap of ends
-    started: bool = False
-
-    def left_after(self, elapsed_s: float) -> float:
-        """Epochs to its real end, that many seconds into its period."""
-        if not self.held or elapsed_s <= self.pause_s:
-            return self.left
-        return left_after(self.left, elapsed_s - self.pause_s, self.time_s)
-
-    def start(self) -> None:
-        """Begin a period with the units that it holds."""
-        self.time_s = self.times[self.held]
-        self.pause_s = self.restart_s if self.started else 0.0
-        self.needed_s = self.pause_s + self.left * self.time_s
-        self.started = True
-
-    def stop(self, elapsed_s: float) -> None:
-        """End the period, that many seconds into it, before its work is done."""
-        self.left = self.left_after(elapsed_s)
-        self.attained += self.held * elapsed_s
 
 
 class View:
@@ -88,7 +51,7 @@ class View:
         To be called in loops that may take long; it raises when a limit is reached.
     """
 
-    def __init__(self, instance: Instance, present: dict[int, Run], clairvoyant: bool, tick: Tick) -> None:
+    def __init__(self, instance: Instance, present: dict[int, PresentJob], clairvoyant: bool, tick: Tick) -> None:
         self._instance, self._present, self._clairvoyant = instance, present, clairvoyant
         first_s = min(job.arrival_s for job in instance.jobs)
         self._scale_s = instance.tick_s or 1.0
@@ -98,10 +61,10 @@ class View:
         self.arrived: list[int] = []
         self.ended: list[int] = []
         self.wake_s: float | None = None
-        self.kept: Arrays | None = None  # since it was first asked for; the simulator writes there
+        self.kept: Arrays[View] | None = None  # since it was first asked for; the simulator writes there
 
     @property
-    def arrays(self) -> Arrays:
+    def arrays(self) -> "Arrays[View]":
         """The jobs present as NumPy arrays, in order of arrival: for policies that look at all of them at once."""
         if self.kept is None:
             self.kept = Arrays(self)
@@ -114,7 +77,7 @@ class View:
         self._clock = clock
         self.now_s, self.passed_s = clock * self._scale_s, (clock - self._zero) * self._scale_s
 
-    def _elapsed_s(self, run: Run) -> float:
+    def _elapsed_s(self, run: PresentJob) -> float:
         return (self._clock - run.since) * self._scale_s
 
     def since_s(self, clock: FloatArray) -> FloatArray:

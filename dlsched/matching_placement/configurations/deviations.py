@@ -6,16 +6,12 @@ below. So types further away than threshold and bound are fixed, and the others,
 long as the deviations can be paid. What is left at the end is evaluated.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dlsched.algorithms.count_vectors import run_lengths
 from dlsched.core.budget import Tick, TooMany
 from dlsched.matching_placement.arrays import Counts, Floats
-
-if TYPE_CHECKING:
-    from dlsched.matching_placement.configurations.pricing import Cases, Flags, Pricing
+from dlsched.matching_placement.configurations.cases import CaseCosts, Cases, Flags
 
 Rows = tuple[Counts, Floats, Counts]
 _ROUNDING = 1e-12  # relative, of what a deviation may cost
@@ -23,13 +19,13 @@ _BATCH = 100_000  # cases times types at once
 
 
 def deviations(
-    pricing: "Pricing",
-    cases: "Cases",
+    costs: CaseCosts,
+    cases: Cases,
     at: Floats,
     bound: Floats,
     prices: Floats,
     upto: Floats,
-    many: "Flags",
+    many: Flags,
     cells: int,
     tick: Tick,
 ) -> list[Rows]:
@@ -40,7 +36,7 @@ def deviations(
     """
     found: list[Rows] = []
     listed = np.zeros(len(many), dtype=np.int64)
-    step = max(1, _BATCH // pricing.data.types)
+    step = max(1, _BATCH // costs.data.types)
     parts = [np.arange(begin, min(begin + step, len(at))) for begin in range(0, len(at), step)][::-1]
     while parts:
         tick()
@@ -49,7 +45,7 @@ def deviations(
         if not len(part):
             continue
         try:
-            rows = _extended(pricing, cases.take(part), at[part], bound[part], prices, upto, cells, tick)
+            rows = _extended(costs, cases.take(part), at[part], bound[part], prices, upto, cells, tick)
         except TooMany:
             if len(part) == 1:
                 many[cases.job[part]] = True
@@ -58,13 +54,13 @@ def deviations(
             continue
         found.append(rows)
         listed += np.bincount(rows[0], minlength=len(many))
-        many |= listed * (pricing.data.types + 10) > cells
+        many |= listed * (costs.data.types + 10) > cells
     return found
 
 
 def _extended(
-    pricing: "Pricing",
-    cases: "Cases",
+    costs: CaseCosts,
+    cases: Cases,
     at: Floats,
     bound: Floats,
     prices: Floats,
@@ -72,9 +68,9 @@ def _extended(
     cells: int,
     tick: Tick,
 ) -> Rows:
-    data = pricing.data
+    data = costs.data
     budget = upto[cases.job] - bound + _ROUNDING * np.abs(upto[cases.job])
-    _, linear, _, order, taken = pricing.units(cases, at, prices)
+    _, linear, _, order, taken = costs.units(cases, at, prices)
     rows = np.arange(len(at))[:, None]
     base = np.zeros_like(taken)
     np.put_along_axis(base, order, taken, axis=1)
@@ -119,8 +115,8 @@ def _extended(
     np.put_along_axis(counts, chosen[of], added, axis=1)
     ended = cases.take(of)
     rate = np.einsum("ig,ig->i", counts, data.rates[ended.job])
-    value = pricing.value(ended, rate) + counts @ prices
+    value = costs.value(ended, rate) + counts @ prices
     slowest = np.where(counts > 0, data.bandwidth, np.inf).min(axis=1)
-    own = (slowest == pricing.bandwidths[ended.level]) | (data.traffic[ended.job] == 0)
+    own = (slowest == costs.bandwidths[ended.level]) | (data.traffic[ended.job] == 0)
     kept = np.flatnonzero((value <= upto[ended.job]) & own)
     return ended.job[kept], value[kept], counts[kept]

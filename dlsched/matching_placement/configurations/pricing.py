@@ -15,12 +15,12 @@ where it pays. ``deviations`` lists all that may lie between the bound and what 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dlsched.columns.pricing import Priced
 from dlsched.columns.slack import CELLS, Listed
 from dlsched.core.budget import Tick, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Fair, Floats
+from dlsched.matching_placement.configurations.cases import CaseCosts, Cases
 from dlsched.matching_placement.configurations.deviations import deviations
 
 HALVINGS = 24
@@ -29,22 +29,6 @@ _NUMBERS = 4_000_000  # cases times types at once
 _ROUNDING = 2.0**-44  # of the terms of a bound
 _WIDENED = 1e-10  # relative, by which a threshold is: sums of many rates are rounded many times
 _NARROW = 1e-9  # relative distance of two R0 between which there is nothing more to find
-
-Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cases:
-    """Jobs with the slowest bandwidth and the number of their workers; all of shape (N,)."""
-
-    job: Counts
-    level: Counts
-    size: Counts
-    ring: Floats
-
-    def take(self, which: "Counts | Flags") -> "Cases":
-        """Some of them."""
-        return Cases(self.job[which], self.level[which], self.size[which], self.ring[which])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +41,11 @@ class Probed:
     value: Floats
 
 
-class Pricing:
+class Pricing(CaseCosts):
     """The pricing problems of all jobs; built once, asked at many prices."""
 
     def __init__(self, data: Arrays) -> None:
-        self.data = data
-        self.bandwidths = np.unique(data.bandwidth)
-        self.fast = data.bandwidth >= self.bandwidths[:, None]  # types by bandwidth of a ring's slowest
+        super().__init__(data)
         able = data.rates > 0
         there = np.stack([(able & (data.bandwidth == each)).any(axis=1) for each in self.bandwidths], axis=1)
         quiet = data.traffic == 0
@@ -139,32 +121,6 @@ class Pricing:
         ring = data.traffic[job] / self.bandwidths[level] * ((size - 1) / size)
         cases, step = Cases(job, level, size, ring), max(1, _NUMBERS // data.types)
         return [cases.take(np.arange(begin, min(begin + step, len(job)))) for begin in range(0, len(job), step)]
-
-    def units(self, cases: Cases, at: Floats, prices: Floats) -> tuple[Floats, Floats, Floats, Counts, Counts]:
-        """Lambda at R0, p - lambda rho of all types (inf: not allowed), the rates, the types' order and how many are taken."""
-        data = self.data
-        slope = self._slope(cases, at)
-        rates = data.rates[cases.job]
-        allowed = self.fast[cases.level] & (rates > 0)
-        linear = np.where(allowed, prices - slope[:, None] * rates, np.inf)
-        order = np.argsort(linear, axis=1, kind="stable")
-        stock = data.stock[order]
-        taken = np.clip(cases.size[:, None] - (np.cumsum(stock, axis=1) - stock), 0, stock)
-        return slope, linear, rates, order, taken
-
-    def value(self, cases: Cases, rate: Floats) -> Floats:
-        """h(R)."""
-        data = self.data
-        times = data.work[cases.job] / rate + cases.ring
-        return times if data.costs is None else data.costs.of(cases.job, times)
-
-    def _slope(self, cases: Cases, rate: Floats) -> Floats:
-        """-h'(R)."""
-        data = self.data
-        slope: Floats = data.work[cases.job] / rate / rate
-        if isinstance(data.costs, Fair):
-            slope = slope * data.costs.slopes(cases.job, data.work[cases.job] / rate + cases.ring)
-        return slope
 
     def _probe(self, cases: Cases, at: Floats, prices: Floats) -> Probed:
         slope, _, rates, order, taken = self.units(cases, at, prices)

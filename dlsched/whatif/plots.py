@@ -8,9 +8,9 @@ from dlsched.core.files import Json
 from dlsched.core.messages import several
 from dlsched.study.reports.html.figure import Figure, Look, axis
 from dlsched.study.reports.html.tables import Table
-from dlsched.study.whatif.compared import Cluster, in_common
-from dlsched.study.whatif.figures import means_by
-from dlsched.study.whatif.tables import Unit, sizes_of
+from dlsched.whatif.compared import Cluster, in_common
+from dlsched.whatif.figures import means_by
+from dlsched.whatif.tables import Unit, sizes_of
 
 POINTS = 101
 LEAST_S = 1.0

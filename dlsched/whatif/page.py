@@ -11,9 +11,9 @@ from dlsched.study.reports.html.embedding import embedded
 from dlsched.study.reports.html.figure import Figure, Look, looks, not_drawn
 from dlsched.study.reports.html.page import parts_of
 from dlsched.study.reports.html.tables import Table
-from dlsched.study.whatif import answer, plots, tables
-from dlsched.study.whatif.compared import HAPPENED, Cluster
-from dlsched.study.whatif.figures import THRESHOLD_S
+from dlsched.whatif import answer, plots, tables
+from dlsched.whatif.compared import HAPPENED, Cluster
+from dlsched.whatif.figures import THRESHOLD_S
 
 TEMPLATES = Path(__file__).parent / "templates"
 

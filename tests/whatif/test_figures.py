@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched.core.arrays import FloatArray, IntArray
-from dlsched.study.whatif.figures import (
+from dlsched.whatif.figures import (
     Held,
     Part,
     bounded_slowdown,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.study.whatif.question import Question
+from dlsched.whatif.question import Question
 
 from .by_hand import three
 
-BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def test_a_question_is_worded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from dlsched.statistics.estimate import Estimate
 from dlsched.study.plans.sources import instance_of
 from dlsched.study.reading import Study
 from dlsched.study.rows import Row
-from dlsched.study.whatif.figures import (
+from dlsched.whatif.figures import (
     Part,
     bounded_slowdown,
     fragmentation,
@@ -22,8 +22,8 @@ from dlsched.study.whatif.figures import (
     together,
     utilisation,
 )
-from dlsched.study.whatif.question import BOUND, Piece
-from dlsched.study.whatif.ran import Jobs, Ran, ran_of
+from dlsched.whatif.question import BOUND, Piece
+from dlsched.whatif.ran import Jobs, Ran, ran_of
 
 HAPPENED = "what happened"
 MOST_OUTSIDE = 0.05

@@ -12,13 +12,13 @@ from dlsched.core.messages import Refused, several
 from dlsched.families import FAMILIES
 from dlsched.study.plans.method_entries import read_method
 from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod, Recipe
-from dlsched.study.whatif.audits import in_short
-from dlsched.study.whatif.figures import Part
-from dlsched.study.whatif.ran import Jobs, Ran, jobs_of, ran_of
 from dlsched.traces.arrivals import Window
 from dlsched.traces.queues.happened import UNKNOWN
 from dlsched.traces.queues.made import instance_from
 from dlsched.traces.queues.queue import Queue
+from dlsched.whatif.audits import in_short
+from dlsched.whatif.figures import Part
+from dlsched.whatif.ran import Jobs, Ran, jobs_of, ran_of
 
 POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
     "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),

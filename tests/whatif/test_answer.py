@@ -2,8 +2,8 @@
 
 import pytest
 
-from dlsched.study.whatif import answer
-from dlsched.study.whatif.compared import HAPPENED
+from dlsched.whatif import answer
+from dlsched.whatif.compared import HAPPENED
 
 from .by_hand import cluster
 

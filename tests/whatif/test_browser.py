@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from study.reports.html.synthetic import HOSTILE
 
 from dlsched.core.messages import printable
-from dlsched.study.whatif.compared import HAPPENED
-from dlsched.study.whatif.page import write_page
-from study.reports.html.synthetic import HOSTILE
+from dlsched.whatif.compared import HAPPENED
+from dlsched.whatif.page import write_page
 
 from .by_hand import cluster
 from .test_page import FAST, SLOW, told

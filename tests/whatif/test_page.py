@@ -3,11 +3,11 @@
 import re
 
 import pytest
-
-from dlsched.study.whatif.compared import HAPPENED, Cluster
-from dlsched.study.whatif.page import Told, render, unit_of
-from dlsched.study.whatif.tables import by_size, by_user, policies, sizes_of
 from study.reports.html.synthetic import HOSTILE
+
+from dlsched.whatif.compared import HAPPENED, Cluster
+from dlsched.whatif.page import Told, render, unit_of
+from dlsched.whatif.tables import by_size, by_user, policies, sizes_of
 
 from .by_hand import cluster
 

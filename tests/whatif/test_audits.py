@@ -1,6 +1,6 @@
 """Audits of several windows in short."""
 
-from dlsched.study.whatif.audits import in_short
+from dlsched.whatif.audits import in_short
 
 
 def test_one_window_is_said_as_it_is() -> None:
