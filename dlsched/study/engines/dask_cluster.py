@@ -111,7 +111,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
 
 
 def _close(cluster: distributed.LocalCluster) -> None:
-    """Close a cluster on its own thread: Ctrl-C would leave it half closed, for Dask to wait for at the end. It is raised then."""
+    """Close a cluster whole: one that Ctrl-C leaves half closed makes Dask wait when Python ends. It is raised afterwards."""
 
     async def closed() -> None:
         await cluster.close()
