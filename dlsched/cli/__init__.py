@@ -13,8 +13,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from dlsched.cli.spelling import as_typed, options_of
 from dlsched.cli.spreading import spread
-from dlsched.core.errors import DlschedError
+from dlsched.core.errors import DlschedError, UsageError
 from dlsched.core.imports import import_failure
 from dlsched.version import VERSION
 
@@ -74,7 +75,7 @@ class _Command(TyperCommand):
     @functools.cached_property
     def _whole(self) -> Any:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name=self.name)(_guarded(import_module(self._module).run))
+        alone.command(name=self.name)(_guarded(import_module(self._module).run, lambda: self.params))
         return typer.main.get_command(alone)
 
     # what the base class sets is passed over: it knows neither yet
@@ -125,8 +126,8 @@ def _top(
         raise typer.Exit(2)
 
 
-def _guarded(command: Callable[..., int]) -> Callable[..., int]:
-    """Turn what a command raises into its exit code, before Typer has ways of its own."""
+def _guarded(command: Callable[..., int], parameters: Callable[[], list[Any]]) -> Callable[..., int]:
+    """Turn what a command raises into its exit code, before Typer has ways of its own; ``parameters``: of the command."""
 
     @functools.wraps(command)
     def call(*arguments: Any, **named: Any) -> int:
@@ -136,6 +137,8 @@ def _guarded(command: Callable[..., int]) -> Callable[..., int]:
             sys.stdout.flush()
         except (_USAGE, typer.Exit, typer.Abort):
             raise
+        except UsageError as error:
+            return _ended_by(UsageError(as_typed(str(error), options_of(parameters()))))
         except (Exception, KeyboardInterrupt) as error:
             return _ended_by(error)
         return code

@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection
 from typing import ParamSpec, TypeVar
 
 from dlsched.core.errors import InstanceError, UsageError
-from dlsched.core.instance import LARGEST_COUNT
 from dlsched.core.messages import shown
 
 MODERATE = (1e-100, 1e100)
 """Between which sizes of files have to lie, which leaves room for products and quotients."""
+
+LARGEST_DRAWN = 100_000_000
+"""Of every count that a generator takes: of more jobs no memory holds an instance. Files may hold larger counts."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +47,7 @@ def drawing(generate: Callable[P, T]) -> Callable[P, T]:
 
 
 def require_arguments(presets: Collection[str], preset: str, seed: int, **counts: int | None) -> None:
-    """Refuse an unknown preset, a count below 1 or above ``LARGEST_COUNT`` (None: not given), or a negative seed.
+    """Refuse an unknown preset, a count below 1 or above ``LARGEST_DRAWN`` (None: not given), or a negative seed.
 
     Raises
     ------
@@ -61,8 +63,8 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
     for name, value in counts.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
-        if value is not None and value > LARGEST_COUNT:
-            raise UsageError(f"{name}: found {shown(value)}, allowed: an integer from 1 to {LARGEST_COUNT}")
+        if value is not None and value > LARGEST_DRAWN:
+            raise UsageError(f"{name}: found {shown(value)}, allowed: an integer from 1 to {LARGEST_DRAWN:,}")
     if not isinstance(seed, int) or seed < 0:
         raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
 

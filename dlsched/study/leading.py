@@ -90,7 +90,7 @@ def run(
     DisagreementError
         Rows of the store contradict each other.
     KeyboardInterrupt
-        Ctrl-C; what has ended is kept.
+        Ctrl-C, with cells left; what has ended is kept.
     """
     if not isinstance(plan, Plan):
         store = store_of(plan) if store is None else store
@@ -153,7 +153,12 @@ def _run(
         run_all(iter(left), searches.put)
         lost = searches.fail()
         ended, failed = ended + lost, failed + lost
-    run_all(searches.waiting(), store.put)
+    try:
+        run_all(searches.waiting(), store.put)
+    except KeyboardInterrupt:
+        cells, ended = store.standing
+        if ended < cells:  # else it came while the engine put its processes away
+            raise
 
 
 def require_engine(

@@ -66,7 +66,7 @@ def test_nodes_and_max_nodes(cli: Any) -> None:
     for family, option in (("async_sgd", "gpus"), ("elastic_stream", "nodes"), ("elastic_stream", "max-nodes")):
         ended = cli("generate", family, f"--{option}", 3)
         assert (ended.code, ended.out) == (2, "")
-        assert f"{option.replace('-', '_')}: found 3, allowed: no such option for {family}" in ended.line
+        assert f"dlsched: --{option}: found 3, allowed: no such option for {family}" in ended.line
 
 
 def test_another_process_gives_the_same_bytes(cli: Any, program: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dlsched.core.arguments import LARGEST_DRAWN
 from dlsched.core.errors import InstanceError, UsageError
 from dlsched.families import FAMILIES
 from dlsched.ring_allocation.generator import generate
@@ -49,7 +50,21 @@ def test_the_line_of_the_price_of_energy(cli: Callable[..., Any]) -> None:
     """As other numbers out of range."""
     ended = cli("generate", "ring_embedding", "--preset", "energy", "--energy-price", "1e200")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.line == "dlsched: energy_price: found 1e+200, allowed: a number from 1e-100 to 1e+100"
+    assert ended.line == "dlsched: --energy-price: found 1e+200, allowed: a number from 1e-100 to 1e+100"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_counts_that_no_memory_holds(family: str, cli: Callable[..., Any]) -> None:
+    """Every count of every family ends at the same number, and is refused before anything is drawn."""
+    takes = inspect.signature(FAMILIES[family].generate).parameters
+    counts = [name for name in ("jobs", "gpus", "max_gpus", "nodes", "max_nodes", "servers", "slots") if name in takes]
+    assert len(counts) >= 2
+    for name in counts:
+        option = f"--{name.replace('_', '-')}"
+        for found in (LARGEST_DRAWN + 1, 2**53):
+            ended = cli("generate", family, option, found)
+            assert (ended.code, ended.out) == (2, "")
+            assert ended.line == f"dlsched: {option}: found {found}, allowed: an integer from 1 to 100,000,000"
 
 
 def test_what_is_wrong_together(cli: Callable[..., Any]) -> None:
@@ -57,15 +72,13 @@ def test_what_is_wrong_together(cli: Callable[..., Any]) -> None:
     ended = cli("generate", "elastic_stream", "--jobs", 3, "--tick", "1e-9")
     assert ended.code == 2
     assert ended.line.startswith(
-        "dlsched: jobs, tick: found jobs 3, tick 1e-09, allowed: those of which an instance can be "
+        "dlsched: --jobs, --tick: found jobs 3, tick 1e-09, allowed: those of which an instance can be "
     )
     assert "tick_s: found 1e-09" in ended.line
 
 
 def test_a_generator_in_python_says_the_same() -> None:
     """``UsageError``, and no ``InstanceError``: there is no instance that could be wrong."""
-    with pytest.raises(
-        UsageError, match=r"^gpus: found 9007199254740993, allowed: an integer from 1 to 9007199254740992"
-    ):
-        generate(jobs=2, gpus=2**53 + 1)
+    with pytest.raises(UsageError, match=r"^max_gpus: found 100000001, allowed: an integer from 1 to 100,000,000$"):
+        generate(jobs=2, max_gpus=10**8 + 1)
     assert not issubclass(UsageError, InstanceError)

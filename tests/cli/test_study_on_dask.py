@@ -192,6 +192,20 @@ def test_ctrl_c(of_all: bool, folder: Path, cli: Callable[..., Ended]) -> None:
     assert kept.items() <= ended(folder).items() and len(ended(folder)) == 12
 
 
+def test_ctrl_c_when_every_cell_has_ended(folder: Path) -> None:
+    """Nothing is left to be interrupted: exit code 0, and the cluster has gone."""
+    (folder / "go").touch()
+    with running() as process:
+        while not (folder / "p.study.sqlite").exists() or len(ended(folder)) < 12:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        started = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (0, "p: 12 cells of 6 instances are in p.study.sqlite\n", "")
+    assert psutil.wait_procs(started, timeout=GONE_S)[1] == []
+
+
 def ended(folder: Path) -> dict[str, float | None]:
     """Seconds of each cell that has a row, which tell a row from one of another run."""
     database = sqlite3.connect(f"{(folder / 'p.study.sqlite').as_uri()}?mode=ro", uri=True)

@@ -1,6 +1,6 @@
 """Studies from end to end: rows that are true, runs that go on, misuse that is refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +10,9 @@ from conftest import Ended
 import dlsched
 from dlsched import study
 from dlsched.core.errors import InputError, UsageError
+from dlsched.study import leading
+from dlsched.study.cells.cell import Cell
+from dlsched.study.cells.outcome import Outcome
 from dlsched.study.leading import Standing, store_of
 from tests.study.small import rows_of, small
 from tests.study.stores_by_hand import as_before
@@ -218,3 +221,29 @@ def test_one_label_may_be_another_method_in_another_family(tmp_path: Path) -> No
             assert row.objective == dlsched.solve(done.instance(row.key), method=name).objective, row.message
     study.check(tmp_path / "s", take=lambda row, found: failures.extend(found.failures), workers=1)
     assert not failures
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_ctrl_c_while_processes_are_put_away(left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every cell in the store the study is whole; with one left it is interrupted, and the same call goes on."""
+
+    def engine(cells: Iterator[Cell], workers: int, folder: str) -> Generator[list[Outcome], None, None]:
+        cells = list(cells)
+        yield from local(iter(cells[left:]), workers, folder)
+        raise KeyboardInterrupt
+
+    local = leading.local.run
+    with monkeypatch.context() as patch:
+        patch.setattr(leading.local, "run", engine)
+        if left:
+            with pytest.raises(KeyboardInterrupt):
+                study.run(small(tmp_path), tmp_path / "s", workers=1)
+        else:
+            try:
+                study.run(small(tmp_path), tmp_path / "s", workers=1).close()
+            except KeyboardInterrupt:  # which would end pytest
+                pytest.fail("interrupted, with every cell in the store")
+    with study.open(tmp_path / "s") as stopped:
+        assert stopped.about.ended == 18 - left
+    with study.run(small(tmp_path), tmp_path / "s", workers=1) as done:
+        assert done.about.ended == 18

@@ -1,9 +1,11 @@
 """A Dask cluster on this machine, for one run; its workers may die at any time, also while they start."""
 
+import asyncio
 import contextlib
 import logging
 import signal
 from collections.abc import Iterator
+from concurrent.futures import Future, wait
 from multiprocessing.resource_tracker import ensure_running
 from typing import ClassVar
 from weakref import WeakSet
@@ -122,13 +124,34 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
                 )
             except (OSError, RuntimeError) as error:
                 raise SolverError(f"no Dask cluster can be started on this machine: {error}") from None
-            with cluster:
+            try:
                 cluster.sync(_keep_interrupts_away)
                 cluster.scheduler.add_plugin(_Ended(cluster.scheduler))
                 cluster.scale(workers)
                 yield cluster
+            finally:
+                _close(cluster)
     finally:
         guard.dismiss()
+
+
+def _close(cluster: distributed.LocalCluster) -> None:
+    """Close a cluster whole: one that Ctrl-C leaves half closed makes Dask wait when Python ends. It is raised afterwards."""
+
+    async def closed() -> None:
+        await cluster.close()
+
+    closing: Future[None] | None = None
+    pressed: KeyboardInterrupt | None = None
+    while closing is None or not closing.done():
+        try:
+            closing = closing or asyncio.run_coroutine_threadsafe(closed(), cluster.loop.asyncio_loop)
+            wait([closing])
+        except KeyboardInterrupt as interrupt:
+            pressed = interrupt
+    closing.result()
+    if pressed is not None:
+        raise pressed
 
 
 async def _keep_interrupts_away() -> None:

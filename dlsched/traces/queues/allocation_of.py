@@ -84,7 +84,7 @@ def allocation_at(
         | ({"current_gpus": each.job.gpus, "restart_s": restart_s} if each.running else {})
         for each in inside
     ]
-    return Instance(name="now", gpus=gpus - len(found.sliced), jobs=jobs), inside, said
+    return Instance(name="now", gpus=gpus - len(found.outside), jobs=jobs), inside, said
 
 
 def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts:

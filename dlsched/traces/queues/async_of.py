@@ -65,7 +65,7 @@ def async_of(
     total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
     inside, _, left_out = admitted(found, total, lambda each: 1)
     jobs = [_job(each.job, each.left_s, network_gbit) for each in inside]
-    total -= len(found.sliced)
+    total -= len(found.outside)
     audit = [*queue.audit, *found.audit, *said, *left_out, *_assumed([each.job for each in inside], network_gbit)]
     return made_of(
         queue, Instance(name=f"{queue.source}-now-{len(jobs)}x{total}", nodes=total, jobs=jobs), inside, audit

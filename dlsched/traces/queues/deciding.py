@@ -178,7 +178,7 @@ def _by_allocation(found: Snapshot, gpus: int, method: str, movable: bool, resta
 
 def _by_stream(found: Snapshot, gpus: int, method: str, movable: bool, restart_s: float, counts: Counts) -> Shared:
     kept = {} if movable else {each.job.id: each.job.gpus for each in found.running}
-    units = gpus - len(found.sliced) - sum(kept.values())
+    units = gpus - len(found.outside) - sum(kept.values())
     able = [each for each in found.jobs if each.job.id not in kept and min(counts(each)) <= units]
     if not able:
         return kept, {}, [_pinned(movable, restart_s)]

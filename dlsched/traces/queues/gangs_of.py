@@ -21,10 +21,10 @@ from dlsched.traces.gangs import (
     packed,
 )
 from dlsched.traces.queues.happened import starts_of
-from dlsched.traces.queues.limits import require_limits, told
 from dlsched.traces.queues.queue import Queue, QueuedJob
 from dlsched.traces.queues.rooms import Free, servers_of, shares_of
-from dlsched.traces.queues.selecting import WHOLE, Chosen, Made, choose, finished, lasted_s
+from dlsched.traces.queues.selecting import WHOLE, Chosen, Made, finished, lasted_s
+from dlsched.traces.queues.telling import choose_and_tell
 
 COMMUNICATION = ("none", "published")
 
@@ -75,10 +75,9 @@ def gangs_of(
         raise UsageError(f"communication: found {communication!r}, allowed: {', '.join(COMMUNICATION)}")
     if gpus is not None and gpus > MOST_GPUS:
         raise UsageError(f"gpus: found {gpus}, allowed: up to {MOST_GPUS:,} in srpt_mapping")
-    limits = require_limits(queue) if estimates else None
-    queue = limits.queue if limits else queue
-    chosen = choose(
+    queue, chosen, limits = telling = choose_and_tell(
         queue,
+        estimates=estimates,
         gpus=gpus,
         gpus_of_node=gpus_of_node,
         window=window,
@@ -98,11 +97,7 @@ def gangs_of(
         *(_unspoken() if communication == "none" else _spoken(drawn)),
         said,
         *running,
-        *(
-            told(limits, chosen.jobs, map(lasted_s, chosen.jobs))
-            if limits
-            else ["Policies are told how long every job really ran."]
-        ),
+        *telling.sentences,
     ]
     jobs = [
         {
@@ -126,8 +121,7 @@ def gangs_of(
         jobs=jobs,
     )
     happened, words = starts_of(instance, chosen)
-    silent = limits.of(chosen.jobs) if limits else frozenset()
-    return finished(queue, chosen, instance, happened, [*audit, *words], silent)
+    return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent)
 
 
 def _held(job: QueuedJob) -> int:

@@ -96,7 +96,13 @@ class Kept:
             )
         later = sum(second.submit_s < first.submit_s for first, second in pairwise(jobs))
         latest_s = max(map(_latest, self._jobs))
-        others = tuple(self._others({job.id for job in jobs}, latest_s))
+        kept = {job.id for job in jobs}
+        others = tuple(self._others(kept, latest_s))
+        still = tuple(
+            job._replace(end_s=None, duration_s=None)
+            for job, ended in zip(self._jobs, self._ended, strict=True)
+            if not ended and job.start_s is not None and job.id not in kept
+        )
         audit = [
             f"Jobs read: {len(jobs):,}.",
             *self.audit.sentences(),
@@ -112,6 +118,7 @@ class Kept:
             nodes,
             latest_s,
             others,
+            still,
             arrays={job.array: job.at_once for job in self._jobs if job.array and job.at_once is not None},
         )
 

@@ -59,7 +59,7 @@ def placement_of(
     total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
     if total > MOST_GPUS:
         raise UsageError(f"gpus: found {total:,}, allowed: up to {MOST_GPUS:,} in matching_placement")
-    nodes = _beside(_nodes(queue, [each.job for each in found.jobs], total), found.sliced)
+    nodes = _beside(_nodes(queue, [each.job for each in found.jobs], total), found.outside)
     types = Counter({node.gpu_type: 0 for node in nodes})
     for node in nodes:
         types[node.gpu_type] += node.gpus
@@ -129,10 +129,10 @@ def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode
     return nodes
 
 
-def _beside(nodes: Sequence[QueueNode], sliced: Sequence[Present]) -> list[QueueNode]:
-    """The nodes without the GPUs on which slices run, of which those on no node that is known are on the largest."""
+def _beside(nodes: Sequence[QueueNode], outside: Sequence[Present]) -> list[QueueNode]:
+    """The nodes without the GPUs of jobs left out, of which those on no node that is known are on the largest."""
     gpus = {node.id: node.gpus for node in nodes}
-    for each in sliced:
+    for each in outside:
         name = next((name for name in each.job.nodes if gpus.get(name)), max(gpus, key=gpus.__getitem__))
         gpus[name] = max(0, gpus[name] - 1)
     return [node._replace(gpus=gpus[node.id]) for node in nodes]

@@ -108,6 +108,8 @@ class Queue:
         The latest time that the file states of any job, kept or not: a snapshot was taken then or later.
     others
         Jobs that are left out but held GPUs, earlier attempts of jobs too: up to their end, or the latest time.
+    still
+        Those of the others of which the file says that they still run, as they were recorded, without an end.
     slices
         Jobs on parts of GPUs that are left out, as they were recorded.
     arrays
@@ -122,6 +124,7 @@ class Queue:
     nodes: tuple[QueueNode, ...] = ()
     latest_s: float | None = None
     others: tuple[QueuedJob, ...] = ()
+    still: tuple[QueuedJob, ...] = ()
     slices: tuple[QueuedJob, ...] = ()
     arrays: Mapping[str, int] = field(default_factory=dict)
 

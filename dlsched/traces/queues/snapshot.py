@@ -23,7 +23,6 @@ OVERDUE_S: Final = 60.0
 UNKNOWN_S: Final = 3600.0
 """Seconds of a job of which nothing is known, in a file in which no job has ended."""
 
-
 SLICED: Final = "packed on few of them, and to hold these until the last of them ends"
 """What is assumed of slices that run."""
 
@@ -55,15 +54,15 @@ class Snapshot(NamedTuple):
         Sentences.
     held_back
         Those that wait for other tasks of their array, of which only so many may run at once.
-    sliced
-        GPUs on which jobs on parts of GPUs run, which were left out: each as a job that runs on it until the last of them ends.
+    outside
+        GPUs that jobs hold which are left out: each as a job that runs on it, on one that slices share until the last ends.
     """
 
     at_s: float
     jobs: tuple[Present, ...]
     audit: tuple[str, ...]
     held_back: tuple[Present, ...] = ()
-    sliced: tuple[Present, ...] = ()
+    outside: tuple[Present, ...] = ()
 
     @property
     def running(self) -> tuple[Present, ...]:
@@ -72,8 +71,8 @@ class Snapshot(NamedTuple):
 
     @property
     def holding(self) -> tuple[Present, ...]:
-        """What holds GPUs: jobs that run, and slices."""
-        return (*self.running, *self.sliced)
+        """What holds GPUs: jobs that run, and those left out."""
+        return (*self.running, *self.outside)
 
     @property
     def held_gpus(self) -> int:
@@ -164,7 +163,7 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
         )
     found.sort(key=lambda each: (not each.running, -each.ran_s if each.running else each.job.submit_s))
     running = sum(each.running for each in found)
-    sliced = _sliced(queue, at_s, ended_s, audit, estimates=estimates)
+    sliced, whole = _outside(queue, at_s, ended_s, audit, estimates=estimates)
     held = held_back([each.job for each in found if not each.running], queue.arrays, running_tasks(queue, at_s))
     back = tuple(each for each in found if each.job.id in held)
     said = [f"Jobs that run at the moment: {running:,}; that wait: {len(found) - running:,}.", *audit.sentences()]
@@ -178,33 +177,54 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
         ),
         (TAKEN_WHOLE, sum(each.job.share < 1 for each in found)),
         (f"GPUs on which jobs on parts of GPUs run, which are taken to be {SLICED}", len(sliced)),
+        ("GPUs of jobs that are left out, which hold them until they end", len(whole)),
     )
     said += [f"{words}: {count:,}." for words, count in counts if count]
-    return Snapshot(at_s, tuple(each for each in found if each.job.id not in held), tuple(said), back, sliced)
+    return Snapshot(
+        at_s, tuple(each for each in found if each.job.id not in held), tuple(said), back, (*sliced, *whole)
+    )
 
 
-def _sliced(
+def _outside(
     queue: Queue, at_s: float, ended_s: Sequence[float], audit: Audit, *, estimates: bool
-) -> tuple[Present, ...]:
-    """The GPUs on which slices run that are left out, by node where that is known."""
+) -> tuple[list[Present], list[Present]]:
+    """The GPUs on which jobs run that are left out, by node where that is known: those of slices, and whole ones."""
     by_node: dict[str, list[tuple[float, Present]]] = {}
-    for job in queue.slices:
+    whole: list[tuple[str, Present]] = []
+    for job in (*queue.slices, *_left_out(queue)):
         if job.start_s is not None and job.start_s <= at_s and (job.end_s is None or job.end_s > at_s):
             each = _present(job, at_s, ended_s, audit, estimates=estimates)
             for place in range(job.gpus):
                 node = job.nodes[place * len(job.nodes) // job.gpus] if job.nodes else ""
-                by_node.setdefault(node, []).append((job.share, each))
+                if job.share < 1:
+                    by_node.setdefault(node, []).append((job.share, each))
+                else:
+                    whole.append((node, each))
     names = {job.id for job in queue.jobs}
-    found: list[Present] = []
-    for node, slices in by_node.items():
-        for gpu in packed([part for part, _ in slices]):
-            on_it = [slices[index][1] for index in gpu]
-            name = f"slices {len(found) + 1}"
-            while name in names:
-                name += "."
-            job = on_it[0].job._replace(id=name, gpus=1, share=1.0, nodes=(node,) if node else (), least_gpus=None)
-            found.append(Present(job, True, max(each.ran_s for each in on_it), max(each.left_s for each in on_it)))
-    return tuple(found)
+
+    def on_a_gpu(name: str, node: str, jobs: Sequence[Present]) -> Present:
+        while name in names:
+            name += "."
+        job, began_s = jobs[0].job, at_s - jobs[0].ran_s
+        job = job._replace(id=name, gpus=1, share=1.0, nodes=(node,) if node else (), least_gpus=None)
+        job = job._replace(submit_s=job.submit_s if job.submit_s <= began_s else began_s)  # also where nothing is said
+        return Present(job, True, max(each.ran_s for each in jobs), max(each.left_s for each in jobs))
+
+    gpus = [
+        (node, [on_it[index][1] for index in gpu])
+        for node, on_it in by_node.items()
+        for gpu in packed([part for part, _ in on_it])
+    ]
+    return (
+        [on_a_gpu(f"slices {number}", node, on_it) for number, (node, on_it) in enumerate(gpus, 1)],
+        [on_a_gpu(f"left out {number}", node, [each]) for number, (node, each) in enumerate(whole, 1)],
+    )
+
+
+def _left_out(queue: Queue) -> list[QueuedJob]:
+    """Jobs left out that held GPUs, those that still run without the end that is assumed of them elsewhere."""
+    still = {(job.id, job.start_s) for job in queue.still}
+    return [*queue.still, *(job for job in queue.others if (job.id, job.start_s) not in still)]
 
 
 def _present(job: QueuedJob, at_s: float, ended_s: Sequence[float], audit: Audit, *, estimates: bool) -> Present:
@@ -248,14 +268,14 @@ def admitted(
 ) -> tuple[list[Present], list[Present], list[str]]:
     """Who is given GPUs, who must wait on, and what the audit says of it.
 
-    All that run are; of those that wait, first come first, whoever's smallest count is still free. Slices keep their GPUs.
+    All that run are; of those that wait, first come first, whoever's smallest count is still free. Others keep their GPUs.
 
     Raises
     ------
     UsageError
         The jobs that run need more than there are.
     """
-    free = gpus - len(found.sliced) - sum(least(each) for each in found.running)
+    free = gpus - len(found.outside) - sum(least(each) for each in found.running)
     if free < 0:
         raise UsageError(f"gpus: found {gpus:,}, allowed: at least {gpus - free:,}, which jobs that run hold")
     inside, outside = list(found.running), []
@@ -266,8 +286,9 @@ def admitted(
         else:
             outside.append(each)
     if not inside:
-        smallest = min(map(least, outside), default=math.inf)
-        raise UsageError(f"gpus: found {gpus:,}, allowed: at least {smallest:,}, the smallest count of any job")
+        smallest = gpus - free + min(map(least, outside), default=math.inf)
+        beside = ", beside the GPUs of those left out" if found.outside else ""
+        raise UsageError(f"gpus: found {gpus:,}, allowed: at least {smallest:,}, the smallest count of any job{beside}")
     said = f"Jobs for whose smallest count no GPU is left, first come first, left out: {len(outside):,}."
     return inside, outside, [said] if outside else []
 

@@ -37,7 +37,7 @@ class Standing(NamedTuple):
 
 
 def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Standing:
-    """Put the jobs and slices that run on the nodes of the record, their GPUs evenly where they are on several.
+    """Put the jobs that run, and those left out, on the nodes of the record, their GPUs evenly where they are on several.
 
     Nodes are those that the source lists, else those that jobs are recorded on, of ``gpus_of_node`` GPUs each; first those
     on which jobs run now, and as many as hold ``gpus``, with nodes of no name where these do not. A job whose nodes are not
@@ -63,8 +63,8 @@ def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Sta
             held[each.job.id] = _taken(free, room.items())
     for each in homeless:
         held[each.job.id] = _taken(free, _emptiest(each.job.gpus, free))
-    slices = sum(each in found.sliced for each in homeless)
-    for words, number in (("Jobs that run", len(homeless) - slices), ("GPUs of slices", slices)):
+    outside = sum(each in found.outside for each in homeless)
+    for words, number in (("Jobs that run", len(homeless) - outside), ("GPUs of jobs left out", outside)):
         if number:
             audit.append(
                 f"{words} on nodes that are not known or have no such room, taken to stand on the emptiest: {number:,}."

@@ -9,9 +9,9 @@ from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window
 from dlsched.traces.philly import SIZE_CLASSES, curve_of, ratios
 from dlsched.traces.queues.async_of import async_stream_of
 from dlsched.traces.queues.happened import periods_of
-from dlsched.traces.queues.limits import require_limits, told
 from dlsched.traces.queues.queue import Queue, QueuedJob
-from dlsched.traces.queues.selecting import WHOLE, Made, choose, fewest, finished, lasted_s
+from dlsched.traces.queues.selecting import WHOLE, Made, fewest, finished, lasted_s
+from dlsched.traces.queues.telling import choose_and_tell
 
 SCALING = ("own", "published", "asynchronous")
 
@@ -77,10 +77,9 @@ def stream_of(
     def least(job: QueuedJob) -> int:
         return fewest(job) if scaling == "own" else min(_published(job, max_gpus))
 
-    limits = require_limits(queue) if estimates else None
-    queue = limits.queue if limits else queue
-    chosen = choose(
+    queue, chosen, limits = telling = choose_and_tell(
         queue,
+        estimates=estimates,
         gpus=gpus,
         gpus_of_node=gpus_of_node,
         window=window,
@@ -91,11 +90,7 @@ def stream_of(
     audit = [*chosen.audit, *(_own(chosen.jobs) if scaling == "own" else _by_curves(chosen.jobs, max_gpus))]
     if restart_s is None:
         audit.append("A restart is taken to cost 0 s: the trace does not say.")
-    audit += (
-        told(limits, chosen.jobs, map(lasted_s, chosen.jobs))
-        if limits
-        else ["Policies are told how long every job really ran."]
-    )
+    audit += telling.sentences
     jobs = []
     longer = 0
     for job in chosen.jobs:
@@ -117,8 +112,7 @@ def stream_of(
         audit.append(f"Jobs that ran longer than was said, which are told by what they ran: {longer:,}.")
     instance = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", units=chosen.gpus, jobs=jobs)
     happened, words = periods_of(instance, chosen)
-    silent = limits.of(chosen.jobs) if limits else frozenset()
-    return finished(queue, chosen, instance, happened, [*audit, *words], silent)
+    return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent)
 
 
 def _linear(gpus: int, least: int) -> dict[int, float]:

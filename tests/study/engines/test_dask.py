@@ -1,7 +1,10 @@
 """Cells on a Dask cluster, which is started once: the same outcomes as here, whatever becomes of workers."""
 
+import asyncio
 import logging
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -150,3 +153,26 @@ def test_a_lost_scheduler(tmp_path: Path):
             next(running)
     while lives(int(marked.read_text())):
         time.sleep(0.01)
+
+
+def test_ctrl_c_while_a_cluster_is_closed(monkeypatch: pytest.MonkeyPatch):
+    """It is closed whole, and Ctrl-C is raised then: Dask waits ten seconds for one that is left half closed."""
+    from dlsched.study.engines.dask_cluster import cluster_here
+
+    class Pressed(distributed.LocalCluster):
+        async def _close(self):
+            if not pressed:
+                pressed.append(self)
+                os.kill(os.getpid(), signal.SIGINT)
+                await asyncio.sleep(0.2)
+            await super()._close()
+
+    pressed: list[object] = []
+    monkeypatch.setattr(distributed, "LocalCluster", Pressed)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), cluster_here(1) as cluster:
+            pass
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert pressed == [cluster] and cluster.status == distributed.core.Status.closed

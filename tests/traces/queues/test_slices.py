@@ -178,7 +178,7 @@ def test_slices_occupy_the_gpus_they_lie_on() -> None:
     the GPU of n1.
     """
     found = snapshot(HELD, 100.0)
-    assert [(each.job.nodes, each.left_s) for each in found.sliced] == [(("n1",), 50.0), (("n2",), 70.0), ((), 30.0)]
+    assert [(each.job.nodes, each.left_s) for each in found.outside] == [(("n1",), 50.0), (("n2",), 70.0), ((), 30.0)]
     assert standing(HELD, found, 8, 4).free == {"n1": 1, "n2": 2}
     advice = decide(HELD, method="fifo", at_s=100.0)
     assert (advice.gpus, advice.free) == (8, 3)
@@ -188,7 +188,7 @@ def test_slices_occupy_the_gpus_they_lie_on() -> None:
         ("b", "wait", 130.0),
     ]
     assert (
-        "GPUs of slices on nodes that are not known or have no such room, taken to stand on the emptiest: 1."
+        "GPUs of jobs left out on nodes that are not known or have no such room, taken to stand on the emptiest: 1."
         in advice.audit
     )
     assert any("GPUs on which jobs on parts of GPUs run" in each and each.endswith("ends: 3.") for each in advice.audit)
