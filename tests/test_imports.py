@@ -32,10 +32,13 @@ ACROSS = {("async_sgd.streams", "elastic_stream")}
 CLEVER = {"formulations", "heuristics", "bounds", "exact", "methods", "costs", "certificate", "guarantees", "generator"}
 
 
-def modules() -> dict[str, set[str]]:
-    """Every module of the package, as a dotted name without ``dlsched.``, and the modules of the package that it imports."""
+def modules(*, types: bool = False) -> dict[str, set[str]]:
+    """Every module of the package, as a dotted name without ``dlsched.``, and the modules of the package that it imports.
+
+    ``types``: also those that it imports for type checking only.
+    """
     paths = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-    return {name: {home(each, paths) for each in imported(path)} for name, path in paths.items()}
+    return {name: {home(each, paths) for each in imported(path, types=types)} for name, path in paths.items()}
 
 
 def name_of(path: Path) -> str:
@@ -51,8 +54,8 @@ def home(name: str, paths: dict[str, Path]) -> str:
     return name
 
 
-def imported(path: Path) -> set[str]:
-    """Dotted names below ``dlsched`` that a file imports anywhere, imports for type checking only left out."""
+def imported(path: Path, *, types: bool = False) -> set[str]:
+    """Dotted names below ``dlsched`` that a file imports anywhere; ``types``: also those for type checking only."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     typing_only = {
         id(node)
@@ -62,7 +65,7 @@ def imported(path: Path) -> set[str]:
     }
     names = set()
     for node in ast.walk(tree):
-        if id(node) in typing_only:
+        if id(node) in typing_only and not types:
             continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -117,6 +120,14 @@ def test_there_are_no_circles(depth: int, what: str) -> None:
         graph.add_edges_from((within(name), within(other)) for other in others if within(name) != within(other))
     circles = [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1]
     assert not circles, f"circles between {what}: {circles}"
+
+
+def test_no_modules_import_each_other_for_types_either() -> None:
+    """Save the package itself, which imports what is asked of it when it is asked."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, others in modules(types=True).items():
+        graph.add_edges_from((name, other) for other in others if name and other and name != other)
+    assert [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
 def reached(name: str) -> set[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dlsched import names
+from dlsched.catalogue.importing import OPTIONS
 
 _HEAD = re.compile(r"[a-z_ ]+(, [a-z_ ]+)*(?=: found )")
 _ARGUMENT = re.compile(r"(?<![\w.'\"-])[a-z]+(_[a-z]+)+_?(?![\w.'\"=])")
@@ -33,7 +33,7 @@ def options_of(parameters: Iterable[Any]) -> dict[str, str]:
     for parameter in parameters:
         if parameter.param_type_name == "option":
             own = {option.lstrip("-").replace("-", "_"): option for option in parameter.opts if option.startswith("--")}
-            options |= {names.import_argument(name): option for name, option in own.items()} | own
+            options |= {OPTIONS[name].python: option for name, option in own.items() if name in OPTIONS} | own
             options.setdefault(parameter.name, parameter.opts[0])
     if "node_limit" in options:  # `nodes` of `Limits`
         options.setdefault("nodes", options["node_limit"])

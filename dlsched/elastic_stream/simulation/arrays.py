@@ -66,8 +66,6 @@ class Arrays(Generic[SeenT]):
         self._order: list[tuple[float, int]] = []  # arrival and position of each row
         # whose pairs are kept: counts and times, each job's from ``base`` on
         self._counts_of: Callable[[SeenT, int], Sequence[int]] | None = None
-            None  # whose pairs are kept: counts and times, each job's from ``base`` on
-        )
         self._counts, self._times, self._end, self._dead = np.zeros(64, dtype=np.int64), np.zeros(64), 0, 0
 
     def __len__(self) -> int:
