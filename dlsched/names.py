@@ -5,7 +5,9 @@ shell may wait; so what is asked of dlsched's own stands here once more, and a t
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from dlsched.catalogue import solvers
 
 if TYPE_CHECKING:
     from dlsched.core.family import AnyFamily
@@ -212,7 +214,7 @@ _OPTIONS: dict[str, dict[str, tuple[type, str, str]]] = {
 }
 """Options of ``dlsched generate`` that not every family takes."""
 
-SOLVERS = ("highs", "cbc", "scip", "cpsat")
+SOLVERS = tuple(solvers.SOLVERS)
 SOURCES = (
     *("pcs", "gavel-speeds", "adaptdl", "philly", "gavel", "philly-gangs", "gavel-gangs", "tiresias"),
     *("slurm", "kueue", "volcano", "openb", "pai", "acme", "helios", "philly-raw", "csv"),
@@ -295,5 +297,4 @@ def options(family: str) -> dict[str, tuple[type, str, str]]:
 
 def record_of(family: str) -> "AnyFamily":
     """Import a family and return its record."""
-    record: AnyFamily = import_module(f"dlsched.{family}").FAMILY
-    return record
+    return cast("AnyFamily", import_module(f"dlsched.{family}").FAMILY)

@@ -9,6 +9,7 @@ from dlsched.async_sgd.costs import cost_table
 from dlsched.async_sgd.formulations.milp import build_milp
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
+from dlsched.catalogue.solvers import able
 from dlsched.core.family import Guarantee, Method, Run
 from dlsched.core.methods import heuristic
 from dlsched.core.search import Search
@@ -63,13 +64,13 @@ METHODS = {
     for method in (
         _exact("exact", run_exact),
         _exact("knapsack", run_knapsack),
-        _exact("milp", COUNTING.run_milp(build_milp), "highs", "cbc", "scip", "cpsat"),
+        _exact("milp", COUNTING.run_milp(build_milp), *able("integer milp")),
         _heuristic("marginal", heuristics.marginal, guarantees.MARGINAL),
         _heuristic("knee", heuristics.knee),
         _heuristic("proportional", heuristics.proportional),
         _heuristic("equal", heuristics.equal),
         _heuristic("fixed", heuristics.fixed),
         Method("lagrange", "bound", COUNTING.run_lagrange),
-        Method("lp", "bound", bound_by_duals(bounds.relaxation), solvers=("highs",)),
+        Method("lp", "bound", bound_by_duals(bounds.relaxation), solvers=able("multipliers")),
     )
 }

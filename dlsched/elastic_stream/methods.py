@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from dlsched.catalogue.solvers import able
 from dlsched.certificates import PricesCertificate
 from dlsched.core.family import Method
 from dlsched.core.methods import bound_by, heuristic
@@ -40,7 +41,7 @@ METHODS = {
     method.name: _evenly(method)
     for method in (
         Method("exact", "exact", run_exact, seeded=True, warm=offer_quick),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=offer_quick, require=require_milp),
+        Method("milp", "exact", run_milp, solvers=able("milp"), warm=offer_quick, require=require_milp),
         *(Method(name, "heuristic", heuristic(name, POLICIES[name], in_turn, early=True)) for name in POLICIES),
         Method("plan", "heuristic", run_plan, seeded=True, warm=offer_quick),
         Method("bound", "bound", run_bound),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 
+from dlsched.catalogue.solvers import able
 from dlsched.certificates import DualsCertificate
 from dlsched.core.budget import Stopped
 from dlsched.core.family import Guarantee, Method, Run
@@ -99,9 +100,9 @@ METHODS = {
         _exact("exact", exact.run_exact),
         _exact("columns", run_columns),
         _exact("dp", exact.run_dp, require=exact.require_dp),
-        _exact("milp", exact.run_milp, "highs", "cbc", "scip", "cpsat", require=exact.require_milp),
-        _exact("assignment", exact.run_assignment, "highs", "cbc", "scip", require=require_assignment),
-        _exact("minlp", exact.run_minlp, "scip", require=require_minlp),
+        _exact("milp", exact.run_milp, *able("integer milp"), require=exact.require_milp),
+        _exact("assignment", exact.run_assignment, *able("milp"), require=require_assignment),
+        _exact("minlp", exact.run_minlp, *able("minlp"), require=require_minlp),
         Method("beam", "heuristic", run_beam, warm=hold_soon),
         _heuristic("local-search", local_search, MARGINAL),
         _heuristic("marginal", marginal, MARGINAL),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from dlsched.allocation.methods import Counting, holding, proven
+from dlsched.catalogue.solvers import able
 from dlsched.core.budget import no_tick
 from dlsched.core.family import Guarantee, Method, Run
 from dlsched.core.methods import heuristic
@@ -65,14 +66,14 @@ METHODS = {
     for method in (
         _exact("exact", COUNTING.run_knapsack),
         _exact("dp", COUNTING.run_dp),
-        _exact("milp", COUNTING.run_milp(build_arrays), "highs", "cbc", "scip", "cpsat"),
-        _exact("minlp", run_minlp, "scip"),
+        _exact("milp", COUNTING.run_milp(build_arrays), *able("integer milp")),
+        _exact("minlp", run_minlp, *able("minlp")),
         _heuristic("doubling", heuristics.doubling, guarantees.DOUBLING),
         _heuristic("marginal", heuristics.marginal, guarantees.MARGINAL),
         _heuristic("fixed", heuristics.fixed, guarantees.FIXED),
         _heuristic("equal", heuristics.equal, guarantees.EQUAL),
         _heuristic("hull", heuristics.hull, guarantees.HULL),
         Method("lagrange", "bound", COUNTING.run_lagrange),
-        Method("lp", "bound", bound_by_duals(bounds.relaxation), solvers=("highs",)),
+        Method("lp", "bound", bound_by_duals(bounds.relaxation), solvers=able("multipliers")),
     )
 }

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from dlsched.catalogue.solvers import able
 from dlsched.core.family import Method, Run
 from dlsched.core.methods import bound_by
 from dlsched.core.result import Certificate
@@ -94,9 +95,9 @@ METHODS = {
     method.name: method
     for method in (
         Method("exact", "exact", _either(run_exact, _warmed(running.run_exact)), seeded=True, warm=_warm),
-        Method("milp", "exact", _warmed(run_milp), solvers=("highs", "cbc", "scip"), warm=_warm),
-        Method("arc", "exact", _warmed(run_arc), solvers=("highs", "cbc", "scip"), warm=_warm),
-        Method("circuit", "exact", _warmed(run_circuit), solvers=("cpsat",), warm=_warm),
+        Method("milp", "exact", _warmed(run_milp), solvers=able("milp"), warm=_warm),
+        Method("arc", "exact", _warmed(run_arc), solvers=able("milp"), warm=_warm),
+        Method("circuit", "exact", _warmed(run_circuit), solvers=able("circuits"), warm=_warm),
         Method("plan", "heuristic", _either(run_plan, running.run_plan)),
         Method("slot-greedy", "heuristic", in_time("slot-greedy", _slot_greedy), guarantees.HALF, seeded=True),
         Method("gadget", "heuristic", in_time("gadget", _gadget), seeded=True),

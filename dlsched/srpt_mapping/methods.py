@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from dlsched.catalogue.solvers import able
 from dlsched.core.family import Method
 from dlsched.core.methods import bound_by, heuristic
 from dlsched.core.result import Certificate
@@ -103,8 +104,8 @@ METHODS = {
     method.name: method
     for method in (
         Method("exact", "exact", run_exact, seeded=True, warm=warm),
-        Method("intervals", "exact", run_intervals, solvers=("cpsat",), warm=warm),
-        Method("milp", "exact", run_milp, solvers=("highs", "cbc", "scip"), warm=warm, require=require_few_pairs),
+        Method("intervals", "exact", run_intervals, solvers=able("intervals"), warm=warm),
+        Method("milp", "exact", run_milp, solvers=able("milp"), warm=warm, require=require_few_pairs),
         *map(_policy, POLICIES),
         Method("annealing", "heuristic", run_annealing, seeded=True),
         Method("plan", "heuristic", run_plan, seeded=True, require=require_few_jobs),

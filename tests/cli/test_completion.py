@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dlsched import names
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.families import FAMILIES
-from dlsched.solvers.availability import SOLVERS
 from dlsched.traces import SOURCES
 
 
@@ -56,6 +56,7 @@ def completed(line: str) -> list[str]:
         ("solve {file} --method d", ["dp", "doubling"]),
         ("compare {file} --methods exact,dp,d", ["exact,dp,doubling"]),
         ("solve {file} --method doubling --solver c", ["cbc", "cpsat"]),
+        ("solve {file} --cross-check g", ["gurobi"]),
         ("import tir", ["tiresias"]),
         ("import slurm x --slices w", ["whole"]),
         ("advise slurm x --slices l", ["leave-out"]),
