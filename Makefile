@@ -7,7 +7,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
 
 # The long campaigns in pieces, each of which ends within about half an hour on two cores. Every long test is of one of them.
 PIECES = 1 2 3 4 5 6 7 8 9 10 11 12
-PIECE_1 = tests/ring_allocation tests/async_sgd tests/algorithms tests/queueing
+PIECE_1 = tests/test_solver_agreement.py tests/ring_allocation tests/async_sgd tests/algorithms tests/queueing
 PIECE_2 = tests/cli tests/test_forged.py
 PIECE_3 = tests/elastic_stream --ignore=tests/elastic_stream/test_price_campaign.py
 PIECE_4 = tests/elastic_stream/test_price_campaign.py

@@ -27,7 +27,7 @@ FENCE = re.compile(r"^```(\{code-block\} )?(\w+)\n(:caption: (\S+)\n\n)?(.*?)^``
 VARYING = (  # what differs from run to run, or from version to version
     (r"\d+\.\d{3} s\b", "TIME"),
     (
-        r"\b(knapsack|dp|slots|columns|generation|branching|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT) \d+(\.\w+)+",
+        r"\b(knapsack|dp|slots|columns|generation|branching|HiGHS|SciPy|CBC|SCIP|PySCIPOpt|CP-SAT|Gurobi) \d+(\.\w+)+",
         r"\1 VERSION",
     ),
     (r"─+", "─"),

@@ -10,6 +10,7 @@ import pytest
 
 import dlsched
 from dlsched import FAMILIES
+from dlsched.catalogue.solvers import SOLVERS
 
 PACKAGE = Path(dlsched.__file__).parent
 LEVELS: tuple[set[str], ...] = (
@@ -164,6 +165,20 @@ def test_rooms_of_a_family_are_in_order(family: str) -> None:
             assert not later, f"{name} imports {other}"
 
 
+def test_the_catalogue_stands_below_all() -> None:
+    """What a shell completes comes from it, so it imports nothing else of dlsched, and nothing heavy."""
+    for name in MODULES:
+        if room(name) == "catalogue":
+            assert {room(other) for other in MODULES[name]} <= {"catalogue"}, name
+    loads = f"print([name for name in {(*HEAVY, 'numpy', 'pydantic')!r} if name in sys.modules])"
+    assert (
+        run(
+            f"import dlsched.catalogue.solvers, dlsched.catalogue.sources, dlsched.catalogue.ring_embedding, sys; {loads}"
+        )
+        == "[]"
+    )
+
+
 def run(code: str) -> str:
     """Standard output of a fresh interpreter."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -176,6 +191,7 @@ HEAVY = (
     "ortools",
     "pyomo",
     "pyscipopt",
+    "gurobipy",
     "highspy",
     "networkx",
     "scipy.optimize",
@@ -226,9 +242,9 @@ def test_importing_dlsched_is_silent_and_logs_nothing():
     assert run(code) == "True None"
 
 
-@pytest.mark.parametrize("first", ["highs", "cbc", "scip", "cpsat"])
+@pytest.mark.parametrize("first", SOLVERS)
 def test_solvers_live_in_one_process_in_any_order(first):
-    """Whichever is used first, all four solve in one process, and highspy is not among the modules."""
+    """Whichever is used first, all of them solve in one process, and highspy is not among the modules."""
     code = (
         "import sys, warnings\n"
         "warnings.simplefilter('ignore')\n"
@@ -237,7 +253,7 @@ def test_solvers_live_in_one_process_in_any_order(first):
         "from dlsched.solvers.milp import solve_milp\n"
         "from dlsched.solvers.minlp import solve_minlp\n"
         "from dlsched.ring_allocation.formulations.minlp import build_minlp\n"
-        f"order = sorted(('highs', 'cbc', 'scip', 'cpsat'), key=lambda name: name != {first!r})\n"
+        f"order = sorted({tuple(SOLVERS)!r}, key=lambda name: name != {first!r})\n"
         "found = {round(solve_milp(build_milp(example()).model, solver=name, isolated=False).objective, 3) for name in order}\n"
         "minlp = solve_minlp(build_minlp(example()).model, isolated=False)\n"
         "print(len(found), str(minlp.status), 'highspy' in sys.modules)"

@@ -105,7 +105,7 @@ class Counting(Generic[CountedT, SolutionT]):
         """Return the method that builds a linear model, keywords ``start`` and ``tick``, and has HiGHS or another solve it."""
 
         def run(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
-            """The linear formulation by HiGHS, CBC, SCIP or CP-SAT."""
+            """The linear formulation, by any solver of integer programs."""
             self.warm(instance, search)
             return solve_and_conclude(search, build(instance, start=search.incumbent, tick=search.tick))
 

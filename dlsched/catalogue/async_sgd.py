@@ -2,6 +2,7 @@
 
 from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.solvers import able
 
 _WARM = "methods:warm"
 
@@ -10,14 +11,14 @@ LISTED = ListedFamily(
     methods=(
         ListedMethod("exact", "exact", "methods:run_exact", warm=_WARM),
         ListedMethod("knapsack", "exact", "methods:run_knapsack", warm=_WARM),
-        ListedMethod("milp", "exact", "methods:run_milp", solvers=("highs", "cbc", "scip", "cpsat"), warm=_WARM),
+        ListedMethod("milp", "exact", "methods:run_milp", solvers=able("integer milp"), warm=_WARM),
         ListedMethod("marginal", "heuristic", function="heuristics:marginal", guarantee="guarantees:MARGINAL"),
         ListedMethod("knee", "heuristic", function="heuristics:knee"),
         ListedMethod("proportional", "heuristic", function="heuristics:proportional"),
         ListedMethod("equal", "heuristic", function="heuristics:equal"),
         ListedMethod("fixed", "heuristic", function="heuristics:fixed"),
         ListedMethod("lagrange", "bound", "methods:run_lagrange"),
-        ListedMethod("lp", "bound", "methods:run_lp", solvers=("highs",)),
+        ListedMethod("lp", "bound", "methods:run_lp", solvers=able("multipliers")),
     ),
     presets={
         "published": "published models on links of 1, 10 or 25 Gbit/s",

@@ -2,6 +2,7 @@
 
 from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.solvers import able
 from dlsched.catalogue.spaces import COUNTS, TABLES
 
 ORDERS = ("fifo", "srpt", "sjf", "las", "efficiency")
@@ -31,7 +32,7 @@ LISTED = ListedFamily(
             "milp",
             "exact",
             "exact:run_milp",
-            solvers=("highs", "cbc", "scip"),
+            solvers=able("milp"),
             warm=_WARM,
             require="exact:require_milp",
         ),

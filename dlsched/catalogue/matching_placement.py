@@ -2,6 +2,7 @@
 
 from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.solvers import able
 
 _WARM, _SOON = "heuristics.warm:warm", "heuristics.warm:hold_soon"
 
@@ -15,7 +16,7 @@ LISTED = ListedFamily(
             "milp",
             "exact",
             "exact:run_milp",
-            solvers=("highs", "cbc", "scip", "cpsat"),
+            solvers=able("integer milp"),
             warm=_WARM,
             require="exact:require_milp",
         ),
@@ -23,7 +24,7 @@ LISTED = ListedFamily(
             "assignment",
             "exact",
             "exact:run_assignment",
-            solvers=("highs", "cbc", "scip"),
+            solvers=able("milp"),
             warm=_WARM,
             require="formulations.assignment:require_assignment",
         ),
@@ -31,7 +32,7 @@ LISTED = ListedFamily(
             "minlp",
             "exact",
             "exact:run_minlp",
-            solvers=("scip",),
+            solvers=able("minlp"),
             warm=_WARM,
             require="formulations.minlp:require_minlp",
         ),

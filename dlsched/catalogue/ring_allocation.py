@@ -2,6 +2,7 @@
 
 from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import by_name
+from dlsched.catalogue.solvers import able
 from dlsched.catalogue.spaces import COUNTS, TABLES
 
 _WARM = "methods:warm"
@@ -11,15 +12,15 @@ LISTED = ListedFamily(
     methods=(
         ListedMethod("exact", "exact", "methods:run_knapsack", warm=_WARM),
         ListedMethod("dp", "exact", "methods:run_dp", warm=_WARM),
-        ListedMethod("milp", "exact", "methods:run_milp", solvers=("highs", "cbc", "scip", "cpsat"), warm=_WARM),
-        ListedMethod("minlp", "exact", "methods:run_minlp", solvers=("scip",), warm=_WARM),
+        ListedMethod("milp", "exact", "methods:run_milp", solvers=able("integer milp"), warm=_WARM),
+        ListedMethod("minlp", "exact", "methods:run_minlp", solvers=able("minlp"), warm=_WARM),
         ListedMethod("doubling", "heuristic", function="heuristics:doubling", guarantee="guarantees:DOUBLING"),
         ListedMethod("marginal", "heuristic", function="heuristics:marginal", guarantee="guarantees:MARGINAL"),
         ListedMethod("fixed", "heuristic", function="heuristics:fixed", guarantee="guarantees:FIXED"),
         ListedMethod("equal", "heuristic", function="heuristics:equal", guarantee="guarantees:EQUAL"),
         ListedMethod("hull", "heuristic", function="heuristics:hull", guarantee="guarantees:HULL"),
         ListedMethod("lagrange", "bound", "methods:run_lagrange"),
-        ListedMethod("lp", "bound", "methods:run_lp", solvers=("highs",)),
+        ListedMethod("lp", "bound", "methods:run_lp", solvers=able("multipliers")),
     ),
     aliases={"knapsack": "exact"},
     presets={

@@ -2,17 +2,17 @@
 
 from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.solvers import able
 
 _WARM = "methods:warm"
-_MILP = ("highs", "cbc", "scip")
 
 LISTED = ListedFamily(
     name="ring_embedding",
     methods=(
         ListedMethod("exact", "exact", "methods:run_exact", seeded=True, warm=_WARM),
-        ListedMethod("milp", "exact", "methods:run_milp", solvers=_MILP, warm=_WARM),
-        ListedMethod("arc", "exact", "methods:run_arc", solvers=_MILP, warm=_WARM),
-        ListedMethod("circuit", "exact", "methods:run_circuit", solvers=("cpsat",), warm=_WARM),
+        ListedMethod("milp", "exact", "methods:run_milp", solvers=able("milp"), warm=_WARM),
+        ListedMethod("arc", "exact", "methods:run_arc", solvers=able("milp"), warm=_WARM),
+        ListedMethod("circuit", "exact", "methods:run_circuit", solvers=able("circuits"), warm=_WARM),
         ListedMethod("plan", "heuristic", "methods:run_plan"),
         ListedMethod("slot-greedy", "heuristic", "methods:run_slot_greedy", guarantee="guarantees:HALF", seeded=True),
         ListedMethod("gadget", "heuristic", "methods:run_gadget", seeded=True),

@@ -2,6 +2,7 @@
 
 from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
+from dlsched.catalogue.solvers import able
 
 _WARM = "exact.warm:warm"
 
@@ -14,12 +15,12 @@ LISTED = ListedFamily(
     name="srpt_mapping",
     methods=(
         ListedMethod("exact", "exact", "exact.turns:run_exact", seeded=True, warm=_WARM),
-        ListedMethod("intervals", "exact", "methods:run_intervals", solvers=("cpsat",), warm=_WARM),
+        ListedMethod("intervals", "exact", "methods:run_intervals", solvers=able("intervals"), warm=_WARM),
         ListedMethod(
             "milp",
             "exact",
             "methods:run_milp",
-            solvers=("highs", "cbc", "scip"),
+            solvers=able("milp"),
             warm=_WARM,
             require="formulations.milp:require_few_pairs",
         ),

@@ -7,8 +7,8 @@ import typer
 
 from dlsched.catalogue import families as listed
 from dlsched.catalogue.families import FAMILIES
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.catalogue.sources import QUEUES, SOURCES
-from dlsched.solvers.availability import SOLVERS
 
 _HEAD = 1000  # bytes of an instance file that are looked at
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from dlsched.catalogue.solvers import SOLVERS, Solver
 from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table, progress_line
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers.availability import SOLVERS, Solver
 from dlsched.solvers.outcome import Outcome
 
 NAME = "doctor"

@@ -4,12 +4,12 @@ from typing import Annotated, TypedDict
 
 import typer
 
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table
 from dlsched.core.family import AnyMethod
 from dlsched.families import FAMILIES, find_family
-from dlsched.solvers.availability import SOLVERS
 
 NAME = "methods"
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dlsched.catalogue.solvers import SOLVERS, either
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, InstancePath, NodeLimit, OutPath, Seed, Threads, TimeLimit
 from dlsched.cli.output import number, percent, print_json, progress_line, seconds
@@ -38,7 +39,8 @@ def run(
         ),
     ] = "exact",
     solver: Annotated[
-        str | None, typer.Option(metavar="NAME", help="highs, cbc, scip or cpsat.", autocompletion=completion.solvers)
+        str | None,
+        typer.Option(metavar="NAME", help=f"{either(SOLVERS)}.", autocompletion=completion.solvers),
     ] = None,
     cross_check: Annotated[
         str | None,

@@ -183,7 +183,7 @@ def require_milp(instance: Instance) -> None:
 
 
 def run_milp(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """The time-indexed program by HiGHS, CBC or SCIP, within the horizon that the best policy's stream allows.
+    """The time-indexed program, by a solver, within the horizon that the best policy's stream allows.
 
     Raises
     ------

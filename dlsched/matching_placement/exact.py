@@ -71,7 +71,7 @@ def require_milp(instance: Instance) -> None:
 
 
 def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The program over all configurations by HiGHS, CBC, SCIP or CP-SAT; of the largest ratio one for each threshold."""
+    """The program over all configurations, by a solver; of the largest ratio one for each threshold."""
     warm(instance, search)
     if instance.objective == "max_rho":
         return by_programs(instance, search)
@@ -81,7 +81,7 @@ def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus
 
 
 def run_assignment(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The plain assignment model, worker by worker, by HiGHS, CBC or SCIP."""
+    """The plain assignment model, worker by worker, by a solver."""
     warm(instance, search)
     costs = arrays(instance).costs
     each = 1.0 if costs is None else costs.equal

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dlsched.catalogue.solvers import SOLVERS, either
 from dlsched.core.errors import InputError
 from dlsched.core.family import AnyFamily
 from dlsched.core.gap import meets
@@ -27,7 +28,8 @@ from dlsched.core.tolerance import rounding, tolerance
 from dlsched.results.reading import Claim
 
 _OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # of the user's own: file.py:function, package.module:Policy
-_SOLVER = re.compile(r"(HiGHS|CBC|SCIP|CP-SAT)\b[\w .()+-]*")
+_SOLVERS = tuple(solver.full_name for solver in SOLVERS.values())
+_SOLVER = re.compile(rf"({'|'.join(map(re.escape, _SOLVERS))})\b[\w .()+-]*")
 _EARLY = 0.5
 """A method that a time limit stopped has used at least this share of it."""
 
@@ -132,7 +134,7 @@ def _names(family: AnyFamily, instance: InstanceFile, result: Result[Solution]) 
     if result.constant != family.constant(instance):
         yield f"constant: {result.constant!r} is claimed, it is {family.constant(instance)!r}"
     if result.solver is not None and not _SOLVER.fullmatch(result.solver):
-        yield f"solver: found {printable(result.solver)!r}, allowed: the name and version of HiGHS, CBC, SCIP or CP-SAT"
+        yield f"solver: found {printable(result.solver)!r}, allowed: the name and version of {either(_SOLVERS)}"
     source = result.bound_source or ""
     if not source.isprintable():
         yield f"bound_source: found {source[:FOUND]!r}, allowed: a name on one line"

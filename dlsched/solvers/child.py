@@ -20,6 +20,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeVar
 
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.errors import DlschedError, SolverError
 from dlsched.core.imports import import_failure
 from dlsched.core.limits import Limits
@@ -145,7 +146,7 @@ def prepared(solver: str, limits: Limits) -> Limits:
     if limits.time_s is None:
         return limits
     began = time.monotonic()
-    call(f"dlsched.solvers.{solver}:version", time_s=None)
+    call(f"{SOLVERS[solver].code}:version", time_s=None)
     return replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
 
 

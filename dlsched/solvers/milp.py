@@ -40,16 +40,16 @@ def solve_milp(
     problem
         A PuLP model, or its arrays.
     solver
-        ``highs``, ``cbc``, ``scip`` or ``cpsat``.
+        A name of ``dlsched.catalogue.solvers`` that takes linear models.
     limits
         Time, nodes and threads.
     start
-        A solution by variable name (missing ones are 0), for the solvers that take one: CBC, SCIP, CP-SAT.
+        A solution by variable name (missing ones are 0), for the solvers that take one.
     found
-        Called with every better solution that SCIP and CP-SAT find on the way.
+        Called with every better solution on the way, by the solvers that tell of them.
     bounded
-        Called with bounds on the way, the first of which is that of the linear relaxation: HiGHS and CBC, which tell none,
-        are asked for it before anything else. The outcome of a solver that is stopped has the best of them.
+        Called with bounds on the way, the first of which is that of the linear relaxation: HiGHS is asked for it before a
+        solver that tells none. The outcome of a solver that is stopped has the best of them.
     isolated
         Run it in a child process, which makes limits hold and Ctrl-C work; without, calls cost less.
 
@@ -110,7 +110,7 @@ def run(
     say: Callable[[Incumbent | Bounded], None],
 ) -> Outcome:
     """Run a solver in this process; ``wanted``: whether ``say`` is to hear of solutions, and of bounds."""
-    solve = importlib.import_module(f"dlsched.solvers.{solver}").solve
+    solve = importlib.import_module(availability.SOLVERS[solver].code).solve
     found, bounded = (say if each else None for each in wanted)
     outcome = solve(model, limits, start, found, bounded)
     assert isinstance(outcome, Outcome)

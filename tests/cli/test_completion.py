@@ -51,6 +51,7 @@ def completed(line: str) -> list[str]:
         ("solve {file} --method d", ["dp", "doubling"]),
         ("compare {file} --methods exact,dp,d", ["exact,dp,doubling"]),
         ("solve {file} --method doubling --solver c", ["cbc", "cpsat"]),
+        ("solve {file} --cross-check g", ["gurobi"]),
         ("import tir", ["tiresias"]),
         ("import slurm x --slices w", ["whole"]),
         ("advise slurm x --slices l", ["leave-out"]),

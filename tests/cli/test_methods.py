@@ -23,7 +23,7 @@ def test_every_method_is_described(cli: Any) -> None:
     assert found == RING
     needs = {entry["name"]: entry["needs"] for entry in ended.json}
     assert (needs["exact"], needs["doubling"], needs["minlp"]) == (None, None, "scip")
-    assert set(needs["milp"].split(" or ")) == {"highs", "cbc", "scip", "cpsat"}
+    assert set(needs["milp"].split(" or ")) == {"highs", "cbc", "scip", "cpsat", "gurobi"}
 
 
 def test_all_families_are_the_default(cli: Any) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from dlsched.catalogue.solvers import SOLVERS
+
 from .conftest import PROGRAM
 
 DOCUMENTED = (
@@ -69,7 +71,7 @@ def test_methods_find_the_optimum_of_the_example(method: str, cli: Any, example:
     assert result["method"] == method.replace("knapsack", "exact")
 
 
-@pytest.mark.parametrize("solver", ["highs", "cbc", "scip", "cpsat"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_the_solver_is_named_with_its_version(solver: str, cli: Any, example: Path) -> None:
     """Each solver of ``milp`` proves the optimum."""
     result = cli("solve", example, "--method", "milp", "--solver", solver, "--json").json

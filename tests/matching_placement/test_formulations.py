@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from scipy.optimize import linprog
 
 from dlsched.algorithms.count_vectors import undominated
+from dlsched.catalogue.solvers import able
 from dlsched.core.errors import UsageError
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import arrays, counts_of
@@ -242,7 +243,7 @@ def test_models_of_a_job_that_nobody_can_serve_are_infeasible():
     """All three can be built, and every solver says infeasible."""
     instance = made({"id": "a", "samples_per_s": {"nowhere": 1.0}}, {"id": "b", "samples_per_s": {"v": 1.0}})
     for build in (build_milp, build_assignment):
-        for solver in ("highs", "cbc", "scip"):
+        for solver in able("milp"):
             outcome = solve_milp(build(instance).model, solver=solver, isolated=False)
             assert outcome.status is TerminationStatus.INFEASIBLE
     assert solve_minlp(build_minlp(instance).model, isolated=False).status is TerminationStatus.INFEASIBLE

@@ -4,12 +4,12 @@ import functools
 import math
 
 import numpy as np
-import pulp
 import pytest
 from hypothesis import given
 from scipy.optimize import linprog
 
 from dlsched.algorithms import whole_rows
+from dlsched.catalogue.solvers import able
 from dlsched.core.budget import Stopped
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
@@ -333,7 +333,7 @@ def test_runners(run):
         assert (search.solution, search.bound) == (held(example()), None)
 
 
-@pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
+@pytest.mark.parametrize("solver", able("milp"))
 @pytest.mark.parametrize("run", RUNNERS[:2])
 def test_bounds_at_a_node_limit_are_true(run, solver):
     """Stopped early or not: no bound is below the optimum, no objective above it."""
@@ -353,14 +353,3 @@ def test_nothing_can_run(run):
     search = search_of(instance)
     assert run(instance, search) is TerminationStatus.OPTIMAL
     assert (search.objective, search.bound, search.solution) == (0.0, 0.0, Embedding({}))
-
-
-@pytest.mark.parametrize("solver", ["highs", "cbc", "scip", "cpsat"])
-@pytest.mark.parametrize("sense", [pulp.LpMaximize, pulp.LpMinimize])
-def test_a_model_without_variables(solver, sense):
-    """SciPy and PuLP refuse it; its optimum is its constant."""
-    problem = pulp.LpProblem("nothing", sense)
-    problem.setObjective(pulp.LpAffineExpression([], 2.5))
-    outcome = solve_milp(problem, solver=solver)
-    assert (outcome.status, outcome.values) == (TerminationStatus.OPTIMAL, {})
-    assert outcome.objective == outcome.bound == 2.5

@@ -6,13 +6,11 @@ import numpy as np
 import pulp
 import pytest
 
-from dlsched.core.limits import Limits
+from dlsched.catalogue.solvers import SOLVERS, able
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.matching_placement import generate, solve
-from dlsched.solvers import child
 from dlsched.solvers.linear import LinearModel, from_pulp
 from dlsched.solvers.milp import solve_milp
-from dlsched.solvers.outcome import Bounded
 from dlsched.solvers.relaxation import proven_by, relaxed_bound
 
 
@@ -132,49 +130,16 @@ def test_no_multipliers_prove_nothing_of_what_falls_for_ever():
     assert proven_by(from_pulp(problem), np.array([0.5])) is None
 
 
-@pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
+@pytest.mark.parametrize("solver", able("milp"))
 def test_the_first_bound_is_heard_before_a_solver_searches(solver):
     """Of the knapsack it is at most the relaxation's, 4 + 10/3, and at least the optimum, 6; none when nobody listens."""
     heard = []
     outcome = solve_milp(knapsack(), solver=solver, bounded=heard.append, isolated=False)
     assert outcome.status is TerminationStatus.OPTIMAL and outcome.bound == pytest.approx(13.5, rel=1e-6)
-    if solver != "scip":  # which may solve it before it solves a relaxation
+    if not SOLVERS[solver].tells_bounds:  # others may solve it before they solve a relaxation
         assert heard[0].bound == pytest.approx(4 + 10 / 3 + 7.5, rel=1e-9)
         assert heard[0].solver.startswith("HiGHS")
     assert all(each.bound >= 13.5 * (1 - 1e-9) for each in heard)
-
-
-@pytest.mark.parametrize("solver", ["highs", "cbc", "scip", "cpsat"])
-def test_a_child_that_is_killed_leaves_its_bound(solver, monkeypatch):
-    """Killed at once after the last bound it told, as for want of time: the outcome has that bound, and its error."""
-    told = []
-
-    def killed(function, *arguments, time_s, heard):
-        module, name = function.split(":")
-        getattr(__import__(module, fromlist=[name]), name)(
-            *arguments, lambda content: (told.append(content), heard(content))
-        )
-        raise child.OutOfTime
-
-    rng = np.random.default_rng(1)
-    problem = pulp.LpProblem("m", pulp.LpMaximize)
-    x = [pulp.LpVariable(f"x{index}", 0, 1, pulp.LpInteger) for index in range(25)]
-    problem.setObjective(pulp.LpAffineExpression(list(zip(x, rng.integers(10, 100, 25).tolist(), strict=True))))
-    for row in range(3):
-        weights = list(zip(x, rng.integers(10, 100, 25).tolist(), strict=True))
-        problem.addConstraint(
-            pulp.LpConstraint(pulp.LpAffineExpression(weights), pulp.LpConstraintLE, f"row{row}", 600)
-        )
-    optimum = solve_milp(problem, solver="highs", isolated=False).objective
-    monkeypatch.setattr(child, "call", killed)
-    monkeypatch.setattr(child, "prepared", lambda solver, limits: limits)
-    heard = []
-    outcome = solve_milp(problem, solver=solver, limits=Limits(time_s=60.0), bounded=heard.append)
-    assert outcome.status is TerminationStatus.TIME_LIMIT and outcome.values is None
-    assert any(isinstance(each, Bounded) for each in told)
-    assert outcome.bound == min(each.bound for each in heard)
-    assert optimum * (1 - 1e-9) <= outcome.bound < optimum + 25
-    assert outcome.slack == heard[-1].slack > 0
 
 
 class Ended(KeyboardInterrupt):

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from shipped import ROOT
 
 import dlsched
+from dlsched.catalogue.solvers import able
 from dlsched.core.errors import InstanceError
 from dlsched.srpt_mapping import anneal, length, machine, with_error
 from dlsched.srpt_mapping.certificate import exact_iteration_s, verify
@@ -232,7 +233,7 @@ def test_searches_in_hindsight_are_feasible(method, instance):
     assert dlsched.solve(instance, method=method).objective >= brute_force_srpt(instance)[0] * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
+@pytest.mark.parametrize("solver", able("milp"))
 @profile(12)
 @given(srpt_mapping_instances(feasible=True, begun=True))
 def test_the_linear_program_is_brute_force(solver, instance):

@@ -33,7 +33,7 @@ class _Build(Protocol):
 
 
 def run_arc(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
-    """The arc model, by HiGHS, CBC or SCIP; UsageError where it is too large."""
+    """The arc model, by a solver; UsageError where it is too large."""
     if instance.objective == "max_min":
         return run_rounds(instance, search, program="arc", nodes=nodes)
     return _by_program(instance, search, build_arc, nodes)

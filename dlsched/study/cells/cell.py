@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.files import canonical_sha256
 from dlsched.families import FAMILIES
 from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Recipe
 
-DECIDING = ("numpy", "scipy", "networkx", "pulp", "ortools", "pyscipopt", "pyomo", "scikit-learn", "numba")
+_BROUGHT = ("numpy", "scipy", "networkx", "pulp", "ortools", "pyscipopt", "pyomo", "scikit-learn", "numba")
+DECIDING = tuple(dict.fromkeys((*_BROUGHT, *(solver.package for solver in SOLVERS.values()))))
 """Packages whose versions may change an answer."""
 
 

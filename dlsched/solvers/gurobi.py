@@ -1,0 +1,171 @@
+"""Gurobi, by gurobipy: mixed-integer linear programs, with incumbents and bounds on the way.
+
+The licence that its wheel carries needs no network and takes models of up to 2,000 variables and 2,000 rows; another one,
+found where Gurobi looks for it, takes more.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dlsched.core.budget import Budget
+from dlsched.core.errors import SolverError
+from dlsched.core.limits import Limits
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.solvers.linear import LinearModel
+from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, IncumbentCallback, Outcome
+
+if TYPE_CHECKING:
+    import gurobipy
+
+_STATUS = {
+    "OPTIMAL": TerminationStatus.OPTIMAL,
+    "INFEASIBLE": TerminationStatus.INFEASIBLE,
+    "TIME_LIMIT": TerminationStatus.TIME_LIMIT,
+    "NODE_LIMIT": TerminationStatus.NODE_LIMIT,
+    "INTERRUPTED": TerminationStatus.INTERRUPTED,
+}
+"""Gurobi's words; every other one (UNBOUNDED, NUMERIC, SUBOPTIMAL, ...) is an error here: no such limit was set."""
+_PARAMETERS = {"OutputFlag": 0, "MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": 1e-9}
+"""Integers are whole to 1e-9 rather than 1e-5, of which a row with coefficients near 2**20 would make units."""
+
+
+def version() -> str:
+    """Name and version."""
+    import gurobipy
+
+    return f"Gurobi {'.'.join(map(str, gurobipy.gurobi.version()))}"
+
+
+def solve(
+    model: LinearModel,
+    limits: Limits,
+    start: Incumbent | None = None,
+    found: IncumbentCallback | None = None,
+    bounded: BoundCallback | None = None,
+) -> Outcome:
+    """Solve to a gap of 0.
+
+    Raises
+    ------
+    SolverError
+        The licence does not allow the model, or there is none that is valid.
+    """
+    import gurobipy
+
+    budget = Budget(limits)
+    try:
+        with gurobipy.Env(params=_PARAMETERS) as environment, gurobipy.Model(env=environment) as program:
+            x = _write(program, model)
+            program.Params.Threads = limits.threads
+            if limits.nodes is not None:
+                program.Params.NodeLimit = limits.nodes
+            if start is not None:
+                x.setAttr("Start", np.array([start.get(name, 0.0) for name in model.names]))
+            watch = _Watch(model.names, x, found, bounded)
+            word = _run(program, budget, watch)
+            if word == "INF_OR_UNBD":  # presolve does not say which
+                program.Params.DualReductions = 0
+                word = _run(program, budget, watch)
+            return _outcome(program, model, x, word)
+    except gurobipy.GurobiError as error:
+        raise SolverError(_said(model, error)) from None
+
+
+def _write(program: "gurobipy.Model", model: LinearModel) -> "gurobipy.MVar":
+    """Write the model, and return its variables."""
+    from gurobipy import GRB
+
+    kinds = np.where(model.integer, GRB.INTEGER, GRB.CONTINUOUS)
+    x = program.addMVar(len(model.names), lb=model.lower, ub=model.upper, vtype=kinds)
+    sense = GRB.MINIMIZE if model.sense is Sense.MINIMIZE else GRB.MAXIMIZE
+    program.setObjective(model.costs @ x + model.constant, sense)
+    same = model.row_lower == model.row_upper
+    matrix = model.matrix()
+    for word, right, rows in (
+        (GRB.EQUAL, model.row_upper, same),
+        (GRB.LESS_EQUAL, model.row_upper, np.isfinite(model.row_upper) & ~same),
+        (GRB.GREATER_EQUAL, model.row_lower, np.isfinite(model.row_lower) & ~same),
+    ):
+        if rows.any():
+            program.addMConstr(matrix[np.flatnonzero(rows)], x, word, right[rows])
+    return x
+
+
+def _run(program: "gurobipy.Model", budget: Budget, watch: "_Watch") -> str:
+    """Solve within what is left of the time, and return Gurobi's word for the end."""
+    from gurobipy import GRB
+
+    if budget.left.time_s is not None:
+        program.Params.TimeLimit = budget.left.time_s
+    program.optimize(watch)
+    if watch.error is not None:
+        raise watch.error
+    words: dict[int, str] = {getattr(GRB.Status, word): word for word in dir(GRB.Status) if word.isupper()}
+    return words[program.Status]
+
+
+def _outcome(program: "gurobipy.Model", model: LinearModel, x: "gurobipy.MVar", word: str) -> Outcome:
+    status = _STATUS.get(word, TerminationStatus.SOLVER_ERROR)
+    known = status not in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR)
+    held = known and program.SolCount > 0  # of an unbounded model it holds a point far out
+    return Outcome(
+        status=status,
+        solver=version(),
+        values=dict(zip(model.names, np.asarray(x.X).tolist(), strict=True)) if held else None,
+        objective=float(program.ObjVal) if held else None,
+        bound=_finite(program.ObjBound) if known else None,
+        nodes=int(program.NodeCount),
+        message="" if status is not TerminationStatus.SOLVER_ERROR else f"Gurobi says {word}",
+    )
+
+
+def _finite(bound: float) -> float | None:
+    from gurobipy import GRB
+
+    return float(bound) if abs(bound) < GRB.INFINITY else None
+
+
+class _Watch:
+    """Reports every new best solution, and every better bound; keeps the error of a listener, which Gurobi would swallow."""
+
+    def __init__(
+        self, names: list[str], x: "gurobipy.MVar", found: IncumbentCallback | None, bounded: BoundCallback | None
+    ) -> None:
+        self.names, self.x, self.found, self.bounded = names, x, found, bounded
+        self.name = version()
+        self.known: float | None = None
+        self.error: BaseException | None = None
+
+    def __call__(self, program: "gurobipy.Model", where: int) -> None:
+        try:
+            self._tell(program, where)
+        except BaseException as error:
+            self.error = error
+            program.terminate()
+
+    def _tell(self, program: "gurobipy.Model", where: int) -> None:
+        from gurobipy import GRB
+
+        bounds = {GRB.Callback.MIP: GRB.Callback.MIP_OBJBND, GRB.Callback.MIPSOL: GRB.Callback.MIPSOL_OBJBND}
+        if where == GRB.Callback.MIPSOL and self.found is not None:
+            values: Any = program.cbGetSolution(self.x)
+            self.found(dict(zip(self.names, values.tolist(), strict=True)))
+        if where in bounds and self.bounded is not None:
+            bound = _finite(program.cbGet(bounds[where]))
+            if bound is not None and bound != self.known:
+                self.known = bound
+                self.bounded(Bounded(bound, self.name))
+
+
+def _said(model: LinearModel, error: Any) -> str:
+    """What a failure is, in a line; of a model that is too large, for which licence."""
+    from gurobipy import GRB
+
+    if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
+        sizes = f"{len(model.names):,} variables and {len(model.row_names):,} rows"
+        return (
+            f"{version()}: the model has {sizes}, more than its licence allows (2,000 of each, by the one that gurobipy "
+            f"carries): {error}"
+        )
+    return f"{version()}: {error}"
