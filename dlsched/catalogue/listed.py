@@ -34,7 +34,7 @@ class ListedMethod:
     kind: Kind
     run: str = ""
     function: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, object] = field(default_factory=dict)
     guarantee: str = ""
     solvers: tuple[str, ...] = ()
     seeded: bool = False
