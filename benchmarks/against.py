@@ -13,6 +13,7 @@ from typing import Any
 
 from measure import Page, Timing
 
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import gap
 from dlsched.core.limits import Limits
@@ -21,7 +22,6 @@ from dlsched.core.status import TerminationStatus
 
 Run = Result[Any] | None  # None: refused
 Method = tuple[str, str | None]  # and solver
-SOLVERS = {"highs": "HiGHS", "scip": "SCIP", "cpsat": "CP-SAT"}
 WORDS = (
     "*x 20*: 20 times as long as `exact`. Of a solver that ended without a proof: its own gap, and how far its answer is from "
     "the bound of `exact`."
@@ -126,7 +126,7 @@ def add_proofs(
         objective = "-" if run.objective is None else f"{run.objective:,.4f}"
         rows.append(" | ".join([label, objective, f"{ours.median:.3f}", percent(run.gap), ending(run), *cells]))
         found.append(ours)
-    names = (f"`{method}`" + (f", {SOLVERS[solver]}" if solver else "") for method, solver in others)
+    names = (f"`{method}`" + (f", {SOLVERS[solver].full_name}" if solver else "") for method, solver in others)
     page.table(" | ".join([head, "objective", "`exact`, s", "gap", "ended by", *names]), rows)
     return found
 

@@ -21,13 +21,14 @@ from dlsched.allocation.choice_program import build_choice_arrays
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.dominance import undominated
 from dlsched.allocation.knapsack import solve_knapsack
+from dlsched.catalogue import solvers
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation.solution import Allocation
 from dlsched.solvers.milp import solve_milp
 
-SOLVERS = {"highs": "HiGHS", "cbc": "CBC", "cpsat": "CP-SAT"}
+SOLVERS = {name: solvers.SOLVERS[name].full_name for name in ("highs", "cbc", "cpsat")}
 LIMIT_S, SOLVER_S, BAR, LARGEST_BYTES, SOLVER_PAIRS = 8.0, 4.0, 2.0, 1e9, 100_000
 SIZES = [
     (10, 10),

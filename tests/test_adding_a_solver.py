@@ -13,6 +13,7 @@ from test_docs import DOCS, blocks
 
 import dlsched
 from dlsched import FAMILIES
+from dlsched.catalogue.solvers import SOLVERS
 from dlsched.testing.solver_contract import CLAUSES
 
 ROOT = Path(__file__).parents[1]
@@ -128,6 +129,24 @@ def test_three_files_add_it_everywhere(house, tmp_path):
         added, "-c", f"{shown}\nprint(len(held), dlsched.__file__)".replace("from", "import dlsched\nfrom", 1)
     )
     assert (code, said) == (0, f"{len(CLAUSES)} {added / 'dlsched' / '__init__.py'}\n")
+
+
+def test_the_table_of_solvers_is_that_of_the_records():
+    """Row by row, in their order; the page says of all that they take no seed."""
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.*) \|$", (DOCS / PAGE).read_text(encoding="utf-8"), re.MULTILINE)
+    said = [(name, package, *rest.split(" | ")) for name, package, rest in rows]
+    flags = ("takes_start", "takes_threads", "tells_incumbents", "tells_bounds")
+    assert said == [
+        (
+            each.name,
+            each.package,
+            ", ".join(each.models),
+            *("yes" if getattr(each, f) else "no" for f in flags),
+            each.node,
+        )
+        for each in SOLVERS.values()
+    ]
+    assert not any(each.takes_seed for each in SOLVERS.values())
 
 
 def test_the_page_counts_the_clauses():

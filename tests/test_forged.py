@@ -54,7 +54,7 @@ def forgeries(data: dict[str, Any], better: float, generator: np.random.Generato
     for name in ("colour", "=1+1", "", "verified: 1.0\n", "exact "):
         yield forged("method", REFUSED, method=name)
         yield forged("name", REFUSED, instance=data["instance"] | {"name": name or "x"})
-        yield forged("solver", REFUSED, solver=name or "Gurobi 13")
+        yield forged("solver", REFUSED, solver=name or "CPLEX 22")
         yield forged("figure", REFUSED, figures=data["figures"] | {name or "x": 1.0})
     yield forged("hash", REFUSED, instance=data["instance"] | {"sha256": "0" * 64})
     yield forged("family", REFUSED, family="elastic" if data["family"] != "elastic_stream" else "ring_allocation")

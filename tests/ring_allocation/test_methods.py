@@ -156,7 +156,8 @@ def test_names():
 
 
 @pytest.mark.parametrize(
-    ("name", "solver"), [("exact", "highs"), ("doubling", "cbc"), ("minlp", "highs"), ("milp", "gurobi")]
+    ("name", "solver"),
+    [("exact", "highs"), ("doubling", "cbc"), ("minlp", "highs"), ("milp", "cplex"), ("minlp", "gurobi")],
 )
 def test_solvers_that_a_method_cannot_use(name, solver):
     """Misuse that says which it can."""

@@ -339,7 +339,7 @@ def test_wrong_instances(entry: str, said: str, refused: Callable[[str], list[st
             'name = "exact"\nfamily = "srpt_mapping"',
             '.family: found "srpt_mapping", allowed: ring_allocation, async_sgd',
         ),
-        ('name = "milp"\nsolver = "gurobi"', '.solver: found "gurobi", allowed: highs, '),
+        ('name = "milp"\nsolver = "cplex"', '.solver: found "cplex", allowed: highs, '),
         ('name = "equal"\nsolver = "highs"', '.solver: found "highs", allowed: none, as equal needs no solver'),
         ('name = "equal"\nseed = 3', ".seed: found 3, allowed: none, as equal draws nothing at random"),
         ('name = "equal"\nunits = 3', ".units: found an unknown key, allowed: only name, label, family, solver, seed"),
