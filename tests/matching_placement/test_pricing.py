@@ -59,6 +59,16 @@ def test_cheap_lists_all_and_only_what_is_cheap(seed):
     assert len(one[1].values) == len(values[1])
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_prices_far_below_the_thresholds(seed):
+    """At 1e-30 of the usual prices, which buy more workers than integers count: every configuration, and none below nothing."""
+    rng = np.random.default_rng(seed)
+    data = arrays(draw(seed, types=3, each=4, jobs=2, exchange=seed % 2 > 0))
+    times = [everything(data, job)[1] for job in range(data.jobs)]
+    listed = Pricing(data).cheap(1e-30 * (1 + rng.random(data.types)), np.array([2 * times[0].max(), -1.0]))
+    assert [len(each.values) for each in listed] == [len(times[0]), 0]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_guesses_bound_the_least_value(seed):
     """From below, and from above by configurations that can be had at that price, none dearer than what was known."""
