@@ -112,7 +112,9 @@ class Pricing(CaseCosts):
         rows, last = np.arange(len(order)), np.minimum(whole, data.types - 1)
         before, spent = (np.where(whole > 0, each[rows, whole - 1], 0) for each in (units, paid))
         part = np.where(np.isfinite(price[rows, last]) & (price[rows, last] > 0), price[rows, last], np.inf)
-        further = np.clip(np.floor((budget - spent) / part), -1.0, self._most)  # at small prices more than integers hold
+        further = np.clip(
+            np.floor((budget - spent) / part), -1.0, self._most
+        )  # at small prices more than integers hold
         most = np.minimum(self._most, before + further.astype(np.int64))
         least = np.maximum(1, data.least[self._job])
         ways = np.maximum(0, most - least + 1)
