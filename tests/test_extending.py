@@ -1,0 +1,101 @@
+"""What docs/extending.md adds, put into a copy of the package: counted, run, and held to what is there."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_docs import DOCS, blocks, run_console
+
+import dlsched
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(dlsched.__file__).parent
+PAGE = "extending.md"
+MOST_FILES = 3
+
+
+def section(title):
+    """Blocks of a section of the page."""
+    text = (DOCS / PAGE).read_text(encoding="utf-8")
+    begin = text.index(f"\n## {title}\n")
+    end = text.find("\n## ", begin + 1)
+    first, last = text.count("\n", 0, begin), text.count("\n", 0, end) if end >= 0 else text.count("\n")
+    return [block for block in blocks(PAGE) if first < block.line <= last]
+
+
+def added(folder, title):
+    """Add what a section shows to a copy of the package and its pages; return the files of dlsched that it touched."""
+    shutil.copytree(PACKAGE, folder / "dlsched", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns("_*"))
+    touched = set()
+    for block in section(title):
+        if block.file is None:
+            continue
+        path = folder / block.file
+        if block.language == "diff":
+            lines = block.text.splitlines()
+            before, after = ("".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", sign)) for sign in "-+")
+            text = path.read_text(encoding="utf-8")
+            assert text.count(before) == 1, f"{block.file}: {before}"
+            path.write_text(text.replace(before, after), encoding="utf-8")
+        else:
+            assert not path.exists()
+            path.write_text(block.text, encoding="utf-8")
+        if block.file.startswith(("dlsched/", "docs/")):
+            touched.add(block.file)
+    return touched
+
+
+def run(folder, *arguments, cwd):
+    """Exit code and output of Python with the copy."""
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("title", "names", "tests", "chosen"),
+    [
+        ("Adding a heuristic", "elastic_stream smallest", "test_contract.py", "elastic_stream and smallest"),
+        ("Adding a trace", "ledger", "traces/queues/test_damage.py", "ledger"),
+    ],
+)
+def test_three_files_add_it_everywhere(title, names, tests, chosen, tmp_path, monkeypatch):
+    """The page's commands show what it says, shells complete the name, its types hold, and the tests of all hold it."""
+    touched = added(tmp_path, title)
+    assert len(touched) <= MOST_FILES, touched
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
+    for block in section(title):
+        if block.language == "console":
+            run_console(block.text, tmp_path, f"docs/{PAGE}, line {block.line}", None)
+    name = names.split()[-1]
+    catalogue = (
+        "from dlsched.catalogue import families, sources; print(families.methods('elastic_stream'), sources.QUEUES)"
+    )
+    assert f"'{name}'" in run(tmp_path, "-c", catalogue, cwd=tmp_path)[1]
+    code, said = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, tests, cwd=ROOT / "tests")
+    assert code == 0 and " passed" in said and "skipped" not in said, said
+    sources = [file for file in touched if file.endswith(".py")]
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for command in (["check"], ["format", "--check"]):
+        code, said = run(tmp_path, "-m", "ruff", *command, *sources, cwd=tmp_path)
+        assert code == 0, said
+
+
+def in_bash(command, folder):
+    """Exit code and all that a command prints, with ``dlsched`` the copy's."""
+    words = command.replace("dlsched ", f"{sys.executable} -m dlsched ", 1)
+    done = subprocess.run(
+        ["bash", "-c", words], cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    return done.returncode, done.stdout + done.stderr
