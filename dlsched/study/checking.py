@@ -18,6 +18,7 @@ from dlsched.study.leading import Standing, require_engine
 from dlsched.study.packing import unpack
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.plans.plan_file import FORMAT
+from dlsched.study.recipes.given import GivenRecipe
 from dlsched.study.rows import Row
 from dlsched.study.searching import found_before
 from dlsched.study.store import Store
@@ -107,7 +108,7 @@ def _cells(store: Store, asked: dict[str, list[Row]], again: bool) -> Iterator[C
         said = [_said(store, row, next(kept), again) for row in rows]
         made = found_before(store, recipe, _versions(said[0]))
         parameters: dict[str, Json] = {
-            "found": made.data.get("instance") if "worst" in recipe.data else None,
+            "found": made.content if isinstance(made, GivenRecipe) and made is not recipe else None,
             "instance": {"content": content, "hash": whole},
             "fact": _fact(store, content),
             "rows": list[Json](said),

@@ -10,8 +10,7 @@ from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
 from dlsched.study.database import seed_from
 from dlsched.study.packing import unpack
-from dlsched.study.plans.plan import Recipe
-from dlsched.study.plans.sources import instance_of
+from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.references import against_reference
 from dlsched.study.rows import COLUMNS, Row
 from dlsched.study.seals import Ledger
@@ -96,7 +95,7 @@ class Study:
         )
         recipe = found_before(self._store, self.made_by(key)[0], versions_of(self._store.path, environment))
         try:
-            return instance_of(recipe)
+            return recipe.make()
         except (AssertionError, AttributeError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self._store.path}: the store is damaged: {recipe.source}: found no way to make it ({error!r})"

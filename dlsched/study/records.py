@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from dlsched.core.files import Json, canonical_sha256
-from dlsched.study.cells.cell import Cell, hash_of_instance, versions
+from dlsched.study.cells.cell import Cell, versions
 from dlsched.study.database import kept_seed
 from dlsched.study.packing import pack
-from dlsched.study.plans.plan import Plan, PlannedMethod, Recipe
+from dlsched.study.plans.plan import Plan, PlannedMethod
+from dlsched.study.recipes.recipe import Recipe
 
 
 class Records:
@@ -68,7 +69,7 @@ class Records:
                 "preset": recipe.preset,
                 "seed": kept_seed(recipe.seed),
                 "recipe": pack(dict(recipe.data)),
-                "content": hash_of_instance(recipe),
+                "content": recipe.content_hash(),
             },
         )
 

@@ -8,8 +8,9 @@ from dlsched.core.errors import UsageError
 from dlsched.core.files import Json, json_text
 from dlsched.study.cells.commands import INSTANCE
 from dlsched.study.figures.summary import sentence, summarise
-from dlsched.study.plans.plan import CellLimits, Recipe
+from dlsched.study.plans.plan import CellLimits
 from dlsched.study.reading import Study
+from dlsched.study.recipes.drawn import DrawnRecipe
 from dlsched.study.reports.content import Content
 from dlsched.study.rows import Row
 
@@ -94,19 +95,12 @@ def command_of(study: Study, row: Row) -> str:
     command line cannot be given.
     """
     recipe, method, seed = study.made_by(row.key)
-    if "generate" in recipe.data:
-        arguments = recipe.data["generate"]
-        assert isinstance(arguments, dict)
-        path, first = "instance.json", f"dlsched generate {recipe.family} {_options(arguments)} -o instance.json\n"
-    elif recipe.source.endswith(".json") and "instance" in recipe.data:
-        path, first = recipe.source, ""
-    elif "worst" in recipe.data:
-        arguments = {"method": recipe.source.removeprefix("worst "), **_arguments(recipe)}
-        path, first = "worst.json", f"dlsched worst {recipe.family} {_options(arguments)} -o worst.json\n"
-    elif "arguments" in recipe.data:
-        return f"{recipe.source}({', '.join(f'{name}={value!r}' for name, value in _arguments(recipe).items())})"
-    else:
+    if isinstance(recipe, DrawnRecipe):
+        return recipe.call()
+    written = recipe.written()
+    if written is None:
         return ""
+    path, first = written.path, f"{written.command}\n" if written.command else ""
     if method["kind"] == "command":
         return first + shlex.join(word.replace(INSTANCE, path) for word in _words(method["what"]))
     if method["kind"] == "python" and method["parameters"]:
@@ -116,16 +110,6 @@ def command_of(study: Study, row: Row) -> str:
     return f"{first}dlsched solve {shlex.quote(path)} --method {shlex.quote(name)}{solver}" + (
         f" --seed {seed}" if seed else ""
     )
-
-
-def _arguments(recipe: Recipe) -> dict[str, Json]:
-    arguments = recipe.data["arguments"]
-    assert isinstance(arguments, dict)
-    return arguments
-
-
-def _options(arguments: Mapping[str, Json]) -> str:
-    return " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in arguments.items())
 
 
 def _words(what: Json) -> list[str]:

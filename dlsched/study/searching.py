@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from dlsched.core.files import Json, canonical_sha256
-from dlsched.study.cells.cell import Cell, hash_of_instance, versions
+from dlsched.study.cells.cell import Cell, versions
 from dlsched.study.cells.outcome import FOUND, Outcome
 from dlsched.study.database import located
 from dlsched.study.packing import unpack
-from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Recipe, Searched
+from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Searched
+from dlsched.study.recipes.given import found
+from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes.searched import SearchedRecipe
 from dlsched.study.store import Store
 
 SEARCH = PlannedMethod("search", "search", "")
@@ -19,13 +22,8 @@ def search_of(recipe: Recipe, limits: CellLimits) -> Cell:
     return Cell(_key(recipe, versions()), recipe, SEARCH, 0, limits)
 
 
-def given(recipe: Recipe, instance: Json) -> Recipe:
-    """Return the recipe of an instance that was found."""
-    return replace(recipe, data={"instance": instance})
-
-
 def _key(recipe: Recipe, versions: Mapping[str, str]) -> str:
-    return canonical_sha256({"search": hash_of_instance(recipe), "versions": dict(versions)})
+    return canonical_sha256({"search": recipe.content_hash(), "versions": dict(versions)})
 
 
 class Searches:
@@ -46,7 +44,7 @@ class Searches:
         """Searches for the instances of cells without a result, each once, save those that are done."""
         searches: dict[str, Cell] = {}
         for cell in self._store.waiting(self._plan) if self._any else ():
-            if "worst" in cell.recipe.data:
+            if isinstance(cell.recipe, SearchedRecipe):
                 search = search_of(cell.recipe, self._plan.limits)
                 if search.key not in searches and _kept(self._store, search.key) is None:
                     searches[search.key] = search
@@ -65,7 +63,7 @@ class Searches:
         """Give cells whose instance was not found the end of its search; return how many."""
         ended: list[Outcome] = []
         for cell in self._store.waiting(self._plan) if self._failed else ():
-            if "worst" in cell.recipe.data:
+            if isinstance(cell.recipe, SearchedRecipe):
                 failed = self._failed.get(_key(cell.recipe, versions()))
                 if failed is not None:
                     message = f"the search for its instance: {failed.message}"
@@ -77,7 +75,7 @@ class Searches:
         """The cells of the study without a result, with the instances that were found."""
         recipe: Recipe | None = None
         for cell in self._store.waiting(self._plan):
-            if "worst" not in cell.recipe.data:
+            if not isinstance(cell.recipe, SearchedRecipe):
                 yield cell
                 continue
             if recipe is None or recipe is not cell.recipe:
@@ -88,10 +86,10 @@ class Searches:
 
 def found_before(store: Store, recipe: Recipe, versions: Mapping[str, str]) -> Recipe:
     """Return the recipe of the instance that a store keeps of a search with these versions; the search's where it keeps none."""
-    if "worst" not in recipe.data:
+    if not isinstance(recipe, SearchedRecipe):
         return recipe
     instance = _kept(store, _key(recipe, versions))
-    return recipe if instance is None else given(recipe, instance)
+    return recipe if instance is None else found(recipe, instance)
 
 
 def _kept(store: Store, key: str) -> Json:

@@ -17,7 +17,9 @@ from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import RETRIED, Facts, Outcome
 from dlsched.study.database import TABLES, VERSION, Columns, Leadership, connected, located, seed_from
 from dlsched.study.packing import pack, unpack
-from dlsched.study.plans.plan import Plan, Recipe
+from dlsched.study.plans.plan import Plan
+from dlsched.study.recipes.reading import read_recipe
+from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.records import Records
 from dlsched.study.seals import Ledger, Value, seal, write_missing
 
@@ -277,7 +279,7 @@ class Store:
             raise InputError(
                 f"{self.path}: the store is damaged: found an instance that does not say how it comes about"
             )
-        return Recipe(family, source, preset, seed_from(self.path, seed), data)
+        return read_recipe(family, source, preset, seed_from(self.path, seed), data)
 
     def _put_facts(self, content: str, facts: Facts) -> None:
         said: tuple[Value, ...] = (

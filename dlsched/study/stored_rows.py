@@ -15,7 +15,8 @@ from dlsched.families import FAMILIES, objective_name
 from dlsched.study.database import seed_from
 from dlsched.study.packing import parsed
 from dlsched.study.plans.plan import CellLimits
-from dlsched.study.plans.sources import instance_of
+from dlsched.study.recipes.generated import GeneratedRecipe
+from dlsched.study.recipes.given import GivenRecipe
 from dlsched.study.references import Known
 from dlsched.study.rows import Row
 from dlsched.study.store import Store
@@ -119,9 +120,9 @@ def _objective_of(store: Store, instance: object) -> str:
         raise _damaged(store.path, "instance_id", instance, _INTEGER)
     recipe = store.recipe(instance)
     family = FAMILIES.get(recipe.family)
-    if family is None or family.objective_of is None or not {"generate", "instance"} & recipe.data.keys():
+    if family is None or family.objective_of is None or not isinstance(recipe, GeneratedRecipe | GivenRecipe):
         return ""
-    return objective_name(instance_of(recipe))
+    return objective_name(recipe.make())
 
 
 def _is(allowed: str, value: object) -> bool:

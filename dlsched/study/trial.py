@@ -10,9 +10,11 @@ from dlsched.study.cells.cell import Cell, cells_of, runs_on
 from dlsched.study.cells.outcome import FOUND, Outcome
 from dlsched.study.engines import local
 from dlsched.study.plans.counting import Kind, count, kinds_of
-from dlsched.study.plans.plan import Plan, Recipe
-from dlsched.study.plans.worst import evaluations_of, shorter
-from dlsched.study.searching import SEARCH, given, search_of
+from dlsched.study.plans.plan import Plan
+from dlsched.study.recipes.given import found as found_recipe
+from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes.searched import SearchedRecipe
+from dlsched.study.searching import SEARCH, search_of
 
 PARTS = (0.0, 0.5, 1.0)
 """Where in the list of a kind of instances those are that are tried."""
@@ -63,14 +65,14 @@ def try_out(plan: Plan) -> Trial:
     """
     counts, kinds = _chosen(plan)
     instances, cells_in_all = count(plan)
-    most_jobs = max(map(_jobs, (recipe for found in kinds.values() for recipe in found)), default=0)
-    kinds = {kind: [recipe for recipe in found if _jobs(recipe) <= JOBS] for kind, found in kinds.items()}
+    most_jobs = max((recipe.jobs for found in kinds.values() for recipe in found), default=0)
+    kinds = {kind: [recipe for recipe in found if recipe.jobs <= JOBS] for kind, found in kinds.items()}
     trials = [(kind, cell) for kind in kinds for recipe in kinds[kind] for cell in cells_of(plan, [recipe])]
     seconds: dict[tuple[Kind, str], list[float]] = {}
     ends = time.monotonic() + PATIENCE_S
     made = _search(plan, kinds, seconds, ends)
     cells = {cell.key: replace(cell, recipe=made.get(id(cell.recipe), cell.recipe)) for _, cell in trials}
-    waiting = [cell for cell in cells.values() if "worst" not in cell.recipe.data]
+    waiting = [cell for cell in cells.values() if not isinstance(cell.recipe, SearchedRecipe)]
     outcomes, unended = _run(waiting, str(plan.folder), ends)
     for kind, cell in trials:
         if cell.key in outcomes:
@@ -112,13 +114,6 @@ def _chosen(plan: Plan) -> tuple[dict[Kind, int], dict[Kind, list[Recipe]]]:
     return counts, chosen
 
 
-def _jobs(recipe: Recipe) -> int:
-    """Jobs of an instance of a generator; 0 of others, which are of some size already."""
-    arguments = recipe.data.get("generate")
-    jobs = arguments.get("jobs") if isinstance(arguments, dict) else None
-    return jobs if isinstance(jobs, int) else 0
-
-
 def _search(
     plan: Plan, kinds: Mapping[Kind, Sequence[Recipe]], seconds: dict[tuple[Kind, str], list[float]], ends: float
 ) -> dict[int, Recipe]:
@@ -127,17 +122,17 @@ def _search(
         search.key: (search, kind, recipe)
         for kind, found in kinds.items()
         for recipe in found
-        if "worst" in recipe.data
-        for search in [search_of(shorter(recipe, SEARCHED), plan.limits)]
+        if isinstance(recipe, SearchedRecipe)
+        for search in [search_of(recipe.smaller(SEARCHED), plan.limits)]
     }
     made: dict[int, Recipe] = {}
     outcomes, _ = _run([search for search, _, _ in searches.values()], str(plan.folder), ends)
     for key, outcome in outcomes.items():
-        search, kind, recipe = searches[key]
+        _, kind, recipe = searches[key]
         if outcome.status == FOUND:
-            longer = evaluations_of(recipe) / evaluations_of(search.recipe)
+            longer = recipe.evaluations / recipe.smaller(SEARCHED).evaluations
             seconds.setdefault((kind, SEARCH.label), []).append(longer * _seconds(plan, outcome))
-            made[id(recipe)] = given(recipe, outcome.solution)
+            made[id(recipe)] = found_recipe(recipe, outcome.solution)
     return made
 
 

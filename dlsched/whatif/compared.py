@@ -10,7 +10,6 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.families import FAMILIES
 from dlsched.statistics.estimate import Estimate
-from dlsched.study.plans.sources import instance_of
 from dlsched.study.reading import Study
 from dlsched.study.rows import Row
 from dlsched.whatif.figures import (
@@ -112,7 +111,7 @@ def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows:
     unanswered: dict[str, str] = {}
     least_s: list[float | None] = []
     for piece in made:
-        instance = instance_of(piece.recipe)
+        instance = piece.recipe.make()
         if piece.happened is not None:
             ran[HAPPENED].append(piece.happened)
         for name in policies:

@@ -11,7 +11,9 @@ from dlsched.core.errors import UsageError
 from dlsched.core.messages import Refused, several
 from dlsched.families import FAMILIES
 from dlsched.study.plans.method_entries import read_method
-from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod, Recipe
+from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
+from dlsched.study.recipes.given import given
+from dlsched.study.recipes.recipe import Recipe
 from dlsched.traces.arrivals import Window
 from dlsched.traces.queues.happened import UNKNOWN
 from dlsched.traces.queues.made import instance_from
@@ -159,7 +161,7 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         total,
         tuple(server.gpus for server in getattr(instance, "servers", ())),
         name,
-        Recipe(question.family, f"{where} on {several(total, 'GPU')}", "", None, {"instance": instance.as_data()}),
+        given(instance, f"{where} on {several(total, 'GPU')}"),
         jobs_of(instance, made.jobs),
         None if happened is None else ran_of(instance, happened),
         any(job.nodes for job in made.jobs),

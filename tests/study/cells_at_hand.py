@@ -9,7 +9,9 @@ import psutil
 from dlsched.study.cells.cell import Cell, key_of
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.engines import local
-from dlsched.study.plans.plan import CellLimits, PlannedMethod, Recipe
+from dlsched.study.plans.plan import CellLimits, PlannedMethod
+from dlsched.study.recipes.reading import read_recipe
+from dlsched.study.recipes.recipe import Recipe
 
 ROOMY = CellLimits(time_s=60.0, memory_gib=4.0)
 TIGHT = CellLimits(time_s=0.2, grace_s=0.3, memory_gib=4.0)
@@ -17,7 +19,7 @@ TIGHT = CellLimits(time_s=0.2, grace_s=0.3, memory_gib=4.0)
 
 def recipe(seed: int = 0) -> Recipe:
     """An instance of three jobs on eight GPUs."""
-    return Recipe("ring_allocation", "generate", "mixed", seed, {"generate": {"jobs": 3, "gpus": 8, "seed": seed}})
+    return read_recipe("ring_allocation", "generate", "mixed", seed, {"generate": {"jobs": 3, "gpus": 8, "seed": seed}})
 
 
 def named(name: str) -> PlannedMethod:

@@ -9,7 +9,6 @@ from dlsched import ring_embedding, study
 from dlsched.study.leading import Standing
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.plans.sources import instance_of
 from dlsched.study.searching import found_before
 from dlsched.study.store import Store
 from tests.study.small import rows_of
@@ -55,7 +54,7 @@ def test_the_same_rows_on_any_number_of_workers(tmp_path: Path) -> None:
         assert rows_of(one) == rows_of(two)
         rows = one.rows()
         kept = [one.instance(row.key) for row in rows]
-        made = [instance_of(one.made_by(row.key)[0]) for row in rows[::3]]
+        made = [one.made_by(row.key)[0].make() for row in rows[::3]]
     assert [row.instance for row in rows[::3]] == [f"worst-fifo-capped-jobs2-budget12-seed{seed}" for seed in range(3)]
     assert kept[::3] == kept[1::3] == kept[2::3] == made
     assert standings[0] == Standing(12, 0, 0) and standings[-1] == Standing(12, 12, 0)

@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.files import canonical_sha256
 from dlsched.families import FAMILIES
-from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Recipe
+from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod
+from dlsched.study.recipes.recipe import Recipe
 
 _BROUGHT = ("numpy", "scipy", "networkx", "pulp", "ortools", "pyscipopt", "pyomo", "scikit-learn", "numba")
 DECIDING = tuple(dict.fromkeys((*_BROUGHT, *(solver.package for solver in SOLVERS.values()))))
@@ -61,7 +62,7 @@ def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
     limits = _hash_of_limits(plan.limits, tuple(versions().items()))
     hashes: dict[tuple[int, str], str] = {}
     for recipe in recipes:
-        instance = hash_of_instance(recipe)
+        instance = recipe.content_hash()
         for index, method in enumerate(plan.methods):
             if runs_on(method, recipe.family):
                 seed = plan.seed if method.seed is None else method.seed
@@ -79,24 +80,11 @@ def key_of(
     ``ran_with``: the versions by name; None: those of this process.
     """
     told = _hash_of_limits(limits, tuple(sorted((versions() if ran_with is None else ran_with).items())))
-    return _joined(hash_of_instance(recipe), _hash_of_method(method, recipe.family, seed), told)
+    return _joined(recipe.content_hash(), _hash_of_method(method, recipe.family, seed), told)
 
 
 def _joined(*hashes: str) -> str:
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
-
-
-def hash_of_instance(recipe: Recipe) -> str:
-    """Hash what makes an instance; what it says of its source is left out, and where functions stand: they name files."""
-    data = dict(recipe.data)
-    content = data.get("instance")
-    if isinstance(content, dict):
-        data["instance"] = {key: value for key, value in content.items() if key != "source"}
-    for key in ("python", "worst"):
-        home, _, name = str(data.get(key, "")).rpartition(":")
-        if home:
-            data |= {"folder": "", key: name if home.endswith(".py") else f"{home}:{name}"}
-    return canonical_sha256({"family": recipe.family, "data": data})
 
 
 def _hash_of_method(method: PlannedMethod, family: str, seed: int) -> str:

@@ -26,11 +26,12 @@ from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES
 from dlsched.results.reading import Claim, claim_from
 from dlsched.results.verification import Verification, read_solution, verify_claim
-from dlsched.study.cells.cell import hash_of_instance, key_of, versions
+from dlsched.study.cells.cell import key_of, versions
 from dlsched.study.cells.outcome import facts_of, words_of
-from dlsched.study.plans.drawn import label_of
-from dlsched.study.plans.plan import CellLimits, PlannedMethod, Recipe
-from dlsched.study.plans.sources import instance_of
+from dlsched.study.plans.plan import CellLimits, PlannedMethod
+from dlsched.study.recipes.given import found as found_recipe
+from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.recipes.searched import SearchedRecipe
 
 Said = Mapping[str, Any]
 """What a store says of an instance or of a row, by column."""
@@ -82,32 +83,23 @@ def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[
 
 def _made(recipe: Recipe, found: Json) -> InstanceFile:
     if found is not None:
-        return instance_of(replace(recipe, data={"instance": found}))
-    if "worst" in recipe.data:
+        return found_recipe(recipe, found).make()
+    if isinstance(recipe, SearchedRecipe):
         raise InputError("the store keeps no instance that the search found")
-    return instance_of(recipe)
+    return recipe.make()
 
 
 def _recipe(recipe: Recipe, said: Said) -> Iterator[str]:
     """Hold what a row says of where its instance is from against how it comes about."""
     whole = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
-    if canonical_sha256({"recipe": whole}) != said["hash"] or hash_of_instance(recipe) != said["content"]:
+    if canonical_sha256({"recipe": whole}) != said["hash"] or recipe.content_hash() != said["content"]:
         yield "instance: its hash is that of another one"
-    match recipe.data:
-        case {"generate": dict(arguments)}:
-            true = ("generate", arguments.get("preset"), arguments.get("seed"))
-        case {"instance": _}:
-            true = (recipe.source, "", None)
-        case {"python": _, "arguments": dict(arguments)}:
-            true = (recipe.source, label_of(arguments), arguments.get("seed"))
-        case {"worst": str(method), "arguments": dict(arguments)}:
-            kind = f"worst {method if ':' not in method else recipe.source.removeprefix('worst ')}"
-            true = (kind, ", ".join(filter(None, (kind, label_of(arguments)))), arguments.get("seed"))
-        case _:
-            yield f"instance: found no way to make it: {printable(', '.join(recipe.data))}"
-            return
+    true = recipe.origin()
+    if true is None:
+        yield f"instance: found no way to make it: {printable(', '.join(recipe.data))}"
+        return
     if true != (recipe.source, recipe.preset, recipe.seed):
-        yield f"instance: {(recipe.source, recipe.preset, recipe.seed)!r} is claimed, it is {true!r}"
+        yield f"instance: {(recipe.source, recipe.preset, recipe.seed)!r} is claimed, it is {tuple(true)!r}"
 
 
 def _facts(family: AnyFamily, instance: InstanceFile, said: Said | None) -> Iterator[str]:
@@ -126,7 +118,7 @@ def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: 
         for each in (method, _method(said["cell"]["method"])):  # of the plan, and of the cell
             if key_of(recipe, each, said["seed"], limits, said["versions"]) != said["key"]:
                 found.failures.append(f"key: it is not that of {printable(each.label)} on this instance")
-        if hash_of_instance(recipe) != said["cell"]["content"]:
+        if recipe.content_hash() != said["cell"]["content"]:
             found.failures.append("cell: it is of another instance")
         other = method.family not in (None, recipe.family) and said["sealed"]  # stores of before mixed families up
         if other or said["method"] != method.label:

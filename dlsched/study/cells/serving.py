@@ -22,8 +22,7 @@ from dlsched.study.cells.frames import write_frame
 from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of, short, words_of
 from dlsched.study.cells.running import Foreign
 from dlsched.study.cells.usage import Meter, Usage
-from dlsched.study.plans.plan import Recipe
-from dlsched.study.plans.sources import instance_of
+from dlsched.study.recipes.recipe import Recipe
 
 PULSE_S = 0.1
 """Seconds after which a search says that it goes on."""
@@ -96,7 +95,7 @@ class Runner:
 
     def _searched(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
         meter = Meter(child.processes())
-        found = instance_of(cell.recipe, _pulse(cell, begun))
+        found = cell.recipe.make(_pulse(cell, begun))
         usage = meter.usage(child.processes())
         return Outcome(
             *(cell.key, FOUND),
@@ -115,7 +114,7 @@ class Runner:
     def _made(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
         if self._instance is None or cell.recipe != self._recipe:
             self._recipe, self._instance = None, None
-            self._instance = instance_of(cell.recipe, _pulse(cell, begun))
+            self._instance = cell.recipe.make(_pulse(cell, begun))
             self._recipe = cell.recipe
             begun(Outcome(cell.key, BEGUN, facts=facts_of(FAMILIES[cell.recipe.family], self._instance)))
         return self._instance

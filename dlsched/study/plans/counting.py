@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dlsched.core.messages import several
-from dlsched.study.plans.drawn import NO_LABEL
 from dlsched.study.plans.grids import Grid, combination, combinations, size, size_beyond
-from dlsched.study.plans.plan import Generated, Gridded, Plan, PlannedMethod, Recipe
+from dlsched.study.plans.plan import Generated, Gridded, Plan, PlannedMethod
 from dlsched.study.plans.refusals import MOST_CELLS, TooLarge
 from dlsched.study.plans.sources import parts, recipe_of
+from dlsched.study.recipes.recipe import NO_LABEL, Recipe
 
 Kind = tuple[str, str, str]
 """Family, preset and source of instances."""

@@ -8,33 +8,9 @@ from typing import TypeAlias
 from dlsched.core.files import Json
 from dlsched.core.limits import Limits
 from dlsched.study.plans.grids import Grid
+from dlsched.study.recipes.recipe import Recipe
 
 Parameters: TypeAlias = Mapping[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How an instance comes about; it travels to the process that solves it.
-
-    Parameters
-    ----------
-    family
-        Its family.
-    source
-        ``generate``, the function or file as the plan names it, or the file and the window of a trace.
-    preset, seed
-        Of the generator; empty and None of files. Of a function the arguments that make a kind of instances, in words.
-    data
-        ``{"generate": {...}}``, the arguments of the family's generator; ``{"instance": {...}}``, the content of an
-        instance file; ``{"python": ..., "folder", "fingerprint", "arguments"}``, the call of a function; or the same with
-        ``worst`` in place of ``python``, the search for an instance on which a method does worst.
-    """
-
-    family: str
-    source: str
-    preset: str
-    seed: int | None
-    data: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,21 @@
 """The instances of a plan, one recipe at a time: a study of many never holds them all."""
 
 import glob
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
-from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
-from dlsched.families import FAMILIES, instance_from, read
+from dlsched.families import read
 from dlsched.study.plans import drawn
 from dlsched.study.plans.grids import Grid, combinations
-from dlsched.study.plans.plan import Drawn, Files, Generated, Given, Gridded, Plan, Recipe, Searched
+from dlsched.study.plans.plan import Drawn, Files, Generated, Given, Gridded, Plan, Searched
 from dlsched.study.plans.windows import import_piece, pieces
-from dlsched.study.plans.worst import found_by, search_for
+from dlsched.study.plans.worst import search_for
+from dlsched.study.recipes.generated import GeneratedRecipe
+from dlsched.study.recipes.given import given
+from dlsched.study.recipes.recipe import Recipe
 
 
 def recipes(plan: Plan) -> Iterator[Recipe]:
@@ -52,10 +54,10 @@ def parts(plan: Plan) -> Iterator[Recipe | tuple[Gridded, list[Grid]]]:
             yield from source.recipes
         elif isinstance(source, Files):
             for name in _new_files(source, plan.folder, seen):
-                yield _whole(read(plan.folder / name), name)
+                yield given(read(plan.folder / name), name)
         else:
             for piece in pieces(source, plan.folder):
-                yield _whole(import_piece(source, piece, plan.folder), piece.source)
+                yield given(import_piece(source, piece, plan.folder), piece.source)
 
 
 def _maker(source: Gridded) -> tuple[str, ...]:
@@ -74,7 +76,7 @@ def recipe_of(source: Gridded, arguments: dict[str, Json]) -> Recipe:
         return search_for(source, arguments)
     preset, seed = arguments["preset"], arguments["seed"]
     assert isinstance(preset, str) and isinstance(seed, int)
-    return Recipe(source.family, "generate", preset, seed, {"generate": arguments})
+    return GeneratedRecipe(source.family, "generate", preset, seed, arguments)
 
 
 def files_of(pattern: str, folder: Path) -> list[str]:
@@ -86,31 +88,6 @@ def files_of(pattern: str, folder: Path) -> list[str]:
             f"found {shown(pattern)}, allowed: a pattern of files that are there, relative to {folder.absolute()}"
         )
     return found
-
-
-def instance_of(recipe: Recipe, step: Callable[[], None] = lambda: None) -> InstanceFile:
-    """Make the instance of a recipe; ``step`` is called after every evaluation of a search for it.
-
-    Raises
-    ------
-    UsageError
-        Its generator does not take the arguments, the user's function fails, or a search finds none.
-    """
-    match recipe.data:
-        case {"generate": dict(arguments)}:
-            instance: InstanceFile = FAMILIES[recipe.family].generate(**arguments)
-            return instance
-        case {"instance": content}:
-            return instance_from(content, recipe.source)
-        case {"python": _}:
-            return drawn.draw(recipe)
-        case {"worst": _}:
-            return found_by(recipe, step)
-    raise AssertionError(f"no recipe: {list(recipe.data)}")
-
-
-def _whole(instance: InstanceFile, source: str) -> Recipe:
-    return Recipe(instance.family, source, "", None, {"instance": instance.as_data()})
 
 
 def _new_files(source: Files, folder: Path, seen: set[Path]) -> Iterator[str]:

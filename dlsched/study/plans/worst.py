@@ -1,7 +1,6 @@
-"""Instances on which a method does worst, as a search finds them: their entry in a plan, and the search."""
+"""Instances on which a method does worst, as a search finds them: their entry in a plan."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,17 +8,15 @@ from typing import Any
 from dlsched.catalogue.families import space
 from dlsched.catalogue.option import Option
 from dlsched.core.errors import UsageError
-from dlsched.core.family import AnyMethod
 from dlsched.core.files import Json
-from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import Refused, shown
 from dlsched.families import FAMILIES
-from dlsched.own_methods import find_method_of_user
-from dlsched.study.plans.drawn import label_of
 from dlsched.study.plans.grids import Grid, combinations
 from dlsched.study.plans.method_entries import hash_of_code, imported
-from dlsched.study.plans.plan import Recipe, Searched
+from dlsched.study.plans.plan import Searched
 from dlsched.study.plans.refusals import Table, grid, integer, not_negative, one_of, only, text
+from dlsched.study.recipes.recipe import label_of, seed_of
+from dlsched.study.recipes.searched import PREFIX, SearchedRecipe
 
 RESERVED = ("worst", "family", "seeds")
 SHARED = ("jobs", "gpus", "preset")
@@ -115,69 +112,8 @@ def _method(family: str, what: str, folder: Path, at: tuple[str | int, ...]) -> 
     return f"{path}:{name}", hash_of_code(thing, file, what, folder)
 
 
-def search_for(source: Searched, arguments: dict[str, Json]) -> Recipe:
+def search_for(source: Searched, arguments: dict[str, Json]) -> SearchedRecipe:
     """How the instance of a combination of arguments comes about."""
-    seed = arguments["seed"]
-    assert isinstance(seed, int)
-    data: dict[str, Json] = {
-        "worst": source.method,
-        "folder": source.folder,
-        "fingerprint": source.fingerprint,
-        "arguments": arguments,
-    }
-    kind = f"worst {source.what}"
-    return Recipe(source.family, kind, ", ".join(filter(None, (kind, label_of(arguments)))), seed, data)
-
-
-def found_by(recipe: Recipe, step: Callable[[], None]) -> InstanceFile:
-    """Search for the instance of a recipe, and call ``step`` after every evaluation.
-
-    Its name has the arguments that were given; its ``source`` says the command and the ratio, and whether the method failed
-    on others.
-
-    Raises
-    ------
-    UsageError
-        As ``find_worst``.
-    """
-    from dlsched.worst.finding import find_worst
-
-    match recipe.data:
-        case {"worst": str(method), "folder": str(folder), "arguments": dict(arguments)}:
-            chosen: str | AnyMethod = method
-            if ":" in method:
-                chosen = find_method_of_user(FAMILIES[recipe.family], method, folder=folder)
-            options: dict[str, Any] = arguments
-            worst = find_worst(recipe.family, chosen, progress=lambda progress: step(), **options)
-        case _:
-            raise AssertionError(f"no recipe: {list(recipe.data)}")
-    name = "-".join([worst.instance.name, *(_word(*each) for each in options.items())])
-    source = (worst.instance.source or "").replace(method, recipe.source.removeprefix("worst "))
-    if worst.failures:
-        source += f"; on {len(worst.failures)} others it fails: {worst.failures[0].message}"
-    return worst.instance.model_copy(update={"name": name, "source": source})
-
-
-def _word(key: str, value: object) -> str:
-    """What tells instances apart that were searched with other arguments: ``capped``, ``jobs2``, ``no-sends``."""
-    if isinstance(value, bool):
-        return key if value else f"no-{key}"
-    return value if isinstance(value, str) else f"{key}{value}"
-
-
-def evaluations_of(recipe: Recipe) -> int:
-    """Evaluations of the search of a recipe."""
-    from dlsched.worst.finding import BUDGET
-
-    arguments = recipe.data["arguments"]
-    budget = arguments.get("budget", BUDGET) if isinstance(arguments, dict) else BUDGET
-    assert isinstance(budget, int)
-    return budget
-
-
-def shorter(recipe: Recipe, evaluations: int) -> Recipe:
-    """Return the recipe of the same search with so many evaluations at most."""
-    arguments = recipe.data["arguments"]
-    assert isinstance(arguments, dict)
-    budget = min(evaluations, evaluations_of(recipe))
-    return replace(recipe, data={**recipe.data, "arguments": {**arguments, "budget": budget}})
+    kind, where = f"{PREFIX}{source.what}", (source.method, source.folder, source.fingerprint)
+    label = ", ".join(filter(None, (kind, label_of(arguments))))
+    return SearchedRecipe(source.family, kind, label, seed_of(arguments), *where, arguments)

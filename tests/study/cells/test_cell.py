@@ -14,9 +14,11 @@ import dlsched
 from dlsched import ring_allocation
 from dlsched.study.cells import cell as cell_module
 from dlsched.study.cells.cell import cells_of, key_of
-from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Recipe
+from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod
 from dlsched.study.plans.plan_file import make_plan, plan_from
 from dlsched.study.plans.sources import recipes
+from dlsched.study.recipes.reading import read_recipe
+from dlsched.study.recipes.recipe import Recipe
 
 LIMITS = CellLimits()
 ONE = {"family": "srpt_mapping", "jobs": 3, "gpus": 8}
@@ -26,7 +28,7 @@ MINE = "def f(instance, most=3):\n    return None\n"
 def recipe(**arguments: Any) -> Recipe:
     """An instance of a generator."""
     drawn = {"preset": "mixed", "jobs": 3, "gpus": 8, "load": 0.8, "seed": 0} | arguments
-    return Recipe("srpt_mapping", "generate", drawn["preset"], drawn["seed"], {"generate": drawn})
+    return read_recipe("srpt_mapping", "generate", drawn["preset"], drawn["seed"], {"generate": drawn})
 
 
 def named(name: str = "annealing", **changes: Any) -> PlannedMethod:
@@ -103,8 +105,8 @@ def test_what_does_not_decide_is_not_in_the_key(
 ) -> None:
     """Labels, names of files, what a file says of its origin, and the seed of a method that draws nothing."""
     content = {"format": "dlsched/srpt_mapping/1", "name": "x", "jobs": []}
-    one = Recipe("srpt_mapping", "a.json", "", None, {"instance": content})
-    other = Recipe("srpt_mapping", source, "", None, {"instance": {**content, "source": words}})
+    one = read_recipe("srpt_mapping", "a.json", "", None, {"instance": content})
+    other = read_recipe("srpt_mapping", source, "", None, {"instance": {**content, "source": words}})
     method = named("fifo")
     changed = replace(method, label=label, family=family)
     assert key_of(one, method, 0, LIMITS) == key_of(other, changed, seed, LIMITS)
@@ -114,7 +116,7 @@ def test_what_does_not_decide_is_not_in_the_key(
 
 def test_two_names_of_a_method_are_one() -> None:
     """`fifo-equal` is `equal` in elastic_stream."""
-    stream = Recipe("elastic_stream", "generate", "poisson", 0, {"generate": {"preset": "poisson", "seed": 0}})
+    stream = read_recipe("elastic_stream", "generate", "poisson", 0, {"generate": {"preset": "poisson", "seed": 0}})
     assert key_of(stream, named("fifo-equal"), 0, LIMITS) == key_of(stream, named("equal"), 0, LIMITS)
 
 

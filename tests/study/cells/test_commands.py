@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import dlsched
-from dlsched.study.plans.sources import instance_of
 from study.cells_at_hand import cell, command, recipe, run
 
-INSTANCE = instance_of(recipe())
+INSTANCE = recipe().make()
 GPUS = {job.id: 1 for job in INSTANCE.jobs}
 WHOLE = dlsched.solve(INSTANCE, method="doubling").as_data()
 PROGRAM = """

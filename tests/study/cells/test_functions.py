@@ -9,7 +9,6 @@ from dlsched.study.cells import functions
 from dlsched.study.cells.functions import Caller
 from dlsched.study.cells.outcome import CellEnded, Outcome
 from dlsched.study.plans.plan import PlannedMethod
-from dlsched.study.plans.sources import instance_of
 from study.cells_at_hand import ROOMY, cell, function, recipe, run, said
 
 DRAWS = """
@@ -90,6 +89,6 @@ def test_a_process_that_says_nothing_sensible_as_it_starts(tmp_path: Path, monke
         os.waitpid(stopped[0], 0)
     caller = Caller("ring_allocation", function(tmp_path / "own.py", "f"), str(tmp_path))
     try:
-        assert caller.call(instance_of(recipe()), ROOMY.inner, 0).status == "no_solution"
+        assert caller.call(recipe().make(), ROOMY.inner, 0).status == "no_solution"
     finally:
         caller.stop()

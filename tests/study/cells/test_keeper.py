@@ -15,8 +15,7 @@ from dlsched.study.cells import keeper as keeper_module
 from dlsched.study.cells.keeper import Keeper, wait
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.engines.local import drive
-from dlsched.study.plans.plan import Recipe
-from dlsched.study.plans.sources import instance_of
+from dlsched.study.recipes.reading import read_recipe
 from study.cells_at_hand import ROOMY, TIGHT, cell, lives, named, recipe
 
 
@@ -58,8 +57,8 @@ def test_one_process_serves_until_it_is_stopped(keeper: Keeper):
 
 def test_a_cell_larger_than_a_pipe(keeper: Keeper):
     """Arrives whole, though the process is not up yet when it is handed over."""
-    data = instance_of(recipe()).as_data() | {"source": "x" * 1_000_000}
-    given = Recipe("ring_allocation", "a.json", "", None, {"instance": data})
+    data = recipe().make().as_data() | {"source": "x" * 1_000_000}
+    given = read_recipe("ring_allocation", "a.json", "", None, {"instance": data})
     assert [outcome.status for outcome in ended(keeper, replace(cell(named("exact")), recipe=given))] == ["optimal"]
 
 
@@ -131,7 +130,9 @@ def test_no_more_descriptors_than_before(keeper: Keeper):
 
 def test_an_instance_that_takes_too_long_to_make(keeper: Keeper):
     """Ten million jobs have the time of a cell; the next cell is served."""
-    vast = Recipe("ring_allocation", "generate", "mixed", 0, {"generate": {"jobs": 10_000_000, "gpus": 8, "seed": 0}})
+    vast = read_recipe(
+        "ring_allocation", "generate", "mixed", 0, {"generate": {"jobs": 10_000_000, "gpus": 8, "seed": 0}}
+    )
     found = ended(keeper, replace(cell(named("equal"), limits=TIGHT), recipe=vast), cell(named("equal"), 1))
     assert [outcome.status for outcome in found] == ["timeout", "feasible"]
     assert found[0].message == "killed 0.3 s after its limit of 0.2 s, before its method began"

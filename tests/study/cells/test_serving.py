@@ -15,8 +15,7 @@ from dlsched.study.cells import running
 from dlsched.study.cells.outcome import BEGUN, CellEnded, Outcome
 from dlsched.study.cells.serving import Runner
 from dlsched.study.cells.usage import Usage
-from dlsched.study.plans.plan import Recipe
-from dlsched.study.plans.sources import instance_of
+from dlsched.study.recipes.reading import read_recipe
 from study.cells_at_hand import ROOMY, cell, function, named, recipe
 
 
@@ -30,7 +29,7 @@ def outcomes(*cells, folder: str = "/nonexistent") -> tuple[list[Outcome], list[
 def test_a_cell_says_what_solve_says():
     """Objective, bound, status, solution and certificate; and of each instance once what it is."""
     begun, ended = outcomes(*(cell(named(name), seed) for seed in (0, 1) for name in ("exact", "doubling", "lp")))
-    instance = instance_of(recipe(0))
+    instance = recipe(0).make()
     result = dlsched.solve(instance, method="exact")
     data = result.as_data()
     first = ended[0]
@@ -74,7 +73,7 @@ def teach(monkeypatch: pytest.MonkeyPatch, run: Callable[..., TerminationStatus]
 
 def test_methods_are_not_believed(monkeypatch: pytest.MonkeyPatch):
     """A certificate of something else, and a broken rule, are no answers."""
-    best, other = (dlsched.solve(instance_of(recipe(seed))) for seed in (0, 1))
+    best, other = (dlsched.solve(recipe(seed).make()) for seed in (0, 1))
 
     def proves_falsely(instance, search):
         search.offer(best.solution, source="lies")
@@ -93,7 +92,7 @@ def test_methods_are_not_believed(monkeypatch: pytest.MonkeyPatch):
 
 def test_errors_are_rows():
     """Of an instance that cannot be made, and of a solver that a method cannot use."""
-    bad = Recipe("ring_allocation", "generate", "mixed", 0, {"generate": {"jobs": -1, "gpus": 8, "seed": 0}})
+    bad = read_recipe("ring_allocation", "generate", "mixed", 0, {"generate": {"jobs": -1, "gpus": 8, "seed": 0}})
     wrong = replace(named("milp"), solver="nosuch")
     _, (first, second, third) = outcomes(replace(cell(named("exact")), recipe=bad), cell(wrong), cell(named("equal")))
     assert first.status == "error"
@@ -120,7 +119,7 @@ def test_a_function_that_is_not_needed(tmp_path: Path):
     (tmp_path / "own.py").write_text(
         "import time\ndef slow(instance):\n    time.sleep(0.4)\n    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
     )
-    hopeless = Recipe(
+    hopeless = read_recipe(
         "ring_allocation", "a.json", "", None, {"instance": ring_allocation.example().as_data() | {"gpus": 1}}
     )
     slow = cell(function(tmp_path / "own.py", "slow"))

@@ -13,7 +13,7 @@ from dlsched.study.plans.counting import count
 from dlsched.study.plans.drawn import draw
 from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.plans.sources import instance_of, recipes
+from dlsched.study.plans.sources import recipes
 from dlsched.study.reporting import command_of
 from dlsched.study.trial import try_out
 
@@ -64,21 +64,21 @@ def test_a_grid_of_parameters_seeds_fastest(plan: Callable[..., Plan]) -> None:
         ("calm", 4, "mine.py:few"),
     ]
     assert [each.preset for each in found] == ["calm"] * 4 + ["grim"] * 4
-    assert [instance_of(each) for each in found[:4]] == [
+    assert [each.make() for each in found[:4]] == [
         ring_allocation.generate(jobs=jobs, gpus=8, seed=seed) for jobs in (2, 3) for seed in (4, 5)
     ]
 
 
 def test_a_function_without_seed_draws_once(plan: Callable[..., Plan]) -> None:
     (found,) = recipes(plan("the_example"))
-    assert (found.seed, found.preset, instance_of(found)) == (None, "", ring_allocation.example())
+    assert (found.seed, found.preset, found.make()) == (None, "", ring_allocation.example())
     assert [each.preset for each in recipes(plan("the_example", name=[2, 2.5]))] == ["name 2", "name 2.5"]
 
 
 def test_functions_of_modules(tmp_path: Path) -> None:
     asked = {"family": "elastic_stream", "python": "dlsched.elastic_stream:generate", "jobs": 3, "seeds": 2}
     (found,) = recipes(make_plan(instances=asked, methods=["equal"], folder=tmp_path))
-    assert instance_of(found).name == "poisson-3x64-seed2"
+    assert found.make().name == "poisson-3x64-seed2"
 
 
 def key(plan: Plan) -> str:
@@ -95,7 +95,7 @@ def test_keys_hold_the_code_and_not_where_it_stands(plan: Callable[..., Plan], t
     changed = plan("few", jobs=2)
     assert key(changed) != before
     (found,) = recipes(changed)
-    made: InstanceFile = instance_of(found)
+    made: InstanceFile = found.make()
     assert isinstance(made, ring_allocation.Instance) and made.gpus == 9
 
 

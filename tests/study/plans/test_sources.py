@@ -14,7 +14,7 @@ from dlsched import FAMILIES, InputError, UsageError, ring_allocation
 from dlsched.study.plans.counting import count
 from dlsched.study.plans.plan import Generated, Plan, PlannedMethod
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.plans.sources import instance_of, recipes
+from dlsched.study.plans.sources import recipes
 from dlsched.traces import import_instance
 
 DAY_S = 86400
@@ -53,7 +53,7 @@ def test_grids_seeds_fastest(plan: Callable[..., Plan]) -> None:
     assert {each.source for each in found} == {"generate"}
     assert [each.family for each in found[8:]] == ["async_sgd"]
     assert count(made)[0] == len(found) == 9
-    assert instance_of(found[3]) == ring_allocation.generate(preset="table", jobs=2, gpus=9, seed=3)
+    assert found[3].make() == ring_allocation.generate(preset="table", jobs=2, gpus=9, seed=3)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -61,14 +61,14 @@ def test_what_is_omitted_is_as_in_generate(family: str, plan: Callable[..., Plan
     """The first preset, the generator's sizes, seed 0."""
     (recipe,) = recipes(plan({"family": family}))
     record = FAMILIES[family]
-    assert instance_of(recipe) == record.generate(preset=next(iter(record.presets)), seed=0)
+    assert recipe.make() == record.generate(preset=next(iter(record.presets)), seed=0)
 
 
 def test_options_of_a_family_reach_its_generator(plan: Callable[..., Plan]) -> None:
     """A load that is written as an integer is the same number."""
     (recipe,) = recipes(plan({"family": "elastic_stream", "jobs": 4, "load": 2, "tick": 60, "seeds": 9}))
     expected = FAMILIES["elastic_stream"].generate(preset="poisson", jobs=4, load=2.0, tick=60.0, seed=9)
-    assert instance_of(recipe) == expected
+    assert recipe.make() == expected
 
 
 def test_files_are_sorted_and_come_once(plan: Callable[..., Plan], tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_files_are_sorted_and_come_once(plan: Callable[..., Plan], tmp_path: Pat
     assert count(made)[0] == 3
     for each in found:
         assert (each.preset, each.seed) == ("", None)
-        assert instance_of(each) == dlsched.read(tmp_path / each.source)
+        assert each.make() == dlsched.read(tmp_path / each.source)
 
 
 def test_a_file_that_has_changed_since(plan: Callable[..., Plan], tmp_path: Path) -> None:
@@ -105,10 +105,10 @@ def test_windows_of_a_trace(plan: Callable[..., Plan], trace: str, tmp_path: Pat
     found = list(recipes(made))
     assert [each.source for each in found] == ["jobs.csv [100, 1100)", "jobs.csv [1100, 2100)", "jobs.csv [4100, 5100)"]
     assert count(made)[0] == 3
-    assert [len(instance_of(each).jobs) for each in found] == [3, 1, 2]  # type: ignore[attr-defined]
+    assert [len(each.make().jobs) for each in found] == [3, 1, 2]  # type: ignore[attr-defined]
     for each, ends in zip(found, ((100, 1100), (1100, 2100), (4100, 5100)), strict=True):
         alone, _ = import_instance("tiresias", str(tmp_path / trace), gpus=8, from_=str(ends[0]), to=str(ends[1]))
-        assert instance_of(each) == alone
+        assert each.make() == alone
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_windows_of_a_trace(plan: Callable[..., Plan], trace: str, tmp_path: Pat
 def test_ends_of_a_trace(options: dict[str, Any], expected: list[Any], plan: Callable[..., Plan], trace: str) -> None:
     """Windows begin at `from` and end at `to`; without a length there is one."""
     found = list(recipes(plan({"import": "tiresias", "file": trace, **options})))
-    assert [(each.source, len(instance_of(each).jobs)) for each in found] == expected  # type: ignore[attr-defined]
+    assert [(each.source, len(each.make().jobs)) for each in found] == expected  # type: ignore[attr-defined]
 
 
 def test_windows_of_dates(plan: Callable[..., Plan], tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_windows_of_dates(plan: Callable[..., Plan], tmp_path: Path) -> None:
     found = list(recipes(plan(asked)))
     ends = "jobs.csv [2017-10-01T12:00:00, 2017-10-03T12:00:00)", "jobs.csv [2017-10-03T12:00:00, 2017-10-05T12:00:00)"
     assert [each.source for each in found] == [*ends, *ends]
-    assert [instance_of(each).units for each in found] == [8, 8, 16, 16]  # type: ignore[attr-defined]
+    assert [each.make().units for each in found] == [8, 8, 16, 16]  # type: ignore[attr-defined]
 
 
 def test_windows_of_a_stream(plan: Callable[..., Plan], tmp_path: Path) -> None:
@@ -146,9 +146,7 @@ def test_windows_of_a_stream(plan: Callable[..., Plan], tmp_path: Path) -> None:
     rows = ["\t".join((kind, "run", "-n", "0", "100", repr(time), "1")) for time in times]
     (tmp_path / "some.trace").write_text("\n".join(rows) + "\n")
     for length in (1.1, 1.3, 2.7):
-        found = [
-            instance_of(each) for each in recipes(plan({"import": "gavel", "file": "some.trace", "window": length}))
-        ]
+        found = [each.make() for each in recipes(plan({"import": "gavel", "file": "some.trace", "window": length}))]
         assert sum(len(each.jobs) for each in found) == 50  # type: ignore[attr-defined]
 
 
@@ -158,7 +156,7 @@ def test_a_generator_that_refuses(tmp_path: Path) -> None:
     made = Plan("x", (Generated("matching_placement", grid),), (PlannedMethod("exact", "name", "exact"),))
     (recipe,) = recipes(made)
     with pytest.raises(UsageError, match="gpus: found 3, allowed: an integer >= jobs"):
-        instance_of(recipe)
+        recipe.make()
 
 
 def test_what_makes_instances_loads_no_importer() -> None:
@@ -199,11 +197,11 @@ def test_windows_of_a_queue(plan: Callable[..., Plan], sacct: str, tmp_path: Pat
         "sacct.txt [2025-03-02T00:10:00, 2025-03-03T00:10:00)",
     ]
     assert [(each.family, each.source) for each in found] == list(itertools.product(families, days))
-    assert [[job.id for job in instance_of(each).jobs] for each in found] == [["1", "2"], ["3"]] * 2  # type: ignore[attr-defined]
+    assert [[job.id for job in each.make().jobs] for each in found] == [["1", "2"], ["3"]] * 2  # type: ignore[attr-defined]
     for each in found:
         start, end = each.source.removeprefix("sacct.txt [").removesuffix(")").split(", ")
         alone, _ = import_instance("slurm", str(tmp_path / sacct), family=each.family, from_=start, to=end)
-        assert instance_of(each) == alone.model_copy(update={"source": instance_of(each).source})
+        assert each.make() == alone.model_copy(update={"source": each.make().source})
         assert alone.model_dump()["name"].endswith("x8")
 
 
@@ -217,20 +215,20 @@ def test_a_trace_as_a_queue(plan: Callable[..., Plan], trace: str) -> None:
 def test_options_of_queues_reach_them(plan: Callable[..., Plan], sacct: str, tmp_path: Path) -> None:
     """States, sizes, a restart; files are those of the plan's folder."""
     (found,) = recipes(plan({"import": "slurm", "file": sacct, "states": "FAILED", "gpus": 20, "gpus_of_node": 16}))
-    instance = instance_of(found)
+    instance = found.make()
     assert [job.id for job in instance.jobs] == ["2"]  # type: ignore[attr-defined]
     assert [server.gpus for server in instance.servers] == [16, 4]  # type: ignore[attr-defined]
     (found,) = recipes(plan({"import": "slurm", "file": sacct, "family": "elastic_stream", "restart": 5}))
-    assert [job.restart_s for job in instance_of(found).jobs] == [5.0, 5.0, 5.0]  # type: ignore[attr-defined]
+    assert [job.restart_s for job in found.make().jobs] == [5.0, 5.0, 5.0]  # type: ignore[attr-defined]
     (found,) = recipes(plan({"import": "slurm", "file": sacct, "from": "2025-03-01T01:00:00", "carried": True}))
-    assert [job.id for job in instance_of(found).jobs] == ["1", "2", "3"]  # type: ignore[attr-defined]
+    assert [job.id for job in found.make().jobs] == ["1", "2", "3"]  # type: ignore[attr-defined]
     (tmp_path / "pods.csv").write_text(
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
         "a,1,1,1,1000,,LS,Succeeded,0,50,10\nb,1,1,0,0,,LS,Succeeded,0,90,10\n"
     )
     (tmp_path / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,1,1,2,T4\n")
     (found,) = recipes(plan({"import": "openb", "file": "pods.csv", "nodes": "nodes.csv"}))
-    assert [server.id for server in instance_of(found).servers] == ["n0"]  # type: ignore[attr-defined]
+    assert [server.id for server in found.make().servers] == ["n0"]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from dlsched import InputError, ring_embedding, study
-from dlsched.study.cells.cell import hash_of_instance
 from dlsched.study.plans.counting import count
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import make_plan
 from dlsched.study.plans.smaller import smaller
-from dlsched.study.plans.sources import instance_of, recipes
-from dlsched.study.plans.worst import evaluations_of, shorter
+from dlsched.study.plans.sources import recipes
 from dlsched.study.trial import try_out
 from dlsched.worst.finding import BUDGET, find_worst
 
@@ -54,7 +52,7 @@ def test_what_a_recipe_gives_is_what_a_search_finds(plan: Callable[..., Plan]) -
     """The instance of ``find_worst``, under a name with the seed; every evaluation is told."""
     (recipe,) = recipes(plan(seeds=5))
     steps: list[None] = []
-    found = instance_of(recipe, lambda: steps.append(None))
+    found = recipe.make(lambda: steps.append(None))
     worst = find_worst("ring_embedding", "fifo", utility="capped", jobs=2, budget=12, seed=5)
     assert isinstance(found, ring_embedding.Instance) and isinstance(worst.instance, ring_embedding.Instance)
     assert (found.jobs, found.nodes, found.slots) == (worst.instance.jobs, worst.instance.nodes, worst.instance.slots)
@@ -65,7 +63,7 @@ def test_what_a_recipe_gives_is_what_a_search_finds(plan: Callable[..., Plan]) -
 def test_sizes_have_names_of_their_own(plan: Callable[..., Plan]) -> None:
     """Instances that one method and seed give in several spaces are told apart."""
     asked = plan(jobs=[1, 2], slots=[1, 2])
-    assert [instance_of(recipe).name for recipe in recipes(asked)] == [
+    assert [recipe.make().name for recipe in recipes(asked)] == [
         f"worst-fifo-capped-jobs{jobs}-budget12-slots{slots}-seed0" for jobs in (1, 2) for slots in (1, 2)
     ]
 
@@ -73,17 +71,17 @@ def test_sizes_have_names_of_their_own(plan: Callable[..., Plan]) -> None:
 def test_methods_of_ones_own(plan: Callable[..., Plan], tmp_path: Path) -> None:
     """The search runs the function; its recipe's hash holds the code and not where it stands."""
     (recipe,) = recipes(plan(worst="mine.py:lazy"))
-    found = instance_of(recipe)
+    found = recipe.make()
     assert found.name == "worst-lazy-capped-jobs2-budget12-seed0" and str(tmp_path) not in str(found.source)
     assert "--method mine.py:lazy" in str(found.source)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "mine.py").write_text(MINE)
     (again,) = recipes(plan(elsewhere, worst="mine.py:lazy"))
-    assert hash_of_instance(again) == hash_of_instance(recipe)
+    assert again.content_hash() == recipe.content_hash()
     (tmp_path / "mine.py").write_text(MINE.replace("workers=1", "workers=2"))
     (changed,) = recipes(plan(worst="mine.py:lazy"))
-    assert hash_of_instance(changed) != hash_of_instance(recipe)
+    assert changed.content_hash() != recipe.content_hash()
 
 
 @pytest.mark.parametrize(
@@ -113,13 +111,13 @@ def test_what_is_refused(plan: Callable[..., Plan], asked: dict[str, Any], said:
 
 def test_shorter_searches_and_smaller_studies(plan: Callable[..., Plan]) -> None:
     (recipe,) = recipes(plan(budget=100))
-    assert evaluations_of(recipe) == 100
-    assert evaluations_of(shorter(recipe, 40)) == 40 and evaluations_of(shorter(recipe, 1000)) == 100
+    assert recipe.evaluations == 100
+    assert recipe.smaller(40).evaluations == 40 and recipe.smaller(1000).evaluations == 100
     source = {"family": "ring_embedding", "worst": "fifo"}
     (whole,) = recipes(make_plan(instances=source, methods=["fifo"]))
-    assert evaluations_of(whole) == BUDGET
+    assert whole.evaluations == BUDGET
     cut = smaller(plan(budget=100, seeds="0:9"), {"budget": 10})
-    assert [(each.seed, evaluations_of(each)) for each in recipes(cut)] == [(0, 10), (8, 10)]
+    assert [(each.seed, each.evaluations) for each in recipes(cut)] == [(0, 10), (8, 10)]
 
 
 def test_a_trial_searches_shortly(plan: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch) -> None:

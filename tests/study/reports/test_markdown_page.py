@@ -9,8 +9,8 @@ from typing import cast
 
 from dlsched import study
 from dlsched.study.figures.summary import summarise
-from dlsched.study.plans.plan import Recipe
 from dlsched.study.reading import Study
+from dlsched.study.recipes.reading import read_recipe
 from dlsched.study.reporting import command_of, content_of, report
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.markdown_page import MOST_LINES, MOST_TABLES, page, write_page
@@ -121,7 +121,7 @@ def test_commands_are_right_or_left_out() -> None:
     """The path stands within words of a command; a window of a trace and a function with parameters have none."""
 
     def made(source: str, **method: object) -> str:
-        recipe = Recipe("ring_allocation", source, "", None, {"instance": {}})
+        recipe = read_recipe("ring_allocation", source, "", None, {"instance": {}})
         of = {"kind": "name", "what": "equal", "solver": None, "parameters": {}, **method}
         return command_of(cast(Study, SimpleNamespace(made_by=lambda key: (recipe, of, 0))), dead("a", "b"))
 

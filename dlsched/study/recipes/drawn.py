@@ -1,0 +1,74 @@
+"""Instances that a function of the user's own draws."""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dlsched.core.errors import UsageError
+from dlsched.core.files import Json
+from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import shown
+from dlsched.own_methods import call_of_user, import_of_user
+from dlsched.study.recipes.recipe import Origin, Recipe, label_of, placed, seed_of
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRecipe(Recipe):
+    """A call of a function.
+
+    Parameters
+    ----------
+    function, folder, fingerprint
+        Where it stands, ``path.py:name`` with the path made absolute or ``package.module:name``, the folder of the plan, and the
+        hash of its code.
+    arguments
+        Of the call.
+    """
+
+    function: str
+    folder: str
+    fingerprint: str
+    arguments: Mapping[str, Json]
+
+    @property
+    def data(self) -> Mapping[str, Json]:
+        """``{"python": ..., "folder", "fingerprint", "arguments"}``."""
+        where: dict[str, Json] = {"python": self.function, "folder": self.folder, "fingerprint": self.fingerprint}
+        return {**where, "arguments": dict(self.arguments)}
+
+    @property
+    def hashed(self) -> Mapping[str, Json]:
+        """Without where the function stands."""
+        function, folder = placed(self.function)
+        return {**self.data, "python": function, "folder": folder}
+
+    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+        """Call the function.
+
+        Raises
+        ------
+        UsageError
+            The function raises an error, or returns something else than an instance of the family.
+        """
+        del step
+        thing, file = _function(self.function, self.folder, self.fingerprint)
+        made = call_of_user(self.source, file, thing, dict(self.arguments))
+        if not isinstance(made, InstanceFile) or made.family != self.family:
+            what = f"an instance of {made.family}" if isinstance(made, InstanceFile) else shown(type(made).__name__)
+            raise UsageError(f"{self.source}: found {what}, allowed: an instance of {self.family}")
+        return made
+
+    def origin(self) -> Origin | None:
+        """Label and seed of the arguments."""
+        return Origin(self.source, label_of(self.arguments), seed_of(self.arguments))
+
+    def call(self) -> str:
+        """The call, as Python writes it."""
+        return f"{self.source}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
+
+
+@functools.lru_cache(maxsize=64)
+def _function(function: str, folder: str, fingerprint: str) -> tuple[Callable[..., object], str]:
+    """Import a function once for all its instances; ``fingerprint`` tells changed code from what was imported before."""
+    del fingerprint
+    return import_of_user(function, folder)

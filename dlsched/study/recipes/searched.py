@@ -1,0 +1,102 @@
+"""Instances on which a method does worst, as a search finds them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dlsched.core.family import AnyMethod
+from dlsched.core.files import Json
+from dlsched.core.instance import InstanceFile
+from dlsched.families import FAMILIES
+from dlsched.own_methods import find_method_of_user
+from dlsched.study.recipes.recipe import Origin, Recipe, Written, label_of, options_of, placed, seed_of
+
+PREFIX = "worst "
+"""Of the source: then follows the method as the plan names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedRecipe(Recipe):
+    """A search.
+
+    Parameters
+    ----------
+    method, folder, fingerprint
+        Name of the method, or where one of the user's own stands, with its path made absolute; the folder of the plan; the hash
+        of its code, empty of dlsched's own.
+    arguments
+        Of ``find_worst``, the seed too.
+    """
+
+    method: str
+    folder: str
+    fingerprint: str
+    arguments: Mapping[str, Json]
+
+    @property
+    def data(self) -> Mapping[str, Json]:
+        """``{"worst": ..., "folder", "fingerprint", "arguments"}``."""
+        where: dict[str, Json] = {"worst": self.method, "folder": self.folder, "fingerprint": self.fingerprint}
+        return {**where, "arguments": dict(self.arguments)}
+
+    @property
+    def hashed(self) -> Mapping[str, Json]:
+        """Without where a method of the user's own stands."""
+        if ":" not in self.method:
+            return self.data
+        method, folder = placed(self.method)
+        return {**self.data, "worst": method, "folder": folder}
+
+    def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
+        """Search for it, and call ``step`` after every evaluation.
+
+        Its name has the arguments that were given; its ``source`` says the command and the ratio, and whether the method failed
+        on others.
+
+        Raises
+        ------
+        UsageError
+            As ``find_worst``.
+        """
+        from dlsched.worst.finding import find_worst
+
+        chosen: str | AnyMethod = self.method
+        if ":" in self.method:
+            chosen = find_method_of_user(FAMILIES[self.family], self.method, folder=self.folder)
+        options: dict[str, Any] = dict(self.arguments)
+        worst = find_worst(self.family, chosen, progress=lambda progress: step(), **options)
+        name = "-".join([worst.instance.name, *(_word(*each) for each in options.items())])
+        source = (worst.instance.source or "").replace(self.method, self.source.removeprefix(PREFIX))
+        if worst.failures:
+            source += f"; on {len(worst.failures)} others it fails: {worst.failures[0].message}"
+        return worst.instance.model_copy(update={"name": name, "source": source})
+
+    def origin(self) -> Origin | None:
+        """The method, label and seed of the arguments."""
+        kind = f"{PREFIX}{self.method if ':' not in self.method else self.source.removeprefix(PREFIX)}"
+        return Origin(kind, ", ".join(filter(None, (kind, label_of(self.arguments)))), seed_of(self.arguments))
+
+    def written(self) -> Written:
+        """By ``dlsched worst``."""
+        arguments = {"method": self.source.removeprefix(PREFIX), **self.arguments}
+        return Written("worst.json", f"dlsched worst {self.family} {options_of(arguments)} -o worst.json")
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the search."""
+        from dlsched.worst.finding import BUDGET
+
+        budget = self.arguments.get("budget", BUDGET)
+        assert isinstance(budget, int)
+        return budget
+
+    def smaller(self, evaluations: int) -> "SearchedRecipe":
+        """Return the same search with so many evaluations at most."""
+        return replace(self, arguments={**self.arguments, "budget": min(evaluations, self.evaluations)})
+
+
+def _word(key: str, value: object) -> str:
+    """What tells instances apart that were searched with other arguments: ``capped``, ``jobs2``, ``no-sends``."""
+    if isinstance(value, bool):
+        return key if value else f"no-{key}"
+    return value if isinstance(value, str) else f"{key}{value}"
