@@ -68,7 +68,7 @@ def test_processes_of_functions_leave_a_cell_its_memory(monkeypatch: pytest.Monk
 def teach(monkeypatch: pytest.MonkeyPatch, run: Callable[..., TerminationStatus]) -> None:
     """Give the family a method with another kind of truth."""
     family = replace(FAMILY, methods={**FAMILY.methods, "lies": Method("lies", "exact", run)})
-    monkeypatch.setattr("dlsched.families.names.record_of", lambda name: family)
+    monkeypatch.setattr("dlsched.families.listed.record_of", lambda name: family)
 
 
 def test_methods_are_not_believed(monkeypatch: pytest.MonkeyPatch):

@@ -1,6 +1,7 @@
 """Instances that a function of the user's own draws: which, what is refused, and what comes of one that fails."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ from dlsched import InputError, UsageError, ring_allocation, study
 from dlsched.core.instance import InstanceFile
 from dlsched.study.cells.cell import key_of
 from dlsched.study.plans.counting import count
-from dlsched.study.plans.drawn import draw
-from dlsched.study.plans.plan import CellLimits, Drawn, Plan, PlannedMethod
+from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod
 from dlsched.study.plans.plan_file import make_plan
 from dlsched.study.plans.sources import recipes
+from dlsched.study.recipes.drawn import DrawnRecipe
 from dlsched.study.reporting import command_of
 from dlsched.study.trial import try_out
 
@@ -142,14 +143,10 @@ def test_an_instance_that_cannot_be_drawn_is_a_row(plan: Callable[..., Plan], tm
 
 def test_a_function_is_asked_for_what_it_takes(plan: Callable[..., Plan]) -> None:
     """A recipe by hand with an argument that the function does not know."""
-    (source,) = plan("few", jobs=2).sources
-    assert isinstance(source, Drawn)
     (found,) = recipes(plan("few", jobs=2))
-    arguments = found.data["arguments"]
-    assert isinstance(arguments, dict)
-    arguments["colour"] = "red"
+    assert isinstance(found, DrawnRecipe)
     with pytest.raises(UsageError, match="unexpected keyword argument 'colour'"):
-        draw(found)
+        replace(found, arguments={**found.arguments, "colour": "red"}).make()
 
 
 def test_a_report_says_the_call(plan: Callable[..., Plan], tmp_path: Path) -> None:
