@@ -101,6 +101,13 @@ def test_arrows_point_downwards(name: str) -> None:
         assert not beside or name in OF_FAMILIES or level(name) == level("families"), f"{name} imports {other}"
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_a_family_makes_public_is_there(name: str) -> None:
+    """Every name of its ``__all__``."""
+    package = getattr(dlsched, name)
+    assert [public for public in package.__all__ if not hasattr(package, public)] == []
+
+
 @pytest.mark.parametrize("name", OF_FAMILIES)
 def test_no_family_imports_another(name: str) -> None:
     """Save the streams of async_sgd, which are those of elastic_stream."""

@@ -8,6 +8,9 @@ from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
 from dlsched.ring_embedding.drawing import draw
+from dlsched.ring_embedding.formulations.arc import build_arc
+from dlsched.ring_embedding.formulations.circuit import build_circuit
+from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.generator import example, generate
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.heuristics.gadget import gadget
