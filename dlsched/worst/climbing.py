@@ -1,9 +1,9 @@
 """The search: draws of the space and of the presets that fit it, then walks uphill from the worst of them.
 
 The first draws are by turns of the space and of the presets; later ones are of whatever drew the worst before (a bandit whose
-arms are the space and the presets). Walks begin at the worst draws, all with as many evaluations; the better half of them goes
-on, until one is left (successive halving, Jamieson and Talwalkar, AISTATS 2016). So a search is seldom worse than its draws
-alone, and it does not climb one hill only.
+arms are the space and the presets). Walks begin at the worst draw of each arm, then at the worst of the others, all with as
+many evaluations; the better half of them goes on, until one is left (successive halving, Jamieson and Talwalkar, AISTATS 2016).
+So a search is seldom worse than its draws alone, and it does not climb one hill only.
 
 A step is taken when it is not worse by more than a threshold that falls to nothing (annealing, as in SAGA's PISA, Coleman and
 Krishnamachari, IPDPS 2025); equal ratios are taken always, so that plateaus are crossed.
@@ -67,7 +67,7 @@ def sample(
     Returns
     -------
     list of Judged
-        Draws that have a ratio, each once, the worst first.
+        Draws that have a ratio, each once: the worst of the space and of each preset, then the others, each the worst first.
     """
     begun, arms = judge.evaluations, [space.draw, *space.presets.values()]
     met: dict[str, tuple[Judged, DrawGenerated]] = {}
@@ -87,7 +87,12 @@ def sample(
             met.setdefault(repr(data), (judged, draw))
             if math.isinf(judged.ratio):
                 break
-    return _worst_first(judged for judged, _ in met.values())
+    worst_first = sorted(met.values(), key=lambda each: -each[0].ratio)
+    heads = {draw: judged for judged, draw in reversed(worst_first)}
+    return [
+        *(judged for judged, draw in worst_first if heads[draw] is judged),
+        *(judged for judged, draw in worst_first if heads[draw] is not judged),
+    ]
 
 
 def climb(judge: Judge, space: Space, until: int, generator: "np.random.Generator") -> None:
