@@ -66,7 +66,7 @@ def run(folder, *arguments, cwd):
     ("title", "names", "tests", "chosen"),
     [
         ("Adding a heuristic", "elastic_stream smallest", "test_contract.py", "elastic_stream and smallest"),
-        ("Adding a trace", "ledger", "traces/queues/test_damage.py", "ledger"),
+        ("Adding a trace", "ledger", "traces/readers/test_damage.py", "ledger"),
     ],
 )
 def test_three_files_add_it_everywhere(title, names, tests, chosen, tmp_path, monkeypatch):

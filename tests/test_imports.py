@@ -22,7 +22,7 @@ LEVELS: tuple[set[str], ...] = (
     set(FAMILIES),
     {"", "families", "own_methods"},
     {"traces", "testing", "worst"},
-    {"study"},
+    {"study", "advice"},
     {"whatif"},
     {"cli"},
     {"__main__"},

@@ -13,7 +13,7 @@ from dlsched.catalogue.target import load
 if TYPE_CHECKING:
     from dlsched.core.instance import InstanceFile
     from dlsched.traces.clocks import Clock
-    from dlsched.traces.queues.queue import Queue
+    from dlsched.traces.queue.queue import Queue
 
 _SPEEDS = ("gpus", "epochs")
 _TRACE = ("gpus", "restart_s", "from_", "to")
@@ -88,7 +88,7 @@ class Source:
             return self.options
         if not self.queued(family):
             return (*self.options, "family")
-        made: tuple[str, ...] = load("dlsched.traces.queues.made:OPTIONS")
+        made: tuple[str, ...] = load("dlsched.traces.makers.families:OPTIONS")
         return tuple(dict.fromkeys(("family", "from_", "to", *self.reading, *made)))
 
 
@@ -97,7 +97,7 @@ def _speeds(name: str, words: str, importer: str) -> Source:
 
 
 def _queue(name: str, words: str, target: str, *options: str) -> Source:
-    return Source(name, words, Reader(f"dlsched.traces.queues.{target}", options))
+    return Source(name, words, Reader(f"dlsched.traces.readers.{target}", options))
 
 
 _ALL = (
@@ -107,7 +107,7 @@ _ALL = (
     Source(
         "philly",
         "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster",
-        Reader("dlsched.traces.queues.public:read_philly"),
+        Reader("dlsched.traces.readers.public_tables:read_philly"),
         "dlsched.traces.philly:import_philly",
         (*_TRACE, "max_gpus"),
         "elastic_stream",
@@ -116,7 +116,7 @@ _ALL = (
     Source(
         "gavel",
         "a job trace of Gavel (.trace)",
-        Reader("dlsched.traces.queues.simulated:gavel_queue", ("gpu_type",)),
+        Reader("dlsched.traces.readers.simulators:gavel_queue", ("gpu_type",)),
         "dlsched.traces.gavel:import_gavel",
         (*_TRACE, "gpu_type"),
         "elastic_stream",
@@ -143,7 +143,7 @@ _ALL = (
     Source(
         "tiresias",
         "tiresias_60_jobs.csv of Tiresias, as gangs",
-        Reader("dlsched.traces.queues.simulated:tiresias_queue"),
+        Reader("dlsched.traces.readers.simulators:tiresias_queue"),
         "dlsched.traces.gang_traces:import_tiresias",
         _GANGS,
         "srpt_mapping",
@@ -154,8 +154,8 @@ _ALL = (
     _queue("volcano", "kubectl get vcjob -A -o json: jobs of Volcano", "volcano:read_volcano", "gpu_resource"),
     _queue("openb", "openb_pod_list_*.csv of Alibaba's gpu-v2023", "openb:read_openb", "nodes"),
     _queue("pai", "pai_task_table.csv of Alibaba's gpu-v2020", "pai:read_pai", "jobs", "nodes"),
-    _queue("acme", "trace_seren.csv or trace_kalos.csv of AcmeTrace", "public:read_acme"),
-    _queue("helios", "cluster_log.csv of HeliosData", "public:read_helios"),
+    _queue("acme", "trace_seren.csv or trace_kalos.csv of AcmeTrace", "public_tables:read_acme"),
+    _queue("helios", "cluster_log.csv of HeliosData", "public_tables:read_helios"),
     _queue("philly-raw", "cluster_job_log of Microsoft's Philly", "philly_raw:read_philly_raw", "nodes"),
     _queue("csv", "any table of jobs, by a mapping of its columns", "columns:read_csv", "columns", "delimiter"),
 )

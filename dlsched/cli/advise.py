@@ -21,8 +21,8 @@ from dlsched.core.messages import printable
 from dlsched.core.spreadsheet import csv_text
 
 if TYPE_CHECKING:
-    from dlsched.traces.queues.deciding import Advice
-    from dlsched.traces.queues.queue import Queue
+    from dlsched.advice.decision import Advice
+    from dlsched.traces.queue.queue import Queue
 
 NAME = "advise"
 DECIDING = ("gpus_of_node", "estimates", "restart_s", "scaling", "max_gpus")
@@ -69,8 +69,8 @@ def run(
     **own: Value | None,
 ) -> int:
     """Decide once: which jobs start, keep their GPUs, get others, stop or wait, at a moment of a recorded queue."""
-    from dlsched.traces.queues.deciding import decide
-    from dlsched.traces.queues.snapshot import moment_of
+    from dlsched.advice.decision import decide
+    from dlsched.traces.queue.snapshot import moment_of
 
     if out is not None:
         if Path(out).suffix not in ENDINGS:

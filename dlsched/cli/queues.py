@@ -9,7 +9,7 @@ from dlsched.catalogue.sources import SOURCES
 from dlsched.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from dlsched.traces.queues.queue import Queue
+    from dlsched.traces.queue.queue import Queue
 
 
 def read_asked(source: str, file: str, own: Mapping[str, Value | None], *, ended_only: bool = True) -> "Queue":

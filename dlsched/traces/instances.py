@@ -14,9 +14,9 @@ from dlsched.catalogue.sources import SOURCES
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.traces.clocks import queue_window
-from dlsched.traces.queues.made import DEFAULT, MAKERS, MOMENTARY, Made, instance_from, options_of
-from dlsched.traces.queues.queue import Queue
-from dlsched.traces.queues.slices import CHOICES, without_slices
+from dlsched.traces.makers.families import DEFAULT, MAKERS, MOMENTARY, Made, instance_from, options_of
+from dlsched.traces.queue.queue import Queue
+from dlsched.traces.queue.slices import CHOICES, without_slices
 
 
 def import_instance(source: str, path: str, **options: Value | None) -> tuple[InstanceFile, list[str]]:

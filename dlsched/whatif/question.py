@@ -15,9 +15,9 @@ from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
 from dlsched.study.recipes.given import given
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.traces.arrivals import Window
-from dlsched.traces.queues.happened import UNKNOWN
-from dlsched.traces.queues.made import instance_from
-from dlsched.traces.queues.queue import Queue
+from dlsched.traces.makers.families import instance_from
+from dlsched.traces.queue.queue import Queue
+from dlsched.traces.queue.recorded_schedule import UNKNOWN
 from dlsched.whatif.audits import in_short
 from dlsched.whatif.figures import Part
 from dlsched.whatif.ran import Jobs, Ran, jobs_of, ran_of

@@ -10,7 +10,7 @@ import pytest
 
 from dlsched.catalogue.importing import OPTIONS
 from dlsched.traces import SOURCES
-from dlsched.traces.queues.made import MAKERS
+from dlsched.traces.makers.families import MAKERS
 
 HEAVY = "pulp ortools pyomo pyscipopt highspy scipy.optimize matplotlib"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dlsched.traces.queues.queue import Queue, QueuedJob
+from dlsched.traces.queue.queue import Queue, QueuedJob
 from dlsched.whatif.compared import Cluster, Fate
 from dlsched.whatif.figures import Part
 from dlsched.whatif.ran import Jobs

@@ -8,7 +8,7 @@ import pytest
 from dlsched import study
 from dlsched.core.errors import UsageError
 from dlsched.traces.arrivals import Window
-from dlsched.traces.queues.queue import Queue
+from dlsched.traces.queue.queue import Queue
 from dlsched.whatif.compared import HAPPENED, Cluster, compared, in_common
 from dlsched.whatif.question import MOST_WARNINGS, Question, audit_of, pieces, plan_of
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from dlsched import srpt_mapping, study
+from dlsched.advice.decision import decide
 from dlsched.traces import read_queue
-from dlsched.traces.queues.deciding import decide
-from dlsched.traces.queues.gangs_of import gangs_of
+from dlsched.traces.makers.srpt_mapping import gangs_of
 from dlsched.whatif.compared import HAPPENED, compared
 from dlsched.whatif.question import Question, pieces, plan_of
 

@@ -18,7 +18,7 @@ from dlsched.study.plans.plan import Windows
 
 if TYPE_CHECKING:
     from dlsched.traces.arrivals import Window
-    from dlsched.traces.queues.queue import Queue
+    from dlsched.traces.queue.queue import Queue
 
 FILES = ("nodes", "jobs")
 """Options that name files, relative to the plan's folder."""

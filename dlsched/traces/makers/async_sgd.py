@@ -1,0 +1,165 @@
+"""A queue as jobs of asynchronous SGD with parameter servers: those of a moment, or those that arrive over time."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from dlsched.async_sgd.generator import assumed_update_s
+from dlsched.async_sgd.instance import Instance, Job
+from dlsched.async_sgd.streams import to_stream
+from dlsched.cluster.published_steps import (
+    IMAGENET_IMAGES,
+    NETWORK_BYTES_PER_S,
+    PublishedSteps,
+    Step,
+    published_steps,
+)
+from dlsched.core.errors import UsageError
+from dlsched.queueing.network import network_of
+from dlsched.queueing.throughput import throughput_of
+from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Window
+from dlsched.traces.queue.cluster_size import gpus_of_cluster
+from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue.selection import WHOLE, Made, choose, finished, lasted_s
+from dlsched.traces.queue.snapshot import admitted, made_of, moment_of, snapshot
+from dlsched.traces.rows import rounded
+
+GPUS: Final = (1, 4, 8)
+MODELS: Final = ("ResNet-50", "Inception v3", "ResNet-152", "VGG-16")
+"""The published model of a job on at most as many GPUs as ``GPUS`` says; the last, on more."""
+
+USUAL: Final = "P100"
+"""The GPU whose steps are taken where the model was not measured on the job's own."""
+
+
+def async_of(
+    queue: Queue,
+    *,
+    gpus: int | None = None,
+    at: str | None = None,
+    estimates: bool = False,
+    network_gbit: int = 10,
+) -> Made:
+    """Make an instance of async_sgd of the jobs that are there at a moment; a GPU is a node.
+
+    A job computes and exchanges as a published model, and has as many epochs left as let it end, on the GPUs that it holds
+    or asks for, when it does by ``snapshot``. It may have any number of nodes up to these.
+
+    Parameters
+    ----------
+    queue, gpus, at, estimates
+        As ``allocation_of``. Jobs that wait are part of it as far as there is a node for each, first come first.
+    network_gbit
+        Speed of the links of parameter servers: 1, 10 or 25.
+
+    Raises
+    ------
+    UsageError
+        An option out of range, or fewer GPUs than jobs that run.
+    InputError
+        No job is there.
+    """
+    _require_network(network_gbit)
+    found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
+    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
+    inside, _, left_out = admitted(found, total, lambda each: 1)
+    jobs = [_job(each.job, each.left_s, network_gbit) for each in inside]
+    total -= len(found.outside)
+    audit = [*queue.audit, *found.audit, *said, *left_out, *_assumed([each.job for each in inside], network_gbit)]
+    return made_of(
+        queue, Instance(name=f"{queue.source}-now-{len(jobs)}x{total}", nodes=total, jobs=jobs), inside, audit
+    )
+
+
+def async_stream_of(
+    queue: Queue,
+    *,
+    gpus: int | None = None,
+    gpus_of_node: int = GPUS_OF_A_SERVER,
+    window: Window = WHOLE,
+    carried: bool = False,
+    restart_s: float | None = None,
+    network_gbit: int = 10,
+) -> Made:
+    """Make an instance of elastic_stream of such jobs, which arrive when they did; see ``async_of``.
+
+    Parameters
+    ----------
+    queue, gpus, gpus_of_node, window, carried
+        As ``selecting.choose``.
+    restart_s
+        Seconds that a change of its nodes costs a job; None: 0.
+    network_gbit
+        As ``async_of``.
+
+    Raises
+    ------
+    UsageError
+        An option out of range, or tables of too many counts.
+    InputError
+        No job is left.
+    """
+    _require_network(network_gbit)
+    chosen = choose(
+        queue,
+        gpus=gpus,
+        gpus_of_node=gpus_of_node,
+        window=window,
+        carried=carried,
+        answer="stream",
+        least=lambda job: 1,
+    )
+    jobs = [_job(job, lasted_s(job), network_gbit) for job in chosen.jobs]
+    static = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", nodes=chosen.gpus, jobs=jobs)
+    arrivals_s = [chosen.relative(job.submit_s) for job in chosen.jobs]
+    instance = to_stream(static, arrivals_s, restart_s=restart_s or 0.0)
+    audit = [*chosen.audit, *_assumed(chosen.jobs, network_gbit)]
+    if restart_s is None:
+        audit.append("A restart is taken to cost 0 s: the trace does not say.")
+    return finished(queue, chosen, instance, None, audit)
+
+
+def _require_network(network_gbit: int) -> None:
+    if network_gbit not in NETWORK_BYTES_PER_S:
+        allowed = ", ".join(map(str, NETWORK_BYTES_PER_S))
+        raise UsageError(f"network_gbit: found {network_gbit}, allowed: {allowed}")
+
+
+def _job(record: QueuedJob, seconds: float, network_gbit: int) -> Job:
+    """A job that takes ``seconds`` on the GPUs of the record."""
+    model, step = _step(record)
+    job = Job(
+        id=record.id,
+        epochs=1.0,
+        dataset_examples=float(IMAGENET_IMAGES),
+        batch_examples=float(step.batch_samples),
+        parameter_bytes=float(model.parameter_bytes),
+        bandwidth_bytes_per_s=NETWORK_BYTES_PER_S[network_gbit],
+        compute_s=step.step_s,
+        update_s=rounded(assumed_update_s(model.parameter_bytes)),
+        max_nodes=record.gpus,
+    )
+    batches = seconds * throughput_of(network_of(job), record.gpus)
+    return job.model_copy(update={"epochs": batches * job.batch_examples / job.dataset_examples})
+
+
+def _step(record: QueuedJob) -> tuple[PublishedSteps, Step]:
+    """The model of a job, and its step on the job's GPU where it was measured there."""
+    name = MODELS[bisect_left(GPUS, record.gpus)]
+    model = next(each for each in published_steps() if each.model == name)
+    by_gpu = {step.gpu: step for step in model.steps}
+    own = (gpu for gpu in by_gpu if gpu.casefold() in record.gpu_type.casefold())
+    return model, by_gpu[next(own, USUAL)]
+
+
+def _assumed(jobs: Sequence[QueuedJob], network_gbit: int) -> list[str]:
+    users = Counter(MODELS[bisect_left(GPUS, job.gpus)] for job in jobs)
+    named = ", ".join(f"{model} ({users[model]:,} jobs)" for model in MODELS)
+    return [
+        "A job has a parameter server of its own, which takes no GPU, and up to as many workers as it held GPUs or asks for; it "
+        "lasts as long as in the trace on all of them.",
+        f"The trace names no model; they are chosen by GPUs, an assumption of ours: {named}. Steps are published ones, on the "
+        f"job's GPU where the model was measured on it, else on {USUAL}; links of {network_gbit} Gbit/s, updates and ImageNet "
+        "are assumed.",
+    ]

@@ -1,0 +1,155 @@
+"""A queue as an instance of elastic_stream: jobs on the GPUs that they held, and on others only where that is stated."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.instance import Instance
+from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window
+from dlsched.traces.makers.async_sgd import async_stream_of
+from dlsched.traces.philly import SIZE_CLASSES, curve_of, ratios
+from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue.recorded_schedule import periods_of
+from dlsched.traces.queue.selection import WHOLE, Made, fewest, finished, lasted_s
+from dlsched.traces.queue.told_lengths import choose_and_tell
+
+SCALING = ("own", "published", "asynchronous")
+
+
+def stream_of(
+    queue: Queue,
+    *,
+    gpus: int | None = None,
+    gpus_of_node: int = GPUS_OF_A_SERVER,
+    window: Window = WHOLE,
+    carried: bool = False,
+    estimates: bool = False,
+    restart_s: float | None = None,
+    scaling: str = "own",
+    max_gpus: int | None = None,
+    network_gbit: int | None = None,
+) -> Made:
+    """Make an instance of elastic_stream, in which an epoch is a second on the GPUs that the job held.
+
+    Parameters
+    ----------
+    queue, gpus, gpus_of_node, window, carried
+        As ``selecting.choose``.
+    estimates
+        Policies are told what users said that their jobs take: a job is that long, and ends early.
+    restart_s
+        Seconds that a change of GPUs costs; None: 0.
+    scaling
+        ``own``: a job runs on the GPUs that it held, or, where it says that fewer do, on any number from those on, in
+        proportion; ``published``: also on powers of two below them, by the curves of ``import_philly``, from the fewest on;
+        ``asynchronous``: jobs of asynchronous SGD, see ``async_stream_of``, not with estimates.
+    max_gpus
+        Largest power of two to which a job may grow, with ``published``; None: the GPUs that it held.
+    network_gbit
+        With ``asynchronous``, as there; None: 10.
+
+    Raises
+    ------
+    UsageError
+        An option out of range.
+    InputError
+        No job is left, or estimates of a trace without any.
+    """
+    if scaling not in SCALING:
+        raise UsageError(f"scaling: found {scaling!r}, allowed: {', '.join(SCALING)}")
+    if max_gpus is not None and scaling != "published":
+        raise UsageError(f"max_gpus: found {max_gpus}, allowed: with scaling published only")
+    if network_gbit is not None and scaling != "asynchronous":
+        raise UsageError(f"network_gbit: found {network_gbit}, allowed: with scaling asynchronous only")
+    if scaling == "asynchronous":
+        if estimates:
+            raise UsageError("estimates: found them with scaling asynchronous, allowed: with the others")
+        return async_stream_of(
+            queue,
+            gpus=gpus,
+            gpus_of_node=gpus_of_node,
+            window=window,
+            carried=carried,
+            restart_s=restart_s,
+            network_gbit=10 if network_gbit is None else network_gbit,
+        )
+
+    def least(job: QueuedJob) -> int:
+        return fewest(job) if scaling == "own" else min(_published(job, max_gpus))
+
+    queue, chosen, limits = telling = choose_and_tell(
+        queue,
+        estimates=estimates,
+        gpus=gpus,
+        gpus_of_node=gpus_of_node,
+        window=window,
+        carried=carried,
+        answer="stream",
+        least=least,
+    )
+    audit = [*chosen.audit, *(_own(chosen.jobs) if scaling == "own" else _by_curves(chosen.jobs, max_gpus))]
+    if restart_s is None:
+        audit.append("A restart is taken to cost 0 s: the trace does not say.")
+    audit += telling.sentences
+    jobs = []
+    longer = 0
+    for job in chosen.jobs:
+        seconds = told_s = lasted_s(job)
+        if limits is not None and job.limit_s is not None:
+            longer += job.limit_s < seconds
+            told_s = max(seconds, job.limit_s)
+        jobs.append(
+            {
+                "id": job.id,
+                "arrival_s": chosen.relative(job.submit_s),
+                "epochs": told_s,
+                "epoch_time_s": _linear(job.gpus, fewest(job)) if scaling == "own" else _published(job, max_gpus),
+                "restart_s": restart_s or 0.0,
+                "stops_at": seconds / told_s,
+            }
+        )
+    if longer:
+        audit.append(f"Jobs that ran longer than was said, which are told by what they ran: {longer:,}.")
+    instance = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", units=chosen.gpus, jobs=jobs)
+    happened, words = periods_of(instance, chosen)
+    return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent)
+
+
+def _linear(gpus: int, least: int) -> dict[int, float]:
+    """Seconds of an epoch by count, from the fewest on; on n GPUs a job is n / g times as fast as on its own g."""
+    return {count: gpus / count for count in range(least, gpus)} | {gpus: 1.0}
+
+
+def _request(job: QueuedJob) -> Request:
+    return Request(job.submit_s, job.gpus, lasted_s(job))
+
+
+def _published(job: QueuedJob, max_gpus: int | None) -> Mapping[int, float]:
+    """Seconds of an epoch by count, on the curve of the job's size."""
+    table = dict(ratios(curve_of(_request(job)), job.gpus, max_gpus or 0))
+    return (
+        table if job.least_gpus is None else {count: time for count, time in table.items() if count >= job.least_gpus}
+    )
+
+
+def _own(jobs: tuple[QueuedJob, ...]) -> list[str]:
+    malleable = sum(fewest(job) < job.gpus for job in jobs)
+    audit = ["A job runs on the number of GPUs that it held; an epoch is a second on them."]
+    if malleable:
+        audit.append(
+            f"Jobs that say that they run on fewer GPUs, taken to be as much slower in proportion: {malleable:,}."
+        )
+    return audit
+
+
+def _by_curves(jobs: tuple[QueuedJob, ...], max_gpus: int | None) -> list[str]:
+    users = Counter(curve_of(_request(job)) for job in jobs)
+    named = ", ".join(
+        f"{'no other count' if index is None else SIZE_CLASSES[index][1]} ({count:,} jobs)"
+        for index, count in users.items()
+    )
+    grown = f", and on powers of two above them to {max_gpus}" if max_gpus else ""
+    return [
+        f"A job may run on the GPUs that it held, on powers of two below them{grown}; an epoch is a second on those it held.",
+        f"Times on other counts follow tables of PCS by GPU-hours, an assumption of ours: {named}.",
+    ]

@@ -1,0 +1,74 @@
+"""From a queue to an instance of any family that can be made of one."""
+
+import inspect
+from collections.abc import Callable, Mapping
+
+from dlsched.core.errors import UsageError
+from dlsched.traces.makers.async_sgd import async_of
+from dlsched.traces.makers.elastic_stream import stream_of
+from dlsched.traces.makers.matching_placement import placement_of
+from dlsched.traces.makers.ring_allocation import allocation_of
+from dlsched.traces.makers.ring_embedding import rings_of
+from dlsched.traces.makers.srpt_mapping import gangs_of
+from dlsched.traces.queue.queue import Queue
+from dlsched.traces.queue.selection import Made
+
+__all__ = ["DEFAULT", "MAKERS", "MOMENTARY", "Made", "instance_from", "options_of"]
+
+DEFAULT = "srpt_mapping"
+
+MAKERS: Mapping[str, Callable[..., Made]] = {
+    "srpt_mapping": gangs_of,
+    "elastic_stream": stream_of,
+    "ring_embedding": rings_of,
+    "ring_allocation": allocation_of,
+    "matching_placement": placement_of,
+    "async_sgd": async_of,
+}
+"""By family, what makes an instance of a queue; the options are its keyword arguments."""
+
+OPTIONS = tuple(
+    dict.fromkeys(
+        name
+        for make in MAKERS.values()
+        for name in inspect.signature(make).parameters
+        if name not in ("queue", "window")
+    )
+)
+"""What instances of any family take that are made of a queue."""
+
+MOMENTARY = frozenset(family for family, make in MAKERS.items() if "at" in inspect.signature(make).parameters)
+"""Families whose instances are the queue at one moment, for which jobs that run and wait are read too."""
+
+
+def options_of(family: str) -> tuple[str, ...]:
+    """Names of the options that a family takes.
+
+    Raises
+    ------
+    UsageError
+        No instance of that family can be made of a queue.
+    """
+    if family not in MAKERS:
+        raise UsageError(f"family: found {family!r}, allowed: {', '.join(MAKERS)}")
+    return tuple(name for name in inspect.signature(MAKERS[family]).parameters if name != "queue")
+
+
+def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> Made:
+    """Make an instance of a queue, and what really happened as a solution of it.
+
+    ``options`` are those of the family; None and False stand for the default.
+
+    Raises
+    ------
+    UsageError
+        A family or option that is not known, or a value out of range.
+    InputError
+        No job is left.
+    """
+    allowed = options_of(family)
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    for name, value in given.items():
+        if name not in allowed:
+            raise UsageError(f"{name}: found {value!r}, allowed: no such option for family {family}")
+    return MAKERS[family](queue, **given)

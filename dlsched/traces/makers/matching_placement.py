@@ -1,0 +1,171 @@
+"""A queue at one moment as an instance of matching_placement: who gets which GPUs of which types."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from dlsched.cluster.published_rates import published_rates
+from dlsched.core.arguments import require_positive
+from dlsched.core.errors import UsageError
+from dlsched.matching_placement.instance import Instance
+from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
+from dlsched.traces.queue.cluster_size import gpus_of_cluster
+from dlsched.traces.queue.queue import Queue, QueuedJob, QueueNode
+from dlsched.traces.queue.selection import Made
+from dlsched.traces.queue.snapshot import Present, admitted, made_of, moment_of, snapshot
+
+MODEL: Final = "ResNet-50"
+"""The published model by whose samples a second types of GPUs are compared."""
+
+UNTYPED: Final = "GPU"
+"""The type of GPUs of which nothing is said."""
+
+
+def placement_of(
+    queue: Queue,
+    *,
+    gpus: int | None = None,
+    at: str | None = None,
+    estimates: bool = False,
+    bandwidth_bytes_per_s: float = NIC_BANDWIDTH_BYTES_PER_S,
+    gradient_bytes: float = 0.0,
+) -> Made:
+    """Make an instance of matching_placement, in which every GPU is a worker and all jobs present start anew.
+
+    A job has rate 1 on the type that it holds or needs, and a batch of as many samples as it has GPUs: on these an
+    iteration computes for a second, and all that it has left lasts as long as it does by ``snapshot``, exchange included.
+    On other types rates are in proportion to published ones; a type that is not known to those tables serves only jobs
+    that name it, or that name none. Jobs may have fewer GPUs than they ask for, down to the fewest that they name, else 1.
+
+    Parameters
+    ----------
+    queue, gpus, at, estimates
+        As ``allocation_of``. Workers are the GPUs of the nodes, where the source lists them, else of one type.
+    bandwidth_bytes_per_s
+        Of every worker.
+    gradient_bytes
+        What every job's ring exchanges in an iteration.
+
+    Raises
+    ------
+    UsageError
+        An option out of range, vast numbers of GPUs, or fewer than the jobs that run need.
+    InputError
+        No job is there.
+    """
+    require_positive(bandwidth_bytes_per_s=bandwidth_bytes_per_s, gradient_bytes=gradient_bytes or 1.0)
+    found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
+    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
+    if total > MOST_GPUS:
+        raise UsageError(f"gpus: found {total:,}, allowed: up to {MOST_GPUS:,} in matching_placement")
+    nodes = _beside(_nodes(queue, [each.job for each in found.jobs], total), found.outside)
+    types = Counter({node.gpu_type: 0 for node in nodes})
+    for node in nodes:
+        types[node.gpu_type] += node.gpus
+    usual = types.most_common(1)[0][0]
+    rates = {job.gpu_type: _rates(job, types, usual) for job in (each.job for each in found.jobs)}
+    able = [each for each in found.jobs if rates[each.job.gpu_type]]
+    unable = len(found.jobs) - len(able)
+    inside, _, left_out = admitted(found._replace(jobs=tuple(able)), total, lambda each: each.job.least_gpus or 1)
+    jobs = []
+    for each in inside:
+        own = each.job.gpus
+        exchange_s = 2 * (own - 1) / own * gradient_bytes / bandwidth_bytes_per_s
+        jobs.append(
+            {
+                "id": each.job.id,
+                "iterations": each.left_s / (1 + exchange_s),
+                "batch_samples": float(own),
+                "gradient_bytes": gradient_bytes,
+                "samples_per_s": rates[each.job.gpu_type],
+                "min_workers": each.job.least_gpus or 1,
+                "max_workers": own,
+            }
+        )
+    workers = [
+        {"id": f"{node.id}/{index}", "type": node.gpu_type, "bandwidth_bytes_per_s": bandwidth_bytes_per_s}
+        for node in nodes
+        for index in range(node.gpus)
+    ]
+    unnamed = sum(not each.job.gpu_type for each in inside)
+    audit = [
+        *queue.audit,
+        *found.audit,
+        *said,
+        *(
+            [f"Jobs that name types of GPUs that the cluster has not and that no table compares, left out: {unable:,}."]
+            if unable
+            else []
+        ),
+        *left_out,
+        f"Every GPU is a worker with {bandwidth_bytes_per_s:g} B/s, and every job exchanges {gradient_bytes:g} bytes in an "
+        "iteration: choices of ours.",
+        "All jobs start anew, those that run too, on as many GPUs as they ask for or fewer.",
+        f"A job has rate 1 on its own type of GPU; on others in proportion to the published samples a second of {MODEL}, "
+        f"where both are known: {', '.join(_published())}.",
+        f"Jobs that name no type, taken to have rate 1 on the most frequent one: {unnamed:,}." if unnamed else "",
+    ]
+    instance = Instance(name=f"{queue.source}-now-{len(jobs)}x{len(workers)}", workers=workers, jobs=jobs)
+    return made_of(queue, instance, inside, [sentence for sentence in audit if sentence])
+
+
+def _nodes(queue: Queue, jobs: Sequence[QueuedJob], gpus: int) -> list[QueueNode]:
+    """Nodes with as many GPUs in all: those of the source, the last cut, or one of the one type that its jobs name."""
+    nodes, left = [], gpus
+    for node in queue.nodes:
+        if node.gpus and left:
+            held = min(left, node.gpus)
+            nodes.append(node._replace(gpus=held, gpu_type=node.gpu_type or UNTYPED))
+            left -= held
+    if left:
+        kinds = {job.gpu_type for job in jobs if job.gpu_type and "|" not in job.gpu_type}
+        kind = kinds.pop() if len(kinds) == 1 and not nodes else UNTYPED
+        taken = {node.id for node in nodes}
+        name = "more"
+        while name in taken:
+            name += "."
+        nodes.append(QueueNode(name, left, kind))
+    return nodes
+
+
+def _beside(nodes: Sequence[QueueNode], outside: Sequence[Present]) -> list[QueueNode]:
+    """The nodes without the GPUs of jobs left out, of which those on no node that is known are on the largest."""
+    gpus = {node.id: node.gpus for node in nodes}
+    for each in outside:
+        name = next((name for name in each.job.nodes if gpus.get(name)), max(gpus, key=gpus.__getitem__))
+        gpus[name] = max(0, gpus[name] - 1)
+    return [node._replace(gpus=gpus[node.id]) for node in nodes]
+
+
+def _rates(job: QueuedJob, types: Sequence[str] | Counter[str], usual: str) -> dict[str, float]:
+    """Samples a second by type of the cluster, as far as they are known."""
+    own = [kind for kind in job.gpu_type.split("|") if kind] or [usual]
+    here = [kind for kind in own if kind in types]
+    first = published_speed((here or own)[0])
+    rates = {}
+    for kind in types:
+        speed = published_speed(kind)
+        if kind in own:
+            rates[kind] = 1.0
+        elif first is not None and speed is not None:
+            rates[kind] = speed / first
+        elif not job.gpu_type or kind == UNTYPED:
+            rates[kind] = 1.0
+    return rates
+
+
+def published_speed(kind: str) -> float | None:
+    """Samples a second of the model on a type of GPU by the name that is in its own; None: it is not known.
+
+    >>> published_speed("NVIDIA-Tesla-V100-SXM2-32GB"), published_speed("T400")
+    (323.855, None)
+    """
+    for name, speed in _published().items():
+        if re.search(rf"(?<![0-9a-z]){name}(?![0-9])", kind, re.IGNORECASE):
+            return speed
+    return None
+
+
+def _published() -> dict[str, float]:
+    return next(dict(rates.samples_per_s) for rates in published_rates() if rates.model == MODEL)

@@ -1,0 +1,139 @@
+"""A queue at one moment as an instance of ring_allocation: who gets how many GPUs from now on."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from dlsched.core.errors import UsageError
+from dlsched.ring_allocation.instance import Instance
+from dlsched.traces.arrivals import Request
+from dlsched.traces.philly import curve_of, ratios
+from dlsched.traces.queue.cluster_size import gpus_of_cluster
+from dlsched.traces.queue.queue import Queue
+from dlsched.traces.queue.selection import Made, fewest
+from dlsched.traces.queue.snapshot import Present, Snapshot, admitted, made_of, moment_of, snapshot
+
+SCALING: Final = ("published", "own")
+
+Counts = Callable[[Present], Mapping[int, float]]
+"""From a job to seconds of an epoch by count of GPUs."""
+
+
+def allocation_of(
+    queue: Queue,
+    *,
+    gpus: int | None = None,
+    at: str | None = None,
+    estimates: bool = False,
+    restart_s: float | None = None,
+    pinned: bool = False,
+    scaling: str = "published",
+    max_gpus: int | None = None,
+) -> Made:
+    """Make an instance of ring_allocation, in which an epoch is a second on the GPUs that a job holds or asks for.
+
+    Jobs that wait are part of it as far as their smallest counts fit beside those that run, first come first.
+
+    Parameters
+    ----------
+    queue
+        Read with the jobs that run and wait.
+    gpus
+        GPUs of the cluster; None: as ``gpus_of_cluster``.
+    at
+        The moment, as the queue writes times; None: the latest of the file.
+    estimates
+        What jobs have left is what their users said, not what they took.
+    restart_s
+        Seconds that a change of its GPUs costs a job that runs; None: 0.
+    pinned
+        Whether jobs that run keep their GPUs.
+    scaling, max_gpus
+        As ``counts_of``.
+
+    Raises
+    ------
+    UsageError
+        An option out of range, or fewer GPUs than the jobs that run hold.
+    InputError
+        No job is there.
+    """
+    found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
+    total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
+    if restart_s is not None and not 0 <= restart_s < math.inf:
+        raise UsageError(f"restart_s: found {restart_s}, allowed: a number >= 0")
+    counts = counts_of(scaling, max_gpus)
+
+    instance, inside, left_out = allocation_at(found, total, counts, pinned=pinned, restart_s=restart_s or 0.0)
+    audit = [*queue.audit, *found.audit, *said, *left_out, *_assumed(scaling, max_gpus, pinned, restart_s)]
+    name = f"{queue.source}-now-{len(inside)}x{instance.gpus}"
+    return made_of(queue, instance.model_copy(update={"name": name}), inside, audit)
+
+
+def allocation_at(
+    found: Snapshot, gpus: int, counts: Counts, *, pinned: bool, restart_s: float
+) -> tuple[Instance, list[Present], list[str]]:
+    """The instance of a moment, its jobs, and what the audit says of the others; arguments and errors as ``allocation_of``."""
+
+    def table(each: Present) -> Mapping[int, float]:
+        return {each.job.gpus: 1.0} if each.running and pinned else counts(each)
+
+    inside, _, said = admitted(found, gpus, lambda each: min(table(each)))
+    jobs = [
+        {"id": each.job.id, "epochs": each.left_s, "epoch_time_s": table(each)}
+        | ({"current_gpus": each.job.gpus, "restart_s": restart_s} if each.running else {})
+        for each in inside
+    ]
+    return Instance(name="now", gpus=gpus - len(found.outside), jobs=jobs), inside, said
+
+
+def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts:
+    """From a job to seconds of an epoch by count, 1 on the GPUs that it holds or asks for.
+
+    Parameters
+    ----------
+    scaling
+        ``published``: on powers of two below its own GPUs too, by the curves of ``import_philly``; ``own``: on its own, or,
+        where it says that fewer do, on any number from those on, in proportion.
+    max_gpus
+        Largest power of two to which a job may grow, with ``published``; None: its own GPUs.
+
+    Raises
+    ------
+    UsageError
+        An option out of range.
+    """
+    if scaling not in SCALING:
+        raise UsageError(f"scaling: found {scaling!r}, allowed: {', '.join(SCALING)}")
+    if max_gpus is not None and (max_gpus < 1 or scaling == "own"):
+        raise UsageError(f"max_gpus: found {max_gpus}, allowed: an integer >= 1, with scaling published only")
+
+    def table(each: Present) -> Mapping[int, float]:
+        own, least = each.job.gpus, fewest(each.job)
+        if scaling == "own":
+            return {count: own / count for count in range(least, own + 1)}
+        curve = curve_of(Request(each.job.submit_s, own, each.length_s))
+        return {
+            count: ratio
+            for count, ratio in ratios(curve, own, max_gpus or 0)
+            if count >= (1 if each.job.least_gpus is None else least)
+        }
+
+    return table
+
+
+def _assumed(scaling: str, max_gpus: int | None, pinned: bool, restart_s: float | None) -> list[str]:
+    grown = f", and on powers of two above them to {max_gpus}" if max_gpus else ""
+    audit = ["An epoch is a second of a job on the GPUs that it holds or asks for."]
+    if scaling == "published":
+        audit.append(
+            f"Jobs may run on the GPUs that they hold or ask for, and on powers of two below them{grown}; times on other counts "
+            "follow tables of PCS by GPU-hours, an assumption of ours."
+        )
+    else:
+        audit.append("Jobs run on the GPUs that they ask for; those that say that fewer do are slower in proportion.")
+    if pinned:
+        audit.append("Jobs that run keep their GPUs.")
+    elif restart_s is None:
+        audit.append("A change of its GPUs is taken to cost a job that runs 0 s: the file does not say.")
+    return audit

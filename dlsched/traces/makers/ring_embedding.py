@@ -1,0 +1,205 @@
+"""A queue as an instance of ring_embedding: jobs that arrive in slots of time, and form rings in a network of servers."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from dlsched.cluster.drawn_networks import network_data
+from dlsched.cluster.topologies import Topology, racks
+from dlsched.core.arguments import require_arguments, require_positive
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.ticks import first_tick
+from dlsched.ring_embedding.generator import PRESETS, generate
+from dlsched.ring_embedding.instance import Instance
+from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Window
+from dlsched.traces.gangs import MOST_GPUS, NIC_BANDWIDTH_BYTES_PER_S
+from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue.selection import WHOLE, Chosen, Made, choose, finished, lasted_s
+from dlsched.traces.rows import rounded
+
+UTILITIES: Final = ("capped", "sqrt", "log")
+SIZES: Final = ("trace", *(name for name in PRESETS if name.startswith("paper")))
+
+RING_BYTES_PER_S: Final = 1.25e9  # 10 Gbit/s
+UPLINK_BYTES_PER_S: Final = 5e10  # 400 Gbit/s
+SERVERS_OF_A_RACK: Final = 8
+MOST_SLOTS: Final = 1_000_000
+
+_PAPER_PART: Final = 3 / 4  # of the slots, in which jobs of the presets arrive
+
+
+def rings_of(
+    queue: Queue,
+    *,
+    gpus: int | None = None,
+    gpus_of_node: int = GPUS_OF_A_SERVER,
+    window: Window = WHOLE,
+    carried: bool = False,
+    slot_s: float = 3600.0,
+    utility: str = "capped",
+    sizes: str = "trace",
+    bandwidth_bytes_per_s: float = RING_BYTES_PER_S,
+    server_bytes_per_s: float = NIC_BANDWIDTH_BYTES_PER_S,
+    rack_bytes_per_s: float = UPLINK_BYTES_PER_S,
+    servers_of_rack: int = SERVERS_OF_A_RACK,
+    seed: int = 0,
+) -> Made:
+    """Make an instance of ring_embedding.
+
+    A job arrives in the first slot that begins when it has come. A worker is one of its GPUs; it has no more of them
+    at once than it held, and in all slots together no more than its GPU time, rounded up to whole slots.
+    Time ends when the last job would have ended had none waited.
+
+    Parameters
+    ----------
+    queue, gpus, gpus_of_node, window, carried
+        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given.
+    slot_s
+        Seconds of a slot.
+    utility
+        Of the GPU time that a job gets, worth its GPU hours where it gets all: ``capped`` rises in proportion, ``sqrt`` and
+        ``log`` rise fast first.
+    sizes
+        ``trace``; or ``paper``, ``paper-sqrt``, ``paper-log``: only when jobs arrive is the trace's, and all else is drawn
+        as in that preset, in the experiments of Yu et al. (GADGET, 2022).
+    bandwidth_bytes_per_s
+        What a job reserves between servers of its ring.
+    server_bytes_per_s, rack_bytes_per_s
+        Of the links from servers to their racks, and from racks to the core.
+    servers_of_rack
+        How many, in the order of the servers.
+    seed
+        Of what is drawn.
+
+    Raises
+    ------
+    UsageError
+        An option out of range.
+    InputError
+        No job is left, vast numbers of slots or GPUs.
+    """
+    require_positive(
+        slot_s=slot_s,
+        bandwidth_bytes_per_s=bandwidth_bytes_per_s,
+        server_bytes_per_s=server_bytes_per_s,
+        rack_bytes_per_s=rack_bytes_per_s,
+    )
+    require_arguments(UTILITIES, "capped", seed, servers_of_rack=servers_of_rack)
+    for name, value, allowed in (("utility", utility, UTILITIES), ("sizes", sizes, SIZES)):
+        if value not in allowed:
+            raise UsageError(f"{name}: found {value!r}, allowed: {', '.join(allowed)}")
+    chosen = choose(
+        queue,
+        gpus=gpus,
+        gpus_of_node=gpus_of_node,
+        window=window,
+        carried=carried,
+        answer="embedding",
+        least=lambda job: 1,
+    )
+    if chosen.gpus > MOST_GPUS:
+        raise InputError(f"{queue.path}: found {chosen.gpus:,} GPUs, allowed: up to {MOST_GPUS:,} in ring_embedding")
+    arrivals = [1 + first_tick(chosen.relative(job.submit_s), slot_s) for job in chosen.jobs]
+    if max(arrivals) > MOST_SLOTS:
+        raise InputError(
+            f"{queue.path}: found arrivals in {max(arrivals):,} slots, allowed: up to {MOST_SLOTS:,}; longer slots, or a window"
+        )
+    audit = [*chosen.audit, f"Slots have {slot_s:g} s; a job arrives in the first that begins when it has come."]
+    if sizes != "trace":
+        instance, said = _drawn(queue, chosen, arrivals, slot_s, sizes, seed)
+        return finished(queue, chosen, instance, None, [*audit, *said])
+    slots = max(
+        arrival - 1 + math.ceil(lasted_s(job) / slot_s) for arrival, job in zip(arrivals, chosen.jobs, strict=True)
+    )
+    names, capacities, servers = _servers(queue, chosen.gpus, gpus_of_node)
+    topology = _racks(names, server_bytes_per_s, rack_bytes_per_s, servers_of_rack)
+    jobs = [
+        {
+            "id": job.id,
+            "arrival_slot": arrival,
+            "bandwidth_bytes_per_s": bandwidth_bytes_per_s,
+            "rate": 1.0,
+            **_job(job, slot_s, utility),
+        }
+        for arrival, job in zip(arrivals, chosen.jobs, strict=True)
+    ]
+    instance = Instance(
+        name=f"{queue.source}-{len(jobs)}x{chosen.gpus}",
+        slots=slots,
+        slot_s=slot_s,
+        jobs=jobs,
+        **network_data(topology, [{"gpu": count} for count in capacities]),
+    )
+    audit += [
+        f"Time ends after {slots:,} slots, when the last job would have ended had none waited.",
+        "A job may have any number of workers up to the GPUs that it held, one a GPU, stopped and moved between slots at no "
+        "cost; its budget is its GPU time, rounded up to whole slots.",
+        f"The utility of all its GPU time is its GPU hours, of less {_WORDS[utility]}: an assumption of ours.",
+        f"{servers} in racks of {servers_of_rack}, with links of {server_bytes_per_s:g} B/s to the rack and {rack_bytes_per_s:g} "
+        f"B/s from there to the core; a ring reserves {bandwidth_bytes_per_s:g} B/s: choices of ours.",
+    ]
+    return finished(queue, chosen, instance, None, audit)
+
+
+_WORDS = {"capped": "in proportion", "sqrt": "as its square root", "log": "as its logarithm"}
+
+
+def _job(job: QueuedJob, slot_s: float, utility: str) -> dict[str, object]:
+    """What the job takes, may use in all, and is worth."""
+    wanted = lasted_s(job) * job.gpus / slot_s  # worker-slots
+    hours = job.gpus * lasted_s(job) / 3600
+    worth: dict[str, object] = {"kind": utility}
+    if utility == "capped":
+        worth |= {"slope": rounded(hours / wanted), "cap": rounded(hours)}
+    else:
+        worth["scale"] = rounded(hours / (math.sqrt(wanted) if utility == "sqrt" else math.log1p(wanted)))
+    return {
+        "max_workers": job.gpus,
+        "demand": {"gpu": 1},
+        "budget": {"gpu": math.ceil(wanted)},
+        "utility": worth,
+    }
+
+
+def _servers(queue: Queue, gpus: int, gpus_of_node: int) -> tuple[list[str], list[int], str]:
+    """Names and GPUs of the servers, and what they are."""
+    listed = [node for node in queue.nodes if node.gpus]
+    if gpus == sum(node.gpus for node in listed):
+        return [node.id for node in listed], [node.gpus for node in listed], "Servers are the nodes of the trace,"
+    whole, rest = divmod(gpus, gpus_of_node)
+    sizes = [gpus_of_node] * whole + ([rest] if rest else [])
+    return [f"s{index}" for index in range(len(sizes))], sizes, f"Servers have {gpus_of_node} GPUs,"
+
+
+def _racks(names: Sequence[str], server_bytes_per_s: float, rack_bytes_per_s: float, servers_of_rack: int) -> Topology:
+    """Racks of servers with these names, whose switches are named like none of them."""
+    whole, rest = divmod(len(names), servers_of_rack)
+    drawn = racks([servers_of_rack] * whole + ([rest] if rest else []), server_bytes_per_s, rack_bytes_per_s)
+    named = dict(zip(drawn.servers, names, strict=True))
+    taken = set(names)
+    for switch in drawn.nodes[len(names) :]:
+        name = switch
+        while name in taken:
+            name += "."
+        named[switch] = name
+        taken.add(name)
+    links = tuple((named[first], named[second], each) for first, second, each in drawn.links)
+    return Topology(tuple(named[node] for node in drawn.nodes), tuple(names), links)
+
+
+def _drawn(
+    queue: Queue, chosen: Chosen, arrivals: Sequence[int], slot_s: float, preset: str, seed: int
+) -> tuple[Instance, list[str]]:
+    """Jobs and servers of a preset that arrive with the trace, and what is said of them."""
+    slots = math.ceil(max(arrivals) / _PAPER_PART)
+    drawn = generate(preset=preset, jobs=len(arrivals), gpus=chosen.gpus, slots=slots, seed=seed)
+    jobs = [
+        job.model_copy(update={"id": record.id, "arrival_slot": arrival})
+        for job, record, arrival in zip(drawn.jobs, chosen.jobs, arrivals, strict=True)
+    ]
+    name = f"{queue.source}-{preset}-{len(jobs)}x{chosen.gpus}-seed{seed}"
+    return drawn.model_copy(update={"name": name, "jobs": jobs, "slot_s": slot_s}), [
+        "Only when jobs arrive is the trace's, as in the experiments of Yu et al. (2022): their sizes, budgets and utilities, "
+        f"the servers and the network are drawn by `{drawn.source}`.",
+        f"Time ends after {slots:,} slots, {_PAPER_PART:g} of which hold the arrivals, as in that preset.",
+    ]

@@ -1,0 +1,214 @@
+"""A queue as an instance of srpt_mapping: every job a gang on exactly the GPUs that it held."""
+
+import functools
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from dlsched.cluster.job_graph import JobGraph
+from dlsched.core.errors import InputError, UsageError
+from dlsched.srpt_mapping.instance import Instance, Server, Stage
+from dlsched.srpt_mapping.solution import Share
+from dlsched.traces.arrivals import GPUS_OF_A_SERVER, Request, Window
+from dlsched.traces.gang_traces import PHILLY_GPUS, PHILLY_MODELS
+from dlsched.traces.gangs import (
+    INTRA_BANDWIDTH_BYTES_PER_S,
+    MOST_GPUS,
+    NIC_BANDWIDTH_BYTES_PER_S,
+    iteration_s,
+    packed,
+)
+from dlsched.traces.queue.gang_servers import Free, servers_of, shares_of
+from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue.recorded_schedule import starts_of
+from dlsched.traces.queue.selection import WHOLE, Chosen, Made, finished, lasted_s
+from dlsched.traces.queue.told_lengths import choose_and_tell
+
+COMMUNICATION = ("none", "published")
+
+
+class _Gang(NamedTuple):
+    """Stages, iterations and model of a job, seconds of an iteration; whether it lasts longer than recorded; where it runs."""
+
+    stages: tuple[Stage, ...]
+    iterations: float
+    iteration_s: float
+    model: str | None = None
+    lengthened: bool = False
+    begun: tuple[Share, ...] = ()
+
+
+def gangs_of(
+    queue: Queue,
+    *,
+    gpus: int | None = None,
+    gpus_of_node: int = GPUS_OF_A_SERVER,
+    window: Window = WHOLE,
+    carried: bool = False,
+    estimates: bool = False,
+    communication: str = "none",
+) -> Made:
+    """Make an instance of srpt_mapping.
+
+    Parameters
+    ----------
+    queue, gpus, gpus_of_node, window, carried
+        As ``selecting.choose``. Servers are the nodes of the trace, unless other GPUs are given. Jobs that run at the start have
+        begun, on the nodes of the record where these are servers with room, else first fit; those that began last wait where
+        there are not as many GPUs.
+    estimates
+        Policies are told what users said that their jobs take, not what they took.
+    communication
+        ``none``: an iteration is a second, and nothing is exchanged, so that a job lasts as long wherever it runs;
+        ``published``: stages of published models, that last as long where the job is packed.
+
+    Raises
+    ------
+    UsageError
+        An option out of range.
+    InputError
+        No job is left, a vast cluster, or estimates of a trace without any.
+    """
+    if communication not in COMMUNICATION:
+        raise UsageError(f"communication: found {communication!r}, allowed: {', '.join(COMMUNICATION)}")
+    if gpus is not None and gpus > MOST_GPUS:
+        raise UsageError(f"gpus: found {gpus}, allowed: up to {MOST_GPUS:,} in srpt_mapping")
+    queue, chosen, limits = telling = choose_and_tell(
+        queue,
+        estimates=estimates,
+        gpus=gpus,
+        gpus_of_node=gpus_of_node,
+        window=window,
+        carried=carried,
+        answer="schedule",
+        least=_held,
+    )
+    if chosen.gpus > MOST_GPUS:
+        raise InputError(
+            f"{queue.path}: found jobs that need {chosen.gpus:,} GPUs at once, allowed: up to {MOST_GPUS:,}, or gpus given"
+        )
+    servers, said = servers_of(queue, chosen, gpus_of_node)
+    drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
+    drawn, running = _running(chosen, drawn, servers)
+    audit = [
+        *chosen.audit,
+        *(_unspoken() if communication == "none" else _spoken(drawn)),
+        said,
+        *running,
+        *telling.sentences,
+    ]
+    jobs = [
+        {
+            "id": job.id,
+            "release_s": chosen.relative(job.submit_s),
+            "iterations": gang.iterations,
+            "predicted_iterations": None if job.limit_s is None or limits is None else job.limit_s / gang.iteration_s,
+            "group": job.group or None,
+            "user": job.user or None,
+            "model": gang.model,
+            "stages": gang.stages,
+            "begun": [share._asdict() for share in gang.begun] or None,
+        }
+        for job, gang in zip(chosen.jobs, drawn, strict=True)
+    ]
+    instance = Instance(
+        name=f"{queue.source}-{len(jobs)}x{chosen.gpus}",
+        intra_bandwidth_bytes_per_s=INTRA_BANDWIDTH_BYTES_PER_S,
+        nic_bandwidth_bytes_per_s=NIC_BANDWIDTH_BYTES_PER_S,
+        servers=servers,
+        jobs=jobs,
+    )
+    happened, words = starts_of(instance, chosen)
+    return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent)
+
+
+def _held(job: QueuedJob) -> int:
+    return job.gpus
+
+
+@functools.lru_cache(maxsize=4096)
+def _second(gpus: int, compute_s: float) -> tuple[Stage, ...]:
+    return (Stage(replicas=gpus, compute_s=compute_s, output_bytes=0.0, parameter_bytes=0.0),)
+
+
+def _plain(seconds: float, gpus: int) -> _Gang:
+    """Iterations of a second; of a shorter job a single one."""
+    compute_s = min(1.0, seconds)
+    return _Gang(_second(gpus, compute_s), seconds if compute_s == 1.0 else 1.0, compute_s)
+
+
+def _published(job: QueuedJob) -> _Gang:
+    model = PHILLY_MODELS[bisect_left(PHILLY_GPUS, job.gpus)]
+    gang = packed(Request(job.submit_s, job.gpus, lasted_s(job)), lasted_s(job), model)
+    return _Gang(gang.stages, gang.iterations, iteration_s(gang.stages), model, gang.lengthened)
+
+
+def _unspoken() -> list[str]:
+    return [
+        "A job runs on exactly the GPUs that it held, to its end, and lasts as long wherever it runs; an iteration is a second."
+    ]
+
+
+def _spoken(gangs: Sequence[_Gang]) -> list[str]:
+    users = ", ".join(f"{model} ({count:,} jobs)" for model, count in Counter(gang.model for gang in gangs).items())
+    lengthened = sum(gang.lengthened for gang in gangs)
+    audit = [
+        "A job runs on exactly the GPUs that it held, to its end.",
+        f"The trace names no model; they are chosen by GPUs, an assumption of ours: {users}. Batches, seconds and bytes are the "
+        "models'.",
+        f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, by our compact "
+        "rule.",
+        f"Jobs shorter than an iteration, which run one: {lengthened:,}." if lengthened else "",
+        f"Servers have {INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of {NIC_BANDWIDTH_BYTES_PER_S:g} "
+        "B/s (100 Gbit/s) each: choices of ours.",
+    ]
+    return [sentence for sentence in audit if sentence]
+
+
+def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) -> tuple[list[_Gang], list[str]]:
+    """Put the jobs that run at the start where they ran, those that began first first, as far as there are GPUs."""
+    free, gpus = Free(servers), {server.id: server.gpus for server in servers}
+    gangs, index = list(drawn), {job.id: place for place, job in enumerate(chosen.jobs)}
+    order = sorted(chosen.began, key=chosen.began.__getitem__)
+    known = stay = 0
+    for name in order:
+        job = chosen.jobs[index[name]]
+        if job.gpus > free.total:
+            break
+        recorded = free.recorded(job.nodes, job.gpus)
+        rooms = recorded or free.first_fit(job.gpus)
+        free.take(rooms, math.inf)
+        gangs[index[name]] = _where_it_runs(
+            gangs[index[name]], shares_of(gangs[index[name]].stages, rooms, free.names), gpus, lasted_s(job)
+        )
+        known += recorded is not None
+        stay += 1
+    audit = []
+    if stay:
+        audit.append(
+            f"Jobs that run at the start, which have begun and go on where they are, for as long as was left: {stay:,}."
+        )
+    if stay > known:
+        audit.append(
+            f"Of these, on nodes that are not known or not servers of the instance, taken to run first fit: {stay - known:,}."
+        )
+    if len(order) > stay:
+        audit.append(
+            f"Jobs that run at the start beyond the {chosen.gpus:,} GPUs of the cluster, those that began last, which wait at "
+            f"the head of the queue: {len(order) - stay:,}."
+        )
+    return gangs, audit
+
+
+def _where_it_runs(gang: _Gang, placement: tuple[Share, ...], gpus: Mapping[str, int], seconds: float) -> _Gang:
+    """The same with iterations that last as long in its place."""
+    graph = JobGraph(*(tuple(getattr(stage, name) for stage in gang.stages) for name in Stage.model_fields))
+    rows: dict[str, list[int]] = {}
+    for share in placement:
+        rows.setdefault(share.server, [0] * len(gang.stages))[share.stage] = share.replicas
+    bands = [NIC_BANDWIDTH_BYTES_PER_S / gpus[name] for name in rows]
+    each_s = graph.iteration_s(list(rows.values()), bands, INTRA_BANDWIDTH_BYTES_PER_S)
+    iterations = max(1.0, seconds / each_s)
+    return gang._replace(iterations=iterations, iteration_s=each_s, lengthened=seconds < each_s, begun=placement)

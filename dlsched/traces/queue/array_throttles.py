@@ -1,0 +1,39 @@
+"""Arrays of which at most so many tasks run at once: which of their tasks may start at a moment."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from dlsched.traces.queue.queue import Queue, QueuedJob
+
+
+def running_tasks(queue: Queue, at_s: float) -> Counter[str]:
+    """By array how many of its tasks run at a moment, those on slices too."""
+    return Counter(
+        job.array
+        for job in (*queue.jobs, *queue.slices)
+        if job.array and job.start_s is not None and job.start_s <= at_s and (job.end_s is None or job.end_s > at_s)
+    )
+
+
+def held_back(waiting: Sequence[QueuedJob], most: Mapping[str, int], running: Mapping[str, int]) -> set[str]:
+    """Ids of the tasks, in the order in which they would start, that have to wait for others of their array."""
+    room = {array: max(0, count - running.get(array, 0)) for array, count in most.items()}
+    held = set()
+    for job in waiting:
+        if job.array in room:
+            if room[job.array]:
+                room[job.array] -= 1
+            else:
+                held.add(job.id)
+    return held
+
+
+def in_words(most: Mapping[str, int], arrays: Iterable[str]) -> str:
+    """Arrays and what they may run at once.
+
+    >>> in_words({"7": 2, "9": 1}, ["9", "7", "7"])
+    '2 of 7, 1 of 9'
+    """
+    named = sorted(set(arrays))
+    more = f" and of {len(named) - 3:,} more" if len(named) > 3 else ""
+    return ", ".join(f"{most[array]:,} of {array}" for array in named[:3]) + more

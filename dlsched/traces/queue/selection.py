@@ -1,0 +1,274 @@
+"""Which jobs of a queue make an instance, on what cluster, and what is said of both."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.instance import InstanceFile
+from dlsched.core.messages import cut, printable
+from dlsched.core.result import Solution
+from dlsched.traces.arrivals import Request, Window, cluster_gpus
+from dlsched.traces.queue.array_throttles import in_words
+from dlsched.traces.queue.cluster_size import most_held
+from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.queue.slices import TAKEN_WHOLE
+
+WHOLE = Window(None, None)
+"""The window of all arrivals."""
+
+STATES_SHOWN = 8
+LEAST_S = 1e-6
+"""Times of instances are whole microseconds; nothing lasts less."""
+
+
+class Made(NamedTuple):
+    """An instance of a queue.
+
+    Parameters
+    ----------
+    instance, audit
+        Its ``source`` holds the sentences of the audit too.
+    happened
+        What really happened, as a solution that passes the checker; None: it is not known or does not fit, the audit says.
+    jobs
+        Those of the instance, in its order and with its ids, as they were recorded; of a job carried over the rest.
+    outside
+        GPU-seconds, from the start of the instance to the last start of its jobs, that jobs held which are not of it, parts
+        of GPUs by their part, and those that the cluster has: what happened waited for them too.
+    slices
+        Ids of the jobs on parts of GPUs that were left out and would have been of the instance.
+    tasks
+        Ids of its jobs that are tasks of arrays of which only so many might run at once.
+    silent
+        Ids of its jobs whose users did not say how long they take, where policies know only that.
+    """
+
+    instance: InstanceFile
+    audit: list[str]
+    happened: Solution | None
+    jobs: tuple[QueuedJob, ...]
+    outside: tuple[float, float] = (0.0, 0.0)
+    slices: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
+
+
+class Chosen(NamedTuple):
+    """Jobs in order of arrival, time 0 of their instance on the clock of the queue, GPUs, and what was said and left outside.
+
+    ``began``: since when jobs run that run at the start, by id. ``slices``, ``tasks``: as ``Made`` has
+    them.
+    """
+
+    jobs: tuple[QueuedJob, ...]
+    start_s: float
+    gpus: int
+    audit: list[str]
+    outside: tuple[float, float]
+    began: Mapping[str, float] = MappingProxyType({})
+    slices: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
+
+    def relative(self, time_s: float) -> float:
+        """Seconds on the clock of the instance, in whole microseconds."""
+        return round(time_s - self.start_s, 6)
+
+
+def lasted_s(job: QueuedJob) -> float:
+    """How long a job ran that has ended, in whole microseconds."""
+    assert job.duration_s is not None
+    return max(LEAST_S, round(job.duration_s, 6))
+
+
+def fewest(job: QueuedJob) -> int:
+    """The fewest GPUs on which a job runs."""
+    return job.gpus if job.least_gpus is None else job.least_gpus
+
+
+def choose(
+    queue: Queue,
+    *,
+    gpus: int | None,
+    gpus_of_node: int,
+    window: Window,
+    carried: bool,
+    answer: str,
+    least: Callable[[QueuedJob], int],
+) -> Chosen:
+    """Choose the jobs that have ended and arrive in the window and fit the cluster, and the cluster.
+
+    Parameters
+    ----------
+    queue
+        What was read.
+    gpus
+        GPUs of the cluster; None: those of the nodes that the source lists, else the most in use at once, else the average
+        demand.
+    gpus_of_node
+        GPUs of a server; the cluster is a multiple of it where it is not given.
+    window
+        Of arrivals.
+    carried
+        Jobs that came earlier and had not ended take part: those that ran, by what was left of them, before those that waited.
+        Whether they go on where they ran is the family's question.
+    answer
+        What a cluster too small for a job has not, a word.
+    least
+        The fewest GPUs on which a job runs in the family.
+
+    Raises
+    ------
+    InputError
+        No job is left.
+    UsageError
+        A number of GPUs below 1; jobs carried over a start that is not given.
+    """
+    for name, value in (("gpus", gpus), ("gpus_of_node", gpus_of_node)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+    if carried and window.start_s is None:
+        raise UsageError("carried: found no from, allowed: with a start of the window")
+    ended = [job for job in queue.jobs if job.duration_s is not None]
+    kept = sorted((job for job in ended if window.holds(job.submit_s)), key=lambda job: job.submit_s)
+    audit = list(queue.audit)
+    _count(audit, "Jobs that have not ended, left out", len(queue.jobs) - len(ended))
+    earlier, began = _carried(ended, window.start_s) if carried and window.start_s is not None else ([], {})
+    _count(audit, "Jobs that arrive outside the window, left out", len(ended) - len(kept) - len(earlier))
+    _count(
+        audit, "Jobs that came earlier and had not ended, taken to come at the start with what was left", len(earlier)
+    )
+    kept = [*earlier, *kept]
+    if not kept:
+        raise InputError(f"{queue.path}: found no job that runs and arrives in the window, allowed: at least one")
+    total, said = _cluster(queue, ended, gpus, gpus_of_node)
+    if said:
+        audit.append(said)
+    if total is not None:
+        fitting = [job for job in kept if least(job) <= total]
+        _count(audit, f"Jobs that need more than the {total:,} GPUs of the cluster, left out", len(kept) - len(fitting))
+        if not fitting:
+            raise InputError(f"{queue.path}: found no job that fits {total:,} GPUs, allowed: at least one")
+        kept = fitting
+    requests = [Request(job.submit_s, job.gpus, lasted_s(job)) for job in kept]
+    start_s, end_s = window.span(requests)
+    gpu_s = [each.gpus * each.size for each in requests]
+    total, sentences = cluster_gpus(requests, gpu_s, list(map(least, kept)), end_s - start_s, total, answer)
+    ids, tasks = {job.id for job in kept}, [job for job in kept if job.array in queue.arrays]
+    others = [*(job for job in ended if job.id not in ids), *queue.others, *queue.slices]
+    outside = _outside(others, kept, start_s, total)
+    audit += [*sentences, *_assumed(kept), *_unlimited(queue, tasks)]
+    if outside[0] > 0:
+        share = 100 * outside[0] / outside[1]
+        audit.append(
+            f"Jobs that are not of the instance held {share:,.1f} % of its GPU time until its last job started; what "
+            "happened waited for them too, and no other schedule does."
+        )
+    slices = [job for job in queue.slices if window.holds(job.submit_s)]
+    if carried and window.start_s is not None:
+        slices += _carried(queue.slices, window.start_s)[0]
+    return Chosen(
+        tuple(kept),
+        start_s,
+        total,
+        audit,
+        outside,
+        {job.id: began[job.id] for job in kept if job.id in began},
+        frozenset(job.id for job in slices),
+        frozenset(job.id for job in tasks),
+    )
+
+
+def _count(audit: list[str], words: str, count: int) -> None:
+    if count:
+        audit.append(f"{words}: {count:,}.")
+
+
+def _carried(ended: Sequence[QueuedJob], start_s: float) -> tuple[list[QueuedJob], dict[str, float]]:
+    """Jobs that came before the start and had not ended, as they arrive at it; and since when those run that ran, the first."""
+    running, waiting, began = [], [], {}
+    for job in sorted(ended, key=lambda job: job.submit_s):
+        if job.start_s is None or job.submit_s >= start_s:
+            continue
+        ran_s = start_s - job.start_s
+        if ran_s <= 0:
+            waiting.append(job._replace(submit_s=start_s))
+        elif (left_s := round(lasted_s(job) - ran_s, 6)) >= LEAST_S:
+            limit_s = None if job.limit_s is None else max(1.0, job.limit_s - ran_s)
+            running.append(job._replace(submit_s=start_s, start_s=start_s, duration_s=left_s, limit_s=limit_s))
+            began[job.id] = job.start_s
+    return running + waiting, began
+
+
+def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of_node: int) -> tuple[int | None, str]:
+    """GPUs of the cluster before the demand is known, None: the demand decides; and a sentence on where they come from."""
+    if gpus is not None:
+        return gpus, ""
+    if queue.nodes:
+        total = sum(node.gpus for node in queue.nodes)
+        return total, f"The cluster is that of the trace: {len(queue.nodes):,} nodes with {total:,} GPUs."
+    if any(job.start_s is None for job in ended):
+        return None, ""
+    most = most_held(ended, queue.slices)
+    total = gpus_of_node * math.ceil(most / gpus_of_node)
+    return total, (
+        f"The cluster is given {total:,} GPUs: {most:,} were in use at once by the jobs that were read, rounded up to a "
+        f"multiple of {gpus_of_node}."
+    )
+
+
+def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: float, gpus: int) -> tuple[float, float]:
+    """GPU-seconds that others held, and that the cluster has, from the start on to the last start of the jobs kept.
+
+    A job that does not say when it started did so no earlier than it came.
+    """
+    last_s = max(job.submit_s if job.start_s is None else job.start_s for job in kept)
+    held = 0.0
+    for job in others:
+        if job.start_s is not None:
+            seconds = min(last_s, job.start_s + lasted_s(job)) - max(start_s, job.start_s)
+            held += job.parts * max(0.0, seconds)
+    return held, gpus * max(0.0, last_s - start_s)
+
+
+def _unlimited(queue: Queue, tasks: Sequence[QueuedJob]) -> list[str]:
+    """Arrays of which the file still says how many of their tasks may run at once, which no policy looks at."""
+    if not tasks:
+        return []
+    arrays = in_words(queue.arrays, [job.array for job in tasks])
+    return [
+        f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model: {len(tasks):,}."
+    ]
+
+
+def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
+    """What is assumed of the jobs whatever the family."""
+    audit: list[str] = []
+    states = Counter(job.state for job in kept if job.state).most_common()
+    if states:
+        words = [f"{cut(printable(state), 40)} ({count:,})" for state, count in states[:STATES_SHOWN]]
+        more = f" and {len(states) - STATES_SHOWN} more" if len(states) > STATES_SHOWN else ""
+        audit.append(f"States of the jobs: {', '.join(words)}{more}; each counts as done after its duration.")
+    _count(audit, TAKEN_WHOLE, sum(job.share < 1 for job in kept))
+    kinds = {job.gpu_type for job in kept if job.gpu_type}
+    if len(kinds) > 1:
+        audit.append(f"Types of GPUs are not told apart: the jobs name {len(kinds)}.")
+    return audit
+
+
+def finished(
+    queue: Queue,
+    chosen: Chosen,
+    instance: InstanceFile,
+    happened: Solution | None,
+    audit: Sequence[str],
+    silent: frozenset[str] = frozenset(),
+) -> Made:
+    """Give a valid instance its ``source``, all that is said of it."""
+    fields = {name: getattr(instance, name) for name in type(instance).model_fields}
+    fields["source"] = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
+    made = type(instance).model_construct(**fields)
+    return Made(made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, chosen.tasks, silent)

@@ -1,0 +1,84 @@
+"""What users said that their jobs take at most, and what stands for those who said nothing.
+
+For them it is the median of what was said of the jobs of their partition; where nobody said anything there, that of the file.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import NamedTuple
+
+from dlsched.core.errors import InputError
+from dlsched.traces.queue.queue import Queue, QueuedJob
+
+
+class Limits(NamedTuple):
+    """A queue whose jobs all have a limit; and those that said nothing, by id: whether they have the median of a partition."""
+
+    queue: Queue
+    silent: Mapping[str, bool]
+
+    def of(self, jobs: Iterable[QueuedJob]) -> frozenset[str]:
+        """Ids of those of the jobs that said nothing."""
+        return frozenset(job.id for job in jobs if job.id in self.silent)
+
+    def sentences(self, jobs: Iterable[QueuedJob]) -> list[str]:
+        """What the audit says of those of the jobs that said nothing."""
+        own = [self.silent[name] for name in self.of(jobs)]
+        counts = (
+            ("for which the median of their partition stands", sum(own)),
+            ("nor does any of their partition, for which the median of the file stands", len(own) - sum(own)),
+        )
+        return [f"Jobs that do not say how long they take, {words}: {count:,}." for words, count in counts if count]
+
+
+def limits_of(queue: Queue) -> Limits:
+    """Fill in the limits that are missing; where no job of the file has one the queue stays as it is."""
+    stated: dict[str, tuple[str, float]] = {}
+    for job in (*queue.jobs, *queue.slices, *queue.others):
+        if job.limit_s is not None:
+            stated.setdefault(job.id, (job.partition, job.limit_s))
+    if not stated:
+        return Limits(queue, {})
+    by_partition: dict[str, list[float]] = {}
+    for partition, limit_s in stated.values():
+        if partition:
+            by_partition.setdefault(partition, []).append(limit_s)
+    of_file = median(limit_s for _, limit_s in stated.values())
+    medians = {partition: median(limits_s) for partition, limits_s in by_partition.items()}
+    silent = {job.id: job.partition in medians for job in queue.jobs if job.limit_s is None}
+    jobs = tuple(
+        job._replace(limit_s=medians.get(job.partition, of_file)) if job.limit_s is None else job for job in queue.jobs
+    )
+    return Limits(replace(queue, jobs=jobs), silent)
+
+
+def require_limits(queue: Queue) -> Limits:
+    """The same, where some job says something.
+
+    Raises
+    ------
+    InputError
+        None does.
+    """
+    limits = limits_of(queue)
+    if all(job.limit_s is None for job in limits.queue.jobs):
+        raise InputError(f"{queue.path}: estimates: found no job that says how long it takes at most, allowed: some")
+    return limits
+
+
+def told(limits: Limits, jobs: Sequence[QueuedJob], ran_s: Iterable[float]) -> list[str]:
+    """What the audit says where policies know limits only: of the jobs, which ran that long."""
+    silent = limits.of(jobs)
+    parts = [
+        seconds / job.limit_s
+        for job, seconds in zip(jobs, ran_s, strict=True)
+        if job.limit_s is not None and job.id not in silent
+    ]
+    head = "Policies are told what users said that their jobs take"
+    half = (
+        f"; half of the {len(parts):,} jobs that say it ran for {100 * median(parts):,.0f} % of that or less"
+        if parts
+        else ""
+    )
+    return [f"{head}{half}.", *limits.sentences(jobs)]

@@ -1,0 +1,218 @@
+"""Any table of jobs, by a mapping from what a queue needs to its columns; the public traces that are such tables."""
+
+import math
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dlsched.core.errors import UsageError
+from dlsched.traces.queue.cells import Damaged, devices, nodes_of, number, share_of, span
+from dlsched.traces.queue.job_rules import Kept
+from dlsched.traces.queue.queue import Audit, Queue, QueuedJob
+from dlsched.traces.queue.slices import part_of
+from dlsched.traces.queue.timestamps import Moments
+from dlsched.traces.readers.text_tables import open_table, require
+
+KEYS: Final = (
+    *("id", "user", "group", "arrival", "start", "end", "duration", "gpus", "share", "least_gpus", "nodes", "cpus"),
+    *("gpu_type", "state", "limit", "priority"),
+)
+"""What a column may stand for."""
+
+SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+PARTS: Final = {"%": 1e-2, "milli": 1e-3}
+UNITS: Final[Mapping[str, Mapping[str, float]]] = {
+    **dict.fromkeys(("arrival", "start", "end", "duration", "limit"), SECONDS),
+    **dict.fromkeys(("gpus", "share", "cpus"), PARTS),
+}
+"""Units that may follow a column, behind a colon."""
+
+OPEN: Final = frozenset({"running", "pending", "queued", "waiting", "suspended", "starting", "admitted", "created"})
+"""States, in lower case, of jobs that run or wait."""
+
+
+class Column(NamedTuple):
+    """A column of the file, and what a unit of its figures is: seconds, GPUs, cores."""
+
+    name: str
+    unit: float = 1.0
+
+
+class _Cells(NamedTuple):
+    id: str
+    user: str
+    group: str
+    arrival: str
+    start: str
+    end: str
+    duration: str
+    gpus: str
+    share: str
+    least_gpus: str
+    nodes: str
+    cpus: str
+    gpu_type: str
+    state: str
+    limit: str
+    priority: str
+
+
+def read_csv(
+    path: Path,
+    *,
+    columns: str | Mapping[str, str],
+    states: Collection[str] | None = None,
+    ended_only: bool = True,
+    delimiter: str | None = None,
+) -> Queue:
+    """Read a table of jobs with a header.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        Which column stands for what: ``arrival=submit,gpus=n,duration=run_h:h``, or a mapping of the same. Keys are those
+        of ``KEYS``; ``arrival``, ``gpus``, and ``duration`` or ``end`` are needed. A unit may follow a time (us, ms, s,
+        min, h, d) or a number of GPUs (%, milli). Times are dates or numbers; durations may be ``h:m:s``. A job is on parts
+        of GPUs by its ``share`` of each, else where ``gpus`` is no whole number or ``gpu_type`` is a MIG profile.
+    states
+        Keep jobs in these states only; None: all.
+    ended_only
+        Leave out jobs that run or wait.
+    delimiter
+        What parts the cells; None: as the header shows.
+
+    Raises
+    ------
+    UsageError
+        A mapping that cannot be read, or lacks what is needed.
+    InputError
+        No table, a column is missing, or no job is left.
+    """
+    mapping = read_mapping(columns)
+    return read_columns(path, "csv", mapping, states=states, ended_only=ended_only, delimiter=delimiter)
+
+
+def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
+    """Read which column stands for what.
+
+    >>> read_mapping("arrival=submit,gpus=n,duration=run_h:h")["duration"]
+    Column(name='run_h', unit=3600.0)
+
+    Raises
+    ------
+    UsageError
+        An entry that is no ``key=column``, a key that is not known or stands twice, or lacks what is needed.
+    """
+    if isinstance(columns, str):
+        entries = [entry.partition("=") for entry in columns.split(",") if entry.strip()]
+        pairs = [(key.strip(), name.strip()) for key, _, name in entries]
+    else:
+        pairs = list(columns.items())
+    found: dict[str, Column] = {}
+    for key, name in pairs:
+        if key not in KEYS or not name or key in found:
+            raise UsageError(
+                f"columns: found {f'{key}={name}'!r}, allowed: once each KEY=COLUMN with {', '.join(KEYS)}"
+            )
+        head, sign, unit = name.rpartition(":")
+        factor = UNITS.get(key, {}).get(unit) if sign else None
+        found[key] = Column(name) if factor is None else Column(head, factor)
+    lacking = [key for key in ("arrival", "gpus") if key not in found]
+    if not {"duration", "end"} & set(found):
+        lacking.append("duration (or start and end)")
+    elif "duration" not in found and "start" not in found:
+        lacking.append("start")
+    if lacking:
+        raise UsageError(
+            f"columns: found no {', '.join(lacking)}, allowed: such as arrival=submit,gpus=n,duration=run_s"
+        )
+    if len({found[key].unit for key in ("arrival", "start", "end") if key in found}) > 1:
+        raise UsageError("columns: found times of several units, allowed: one for arrival, start and end")
+    return found
+
+
+def read_columns(
+    path: Path,
+    source: str,
+    mapping: Mapping[str, Column],
+    *,
+    states: Collection[str] | None,
+    ended_only: bool,
+    delimiter: str | None = None,
+    said: Collection[str] = (),
+) -> Queue:
+    """Read a table by its mapping; ``said`` is what the audit says further; errors as ``read_csv``."""
+    names = [column.name for column in mapping.values()]
+    table = open_table(path, names, delimiter=delimiter)
+    require(table, *((name,) for name in names))
+    audit = Audit()
+    kept = Kept(source, path, audit, states, ended_only)
+    moments = Moments(mapping["arrival"].unit)
+    reader = _Reader(mapping, moments, audit)
+    wanted = [mapping[key].name if key in mapping else "" for key in KEYS]
+    for line, cells in table.rows(wanted, audit):
+        try:
+            job, ended = reader.job(_Cells._make(cells), line)
+            kept.add(job, ended=ended)
+        except Damaged as damage:
+            audit.note(damage.reason, line, damage.found)
+    return kept.queue([*said, *moments.sentences()], dated=moments.dated)
+
+
+@dataclass
+class _Reader:
+    mapping: Mapping[str, Column]
+    moments: Moments
+    audit: Audit
+
+    def figure(self, key: str, text: str, read: Callable[[str, str], float | None] = number) -> float | None:
+        """A figure of a column in seconds, GPUs or cores."""
+        if key not in self.mapping:
+            return None
+        value = read(text, self.mapping[key].name)
+        return None if value is None else value if ":" in text else value * self.mapping[key].unit
+
+    def moment(self, key: str, text: str) -> float | None:
+        """A time of a column."""
+        return self.moments.read(text, self.mapping[key].name) if key in self.mapping else None
+
+    def job(self, row: _Cells, line: int) -> tuple[QueuedJob, bool]:
+        """The job of a row, and whether it has ended."""
+        gpus = self.figure("gpus", row.gpus)
+        if gpus is None:
+            raise Damaged("entries that do not say how many GPUs, left out")
+        whole = devices(gpus)
+        stated, fewest = self.figure("share", row.share), self.figure("least_gpus", row.least_gpus)
+        if stated is not None and whole and not 0 < stated <= 1:
+            raise Damaged("entries whose share is not above 0 and at most 1, left out", row.share)
+        share = stated or (share_of(gpus, whole) if gpus < whole else float(part_of(row.gpu_type)))
+        arrival_s, end_s = self.moment("arrival", row.arrival), self.moment("end", row.end)
+        duration_s = self.figure("duration", row.duration, span)
+        limit_s = self.figure("limit", row.limit, span)
+        state = row.state.strip()
+        ended = state.casefold() not in OPEN and (end_s is not None or duration_s is not None)
+        job = QueuedJob(
+            row.id.strip() or f"line-{line}",
+            sys.intern(row.user.strip()),
+            sys.intern(row.group.strip()),
+            math.nan if arrival_s is None else arrival_s,
+            self.moment("start", row.start),
+            end_s if ended else None,
+            duration_s if ended else None,
+            whole,
+            share,
+            least_gpus=None if fewest is None or not 1 <= fewest < whole else math.ceil(fewest),
+            nodes=nodes_of(row.nodes, self.audit, line),
+            cpus=self.figure("cpus", row.cpus) or 0.0,
+            gpu_type=sys.intern(row.gpu_type.strip()),
+            state=sys.intern(state),
+            limit_s=None if limit_s is None or limit_s <= 0 else limit_s,
+            line=line,
+            priority=self.figure("priority", row.priority),
+            partition=sys.intern(row.group.strip()),
+        )
+        return job, ended

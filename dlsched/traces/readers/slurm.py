@@ -1,0 +1,253 @@
+"""Slurm: what ``sacct`` prints with a header and a delimiter, the jobs that held GPUs.
+
+``sacct -aXP --format=JobIDRaw,JobID,User,Partition,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,AllocTRES,ReqTRES``, with
+``NodeList``, ``AllocCPUS``, ``JobName`` and ``Priority`` where they are wanted. Arrays are told by ``JobID``.
+"""
+
+import functools
+import math
+import re
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dlsched.traces.queue.cells import MISSING, Damaged, nodes_of, number, numbers, span
+from dlsched.traces.queue.job_rules import NO_GPU, Kept
+from dlsched.traces.queue.queue import Audit, Queue, QueuedJob
+from dlsched.traces.queue.slices import part_of
+from dlsched.traces.queue.timestamps import Moments
+from dlsched.traces.readers.text_tables import open_table, require
+
+OPEN: Final = frozenset(
+    (
+        *(
+            "RUNNING",
+            "PENDING",
+            "SUSPENDED",
+            "COMPLETING",
+            "CONFIGURING",
+            "STOPPED",
+            "SIGNALING",
+            "STAGE_OUT",
+            "RESIZING",
+        ),
+        *("RESV_DEL_HOLD", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "POWER_UP_NODE"),
+    )
+)
+"""States of jobs that run or wait; a record in any other has ended."""
+
+UNLIMITED: Final = frozenset({"unlimited", "partition_limit", "invalid", "not_set"})
+
+UNTOLD: Final = "jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted"
+_SHARED = re.compile(r"gres/(?:shard|mps)(?::[^=,]*)?=[1-9][0-9]*")
+
+COLUMNS: Final = (
+    *("JobIDRaw", "JobID", "User", "Partition", "State", "Submit", "Start", "End", "ElapsedRaw", "Elapsed"),
+    *("TimelimitRaw", "Timelimit", "AllocTRES", "ReqTRES", "NodeList", "AllocCPUS", "JobName", "Priority"),
+)
+
+
+class _Row(NamedTuple):
+    job_id_raw: str
+    job_id: str
+    user: str
+    partition: str
+    state: str
+    submit: str
+    start: str
+    end: str
+    elapsed_raw: str
+    elapsed: str
+    limit_raw: str
+    limit: str
+    allocated: str
+    wanted: str
+    nodes: str
+    cpus: str
+    name: str
+    priority: str
+
+
+class Tres(NamedTuple):
+    """GPUs, their type where there is one, CPU cores; ``torn``: typed and untyped GPUs contradict each other.
+
+    ``share``: part of each GPU, on average, where types are MIG profiles.
+    """
+
+    gpus: int
+    gpu_type: str
+    cpus: float
+    torn: bool
+    share: float = 1.0
+
+
+def read_slurm(
+    path: Path, *, states: Collection[str] | None = None, ended_only: bool = True, delimiter: str | None = None
+) -> Queue:
+    """Read the jobs of an accounting dump.
+
+    Steps are passed over. A job that was requeued counts by its last attempt, an element of an array as a job. GPUs are
+    those of ``AllocTRES``, or of ``ReqTRES`` where a job was never given any. The group is the job's name where the file
+    has names, else the partition.
+
+    Parameters
+    ----------
+    path
+        The file. Any order of columns; further ones do not matter.
+    states
+        Keep jobs in these states only, such as COMPLETED; None: all.
+    ended_only
+        Leave out jobs that run or wait.
+    delimiter
+        What parts the cells; None: as the header shows.
+
+    Raises
+    ------
+    InputError
+        No table of jobs, or no job is left.
+    """
+    table = open_table(path, COLUMNS, delimiter=delimiter)
+    require(table, ("JobIDRaw", "JobID"), ("State",), ("Submit",), ("Start",), ("End",), ("AllocTRES", "ReqTRES"))
+    audit = Audit()
+    kept = Kept("slurm", path, audit, states, ended_only, attempts=True)
+    reader = _Reader(audit, Moments(numbers_are_dates=True), "JobName" in table.columns)
+    for line, cells in table.rows(COLUMNS, audit):
+        try:
+            for job, ended in reader.jobs(_Row._make(cells), line):
+                kept.add(job, ended=ended)
+        except Damaged as damage:
+            audit.note(damage.reason, line, damage.found)
+    return kept.queue(reader.moments.sentences(), dated=True)
+
+
+@dataclass
+class _Reader:
+    audit: Audit
+    moments: Moments
+    named: bool
+
+    def jobs(self, row: _Row, line: int) -> Iterator[tuple[QueuedJob, bool]]:
+        """The job of a row, or the tasks of an array that waits; whether they have ended."""
+        name = (row.job_id_raw or row.job_id).strip()
+        if "." in name.partition("[")[0] or "." in row.job_id.partition("[")[0]:
+            self.audit.note("steps of jobs, passed over", line)
+            return
+        if not name:
+            raise Damaged("entries without a job id, left out")
+        words = row.state.split()
+        state = sys.intern(words[0].rstrip("+")) if words else ""
+        ended = state not in OPEN
+        elapsed_s = number(row.elapsed_raw, "ElapsedRaw") if row.elapsed_raw else span(row.elapsed, "Elapsed")
+        tres = self._tres(row, line, given=ended or state == "RUNNING", ran=elapsed_s != 0)
+        if not tres.gpus:
+            shared = _SHARED.search(f"{row.allocated},{row.wanted}")
+            self.audit.note(UNTOLD if shared else NO_GPU, line, shared[0] if shared else None)
+            return
+        submit_s, start_s = self.moments.read(row.submit, "Submit"), self.moments.read(row.start, "Start")
+        job = QueuedJob(
+            name,
+            sys.intern(row.user.strip()),
+            sys.intern(row.name.strip() if self.named and row.name.strip() else row.partition.strip()),
+            math.nan if submit_s is None else submit_s,
+            start_s,
+            self.moments.read(row.end, "End") if ended else None,
+            elapsed_s if ended else None,
+            tres.gpus,
+            tres.share,
+            nodes=nodes_of(row.nodes, self.audit, line),
+            cpus=number(row.cpus, "AllocCPUS") or tres.cpus,
+            gpu_type=tres.gpu_type,
+            state=state,
+            limit_s=_limit(row),
+            line=line,
+            priority=number(row.priority, "Priority"),
+            partition=sys.intern(row.partition.strip()),
+        )
+        if "+" in name or "+" in row.job_id:
+            self.audit.note("components of heterogeneous jobs, taken as jobs of their own", line)
+        tasks = row.job_id if "[" in row.job_id else name
+        if "[" not in tasks:
+            task = _TASK.fullmatch(row.job_id.strip() or name)
+            yield (job if task is None else job._replace(array=task[1])), ended
+            return
+        array, ids, at_once = _tasks(tasks)
+        for each in ids:
+            yield job._replace(id=each, array=array, at_once=at_once), ended
+
+    def _tres(self, row: _Row, line: int, *, given: bool, ran: bool) -> Tres:
+        found = parse_tres(row.allocated)
+        if not found.gpus and not (given and row.allocated.strip()):
+            found = parse_tres(row.wanted)
+            if found.gpus and given and ran and row.start.strip().casefold() not in MISSING:
+                self.audit.note(
+                    "jobs that do not say what they were given, taken to have got what they asked for", line
+                )
+        if found.torn:
+            self.audit.note("jobs whose typed and untyped GPUs differ, of which the larger count is taken", line)
+        return found
+
+
+def _limit(row: _Row) -> float | None:
+    """Seconds; ``TimelimitRaw`` has minutes."""
+    text = row.limit_raw or row.limit
+    if text.strip().casefold() in UNLIMITED:
+        return None
+    if row.limit_raw:
+        minutes = number(text, "TimelimitRaw")
+        return None if minutes is None or minutes <= 0 else 60 * minutes
+    return span(text, "Timelimit") or None
+
+
+@functools.lru_cache(maxsize=65536)
+def parse_tres(text: str) -> Tres:
+    """Read trackable resources: the untyped GPUs count, or the typed ones together; several types: none is said.
+
+    A MIG profile is a part of a GPU.
+
+    >>> parse_tres("billing=8,cpu=16,gres/gpu:a100=4,gres/gpu=4,mem=64G,node=1")
+    Tres(gpus=4, gpu_type='a100', cpus=16.0, torn=False, share=1.0)
+    >>> parse_tres("gres/gpu:a100_2g.10gb=1").share == 2 / 7
+    True
+
+    Raises
+    ------
+    Damaged
+        It is no list of ``name=amount``.
+    """
+    if text.strip().casefold() in MISSING:
+        return Tres(0, "", 0.0, torn=False)
+    untyped, cpus, typed = 0, 0.0, {}
+    for item in text.strip().split(","):
+        name, sign, amount = item.partition("=")
+        if not sign:
+            raise Damaged("entries whose resources are no list of name=amount, left out", text)
+        if name == "cpu":
+            cpus = number(amount, "cpu") or 0.0
+        elif name == "gres/gpu" or name.startswith("gres/gpu:"):
+            if not re.fullmatch(r"[0-9]{1,7}", amount):
+                raise Damaged("entries whose GPUs are no whole number, left out", text)
+            if name == "gres/gpu":
+                untyped = int(amount)
+            else:
+                typed[name[9:]] = int(amount)
+    several = sum(typed.values())
+    kinds = [kind for kind, count in typed.items() if count]
+    torn = bool(untyped and several > untyped)
+    gpus = max(untyped, several)
+    lacking = sum(count * (1 - part_of(kind)) for kind, count in typed.items())
+    share = float(1 - lacking / gpus) if lacking else 1.0
+    return Tres(gpus, kinds[0] if len(kinds) == 1 else "", cpus, torn, share)
+
+
+_TASK = re.compile(r"(\d+)_\d+")
+_TASKS = re.compile(r"(\d+)_\[([^\[\]%]+)(?:%(\d+))?\]")
+
+
+def _tasks(text: str) -> tuple[str, list[str], int | None]:
+    """The array whose tasks wait, of ``123_[5-9,12%2]``, their ids, and how many may run at once; 0 is no limit."""
+    found = _TASKS.fullmatch(text.strip())
+    if found is None:
+        raise Damaged("arrays whose tasks cannot be read, left out", text)
+    return found[1], [f"{found[1]}_{task}" for task in numbers(found[2], text)], int(found[3] or 0) or None

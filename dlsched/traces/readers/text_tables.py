@@ -1,0 +1,200 @@
+"""Text tables of any delimiter, row by row; rows that do not fit the header are noted and left out."""
+
+import csv
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dlsched.core.errors import InputError, UsageError
+from dlsched.core.messages import shown
+from dlsched.traces.queue.queue import Audit
+
+if TYPE_CHECKING:
+    import _csv
+
+QUOTED = ",;\t"
+"""Delimiters of tables whose cells may be quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A text table: its columns in the order of the file, and what parts them; ``headed``: the first row names them."""
+
+    path: Path
+    columns: tuple[str, ...]
+    delimiter: str
+    headed: bool = True
+
+    def rows(self, wanted: Sequence[str], audit: Audit) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Yield the line of each row and its cells in the columns that are wanted; empty text for a column that is not there.
+
+        Raises
+        ------
+        InputError
+            The file is no text table.
+        """
+        places = [self.columns.index(name) if name in self.columns else len(self.columns) for name in wanted]
+        width, header = len(self.columns), list(self.columns) if self.headed else None
+        with self.path.open(encoding=encoding_of(self.path), errors="replace") as file:
+            named = False
+            try:
+                for line, row in _rows(_lines(file, audit), self.delimiter, width, audit):
+                    if len(row) == width + 1 and not row[-1]:
+                        row.pop()  # sacct -p ends rows with a delimiter too
+                    if len(row) != width:
+                        if row and any(map(str.strip, row)):
+                            audit.note(f"rows with other than {width} cells, left out", line)
+                        continue
+                    if header is not None and row[0].strip() == header[0] and list(map(str.strip, row)) == header:
+                        if named:
+                            audit.note("headers between the rows, passed over", line)
+                        named = True
+                        continue
+                    row.append("")
+                    yield line, tuple([row[place] for place in places])
+            except csv.Error as error:
+                raise InputError(f"{self.path}, {error}") from None
+
+
+def open_table(path: Path, known: Collection[str], *, delimiter: str | None = None) -> Table:
+    """Read the header: the delimiter is the sign that parts it into most of the columns that are known.
+
+    Raises
+    ------
+    InputError
+        The file is empty, or its first line has no column that is known.
+    """
+    if delimiter is not None and len(delimiter) != 1:
+        raise UsageError(f"delimiter: found {shown(delimiter)}, allowed: one character")
+    text = first_line(path)
+    signs = {sign for sign in text if not sign.isalnum() and sign not in " _.\"'()%:/-\ufffd"}
+    splits = {sign: _cells(text, sign) for sign in sorted(signs | {"|"})} if delimiter is None else {}
+    found = delimiter or max(splits, key=lambda sign: len(set(known) & set(splits[sign])))
+    columns = _cells(text, found)
+    if not set(known) & set(columns):
+        raise InputError(
+            f"{path}, line 1: found {shown(text)}, allowed: a header with columns of {', '.join(sorted(known))}"
+        )
+    repeated = next((name for name in columns if name in known and columns.count(name) > 1), None)
+    if repeated is not None:
+        raise InputError(f"{path}, line 1: found column {shown(repeated)} twice, allowed: once")
+    return Table(path, columns, found)
+
+
+def whole_rows(table: Table, wanted: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the rows of a table of which none may be damaged, such as a list of nodes.
+
+    Raises
+    ------
+    InputError
+        A row does not fit.
+    """
+    audit = Audit()
+    yield from table.rows(wanted, audit)
+    if audit.sentences():
+        raise InputError(f"{table.path}: found damage, allowed: whole rows only ({audit.sentences()[0].rstrip('.')})")
+
+
+def require(table: Table, *choices: Sequence[str]) -> None:
+    """Check that of each choice one column is there.
+
+    Raises
+    ------
+    InputError
+        Which are missing, and which are there.
+    """
+    missing = [" or ".join(names) for names in choices if not set(names) & set(table.columns)]
+    if missing:
+        there = ", ".join(shown(name) for name in table.columns[:30])
+        raise InputError(f"{table.path}, line 1: missing column {', '.join(missing)}; found {there}")
+
+
+def first_line(path: Path) -> str:
+    """The first line that is not blank, without its end; its blank start is kept out of the first cell.
+
+    Raises
+    ------
+    InputError
+        The file is empty.
+    """
+    with path.open(encoding=encoding_of(path), errors="replace") as file:
+        for line in file:
+            if line.strip():
+                return line.rstrip("\n").replace("\0", "\ufffd")
+    raise InputError(f"{path}: found an empty file, allowed: at least one row")
+
+
+def encoding_of(path: Path) -> str:
+    """UTF-8, or what the mark at the start of the file says: PowerShell writes UTF-16."""
+    with path.open("rb") as file:
+        head = file.read(2)
+    return "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+
+def _rows(lines: Iterator[str], sign: str, width: int, audit: Audit) -> Iterator[tuple[int, list[str]]]:
+    """Rows and their first lines.
+
+    A cell in quotes may hold ends of lines. Where one holds a whole row of that width, or is longer than cells may be, its
+    quote does not close: that row is noted, and the lines after it are rows of their own.
+
+    Raises
+    ------
+    csv.Error
+        No quote is to blame.
+    """
+    back: deque[str] = deque()
+    held: list[str] = []
+
+    def following() -> Iterator[str]:
+        while (text := back.popleft() if back else next(lines, None)) is not None:
+            held.append(text)
+            yield text
+
+    line = 1
+    while True:
+        try:
+            for row in _parted(following(), sign):
+                if any(_whole(text, sign, width) for text in held[1:]):
+                    break
+                yield line, row
+                line += len(held)
+                held.clear()
+            else:
+                return
+        except csv.Error as error:
+            if len(held) < 2:
+                raise csv.Error(f"line {line}: found no table of text ({error})") from None
+        audit.note("rows with a quote that does not close, left out", line)
+        line += 1
+        back.extendleft(reversed(held[1:]))
+        held.clear()
+
+
+def _whole(text: str, sign: str, width: int) -> bool:
+    """Whether a line is a row of its own, be it one that opens a quote, and not the rest of a cell in quotes."""
+    before, quote, _ = text.partition('"')
+    opens = not quote or not before or before.endswith(sign)
+    return opens and width in (len(_cells(text, sign)), text.count(sign) + 1)
+
+
+def _parted(lines: Iterable[str], sign: str) -> "_csv.Reader":
+    """Rows of cells; only tables of some delimiters have quotes."""
+    return csv.reader(lines, delimiter=sign, quoting=csv.QUOTE_MINIMAL if sign in QUOTED else csv.QUOTE_NONE)
+
+
+def _cells(text: str, sign: str) -> tuple[str, ...]:
+    try:
+        cells = tuple(cell.strip() for cell in next(_parted([text], sign)))
+    except csv.Error:
+        return ()
+    return cells[:-1] if not cells[-1] else cells
+
+
+def _lines(file: Iterator[str], audit: Audit) -> Iterator[str]:
+    for number, line in enumerate(file, 1):
+        if "\0" in line or "\ufffd" in line:
+            audit.note("lines with bytes that are no text, shown as \ufffd", number)
+            line = line.replace("\0", "\ufffd")
+        yield line

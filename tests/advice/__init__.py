@@ -1,0 +1,1 @@
+"""Advice, held to cases by hand and to brute force."""

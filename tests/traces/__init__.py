@@ -1,0 +1,1 @@
+"""Traces: readers, queues, and the instances made of them."""

@@ -1,0 +1,1 @@
+"""Instances that are made of queues, a family each."""
