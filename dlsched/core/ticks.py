@@ -45,6 +45,19 @@ def slots_for(needed_s: float, hair_s: float, tick_s: float) -> int:
     return slots - 1 if slots > 1 and (slots - 1) * tick_s >= needed_s else slots
 
 
+def end_slot(slot: float, needed_s: float, hair_s: float, tick_s: float) -> float:
+    """Slot at whose beginning a job has ended that begins with ``slot`` and needs ``needed_s`` seconds, save ``hair_s``.
+
+    So late that the clock does not tell neighbouring slots apart it is the next one that begins later.
+    """
+    end = slot + slots_for(needed_s, hair_s, tick_s)
+    later_s = slot * tick_s
+    while end * tick_s <= slot * tick_s:
+        later_s = math.nextafter(later_s, math.inf)
+        end = math.ceil(later_s / tick_s)
+    return end
+
+
 def end_in_slots(slot: int, slots: int, needed_s: float, tick_s: float) -> float:
     """Time at which a job ends that needs ``needed_s`` seconds of these slots."""
     return min(end_after(slot * tick_s, needed_s), (slot + slots) * tick_s)

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
-from dlsched.core.ticks import HAIR, end_after, end_in_slots, slots_for
+from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot
 from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
@@ -128,9 +128,8 @@ def in_turn(instance: Instance) -> Stream | None:
             end = end_s = end_after(now, needed_s)
             periods[job.id] = [(now, end_s, units)]
         else:
-            slots = slots_for(needed_s, HAIR * needed_s, tick_s)
-            end = now + slots
-            periods[job.id] = [(now * tick_s, end_in_slots(int(now), slots, needed_s, tick_s), units)]
+            end = end_slot(now, needed_s, HAIR * needed_s, tick_s)
+            periods[job.id] = [(now * tick_s, end_in_slots(int(now), int(end - now), needed_s, tick_s), units)]
         heappush(ends, (end, units))
     return Stream(periods)
 

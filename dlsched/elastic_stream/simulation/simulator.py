@@ -18,7 +18,7 @@ from operator import index
 from dlsched.core.arguments import require_positive
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import PolicyError, UsageError
-from dlsched.core.ticks import HAIR, end_after, end_in_slots, first_tick, slots_for
+from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot, first_tick
 from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
@@ -275,7 +275,7 @@ class _Simulation:
         if self.tick_s is None:
             return end_after(now, run.needed_s)
         hair_s = HAIR * (run.pause_s + self.instance.jobs[run.job].work * run.time_s)
-        return now + slots_for(run.needed_s, hair_s, self.tick_s)
+        return end_slot(now, run.needed_s, hair_s, self.tick_s)
 
     def _time_s(self, job: int, units: int) -> float:
         """Seconds per epoch on a count that was not asked for before; PolicyError for one that is not allowed."""
