@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-ReferenceKind = Literal["optimum", "bound", "answer", ""]
+from dlsched.core.verdict import ReferenceKind
 
 COLUMNS = (
     "key",

@@ -11,13 +11,13 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import printable, shown
 from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.verdict import Known
 from dlsched.families import FAMILIES, objective_name
 from dlsched.study.database import seed_from
 from dlsched.study.packing import parsed
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.recipes.generated import GeneratedRecipe
 from dlsched.study.recipes.given import GivenRecipe
-from dlsched.study.references import Known
 from dlsched.study.rows import Row
 from dlsched.study.store import Store
 
