@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dlsched.core.errors import InputError
@@ -76,7 +77,9 @@ class Study:
         """The rows in the order of the plan, read as they are needed."""
         reference = self.about.reference
         for rows, sense, known in rows_by_instance(self._store):
-            yield from against_reference(rows, sense, known, reference)
+            arguments = self._store.recipe(rows[0].instance_id).parameters
+            for row in against_reference(rows, sense, known, reference):
+                yield replace(row, arguments=arguments)
 
     def rows(self) -> list[Row]:
         """The rows in the order of the plan: one a cell that has ended."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dlsched.core.files import Json
 from dlsched.core.verdict import ReferenceKind
 
 COLUMNS = (
@@ -71,6 +72,9 @@ class Row:
     objective_name
         What the objective of its instance is called, where the family has several: figures of two are not to be put
         together. Empty where it has one, or where the instance was not made.
+    arguments
+        What its instance was made with, by name: of the generator, the function or the search; none of files. No column of
+        exports.
     """
 
     key: str
@@ -98,6 +102,7 @@ class Row:
     kind: str = ""
     sense: str = ""
     objective_name: str = ""
+    arguments: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def at_most(self) -> bool:
