@@ -9,8 +9,7 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
-from dlsched.study.database import seed_from
-from dlsched.study.packing import unpack
+from dlsched.study.packing import seed_from, unpack
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.references import against_reference
 from dlsched.study.rows import COLUMNS, Row
@@ -111,10 +110,13 @@ class Study:
 
     def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
         """Recipe, method as the plan has it, and seed of the cell with that key."""
-        instance, method, seed = self._store.one(
-            "SELECT instance, data, cell.seed FROM cell JOIN method ON method.id = cell.method WHERE key = ?", key
+        cell = self._store.one(
+            "SELECT cell.instance AS instance, method.data AS method, cell.seed AS seed"
+            " FROM cell JOIN method ON method.id = cell.method WHERE key = ?",
+            key,
         )
-        return self._store.recipe(instance), method_of(self._store.path, method), seed_from(self._store.path, seed) or 0
+        path = self._store.path
+        return self._store.recipe(cell["instance"]), method_of(path, cell["method"]), seed_from(path, cell["seed"]) or 0
 
 
 def open(path: str | os.PathLike[str]) -> Study:

@@ -16,8 +16,8 @@ from dlsched.core.errors import DisagreementError, SealError
 from dlsched.core.gap import beats, meets
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense
-from dlsched.study.database import located, seed_from
-from dlsched.study.packing import unpack
+from dlsched.study.database import located
+from dlsched.study.packing import seed_from, unpack
 from dlsched.study.rows import Row
 from dlsched.study.seals import Ledger, Place, broken
 from dlsched.study.store import Store

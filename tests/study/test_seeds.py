@@ -88,7 +88,8 @@ def test_seeds_within_64_bits_are_kept_as_numbers(tmp_path: Path) -> None:
     with study.run(plan, tmp_path / "s", workers=1) as done:
         assert [row.seed for row in done.rows()] == [LAST, LAST + 1]
     with Store(tmp_path / "s") as store:
-        assert list(store.each("SELECT seed, typeof(seed) FROM instance ORDER BY id")) == [
+        found = store.each("SELECT seed, typeof(seed) FROM instance ORDER BY id")
+        assert [tuple(row) for row in found] == [
             (LAST, "integer"),
             ("0x8000000000000000", "text"),
         ]
