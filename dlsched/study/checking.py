@@ -13,16 +13,16 @@ from dlsched.results.verification import Verification
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import CHECKED, Facts, Outcome
 from dlsched.study.engines import local
-from dlsched.study.leading import Standing, require_engine
-from dlsched.study.packing import seed_from, unpack
+from dlsched.study.leader import Standing, require_engine
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.plans.plan_file import FORMAT
 from dlsched.study.recipes.given import GivenRecipe
 from dlsched.study.rows import Row
-from dlsched.study.searching import found_before
-from dlsched.study.store import Store
-from dlsched.study.stored_rows import about_of, limits_of, method_of, rows_by_instance, versions_of
-from dlsched.study.verification import require_true
+from dlsched.study.store.packing import seed_from, unpack
+from dlsched.study.store.searches import found_before
+from dlsched.study.store.store import Store
+from dlsched.study.store.stored_rows import about_of, limits_of, method_of, rows_by_instance, versions_of
+from dlsched.study.store.verification import require_true
 
 PATIENT = CellLimits(time_s=86_400.0, memory_gib=64.0)
 """Limits of a process for each row."""

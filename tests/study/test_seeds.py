@@ -8,7 +8,7 @@ from conftest import Ended
 
 import dlsched
 from dlsched import UsageError, ring_allocation, srpt_mapping, study
-from dlsched.study.leading import Standing
+from dlsched.study.leader import Standing
 from dlsched.study.store import Store
 
 LAST = 2**63 - 1  # that SQLite holds in a column

@@ -14,9 +14,9 @@ from dlsched.cli.study.show import STORE_HELP
 from dlsched.core.messages import printable
 from dlsched.results.verification import Verification
 from dlsched.study.checking import check
-from dlsched.study.leading import Standing
+from dlsched.study.leader import Standing
 from dlsched.study.rows import Row
-from dlsched.study.verification import NAMED, row_words
+from dlsched.study.store.verification import NAMED, row_words
 
 NOTE = (
     "verified: rows whose answer is feasible by the checker, or whose bound is proven by a certificate, in exact arithmetic; "

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from dlsched.core.messages import printable
-from dlsched.study.leading import Standing, store_of
-from dlsched.study.leading import run as run_study
+from dlsched.study.leader import Standing, store_of
+from dlsched.study.leader import run as run_study
 from dlsched.study.plans.plan import Plan
-from dlsched.study.reading import Study
 from dlsched.study.store import LARGEST_SOLUTION
+from dlsched.study.store.reading import Study
 
 PLAN_HELP = "The plan of a study, TOML."
 EVERY_S = 60.0

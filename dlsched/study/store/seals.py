@@ -20,7 +20,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from dlsched.study.tables import TABLES, Value
+from dlsched.study.store.tables import TABLES, Value
 
 Place = tuple[str, int, int | str]
 """A row: its table; of planned cells the id of their study, else 0; and its number, key or content."""

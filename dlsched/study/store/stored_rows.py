@@ -13,14 +13,14 @@ from dlsched.core.messages import printable, shown
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.verdict import Known
 from dlsched.families import FAMILIES, objective_name
-from dlsched.study.database import Columns
-from dlsched.study.packing import parsed, seed_from
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.recipes.generated import GeneratedRecipe
 from dlsched.study.recipes.given import GivenRecipe
 from dlsched.study.rows import Row
-from dlsched.study.store import Store
-from dlsched.study.tables import RESULT, TABLES
+from dlsched.study.store.database import Columns
+from dlsched.study.store.packing import parsed, seed_from
+from dlsched.study.store.store import Store
+from dlsched.study.store.tables import RESULT, TABLES
 
 STATUSES = (*map(str, TerminationStatus), "timeout", "memory", "killed", "error", "rejected")
 """What a cell can end as."""

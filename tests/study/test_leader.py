@@ -10,10 +10,10 @@ from conftest import Ended
 import dlsched
 from dlsched import study
 from dlsched.core.errors import InputError, UsageError
-from dlsched.study import leading
+from dlsched.study import leader
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import Outcome
-from dlsched.study.leading import Standing, store_of
+from dlsched.study.leader import Standing, store_of
 from tests.study.small import rows_of, small
 from tests.study.stores_by_hand import as_before
 
@@ -232,9 +232,9 @@ def test_ctrl_c_while_processes_are_put_away(left: int, tmp_path: Path, monkeypa
         yield from local(iter(cells[left:]), workers, folder)
         raise KeyboardInterrupt
 
-    local = leading.local.run
+    local = leader.local.run
     with monkeypatch.context() as patch:
-        patch.setattr(leading.local, "run", engine)
+        patch.setattr(leader.local, "run", engine)
         if left:
             with pytest.raises(KeyboardInterrupt):
                 study.run(small(tmp_path), tmp_path / "s", workers=1)

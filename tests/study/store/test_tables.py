@@ -11,7 +11,7 @@ from dlsched.study.cells.cell import cells_of
 from dlsched.study.cells.outcome import Facts, Outcome
 from dlsched.study.plans.sources import recipes
 from dlsched.study.store import Store
-from dlsched.study.tables import FACT, RESULT, TABLES
+from dlsched.study.store.tables import FACT, RESULT, TABLES
 from tests.study.small import small
 
 PACKAGE = Path(dlsched.__file__).parent
@@ -20,7 +20,7 @@ ADDED = {
         "    facts: Facts | None = None\n\n    @property",
         "    facts: Facts | None = None\n    nodes: int | None = None\n\n    @property",
     ),
-    "study/tables.py": (
+    "study/store/tables.py": (
         'StoredColumn("solver", "TEXT", later=True), _SEAL)',
         'StoredColumn("solver", "TEXT", later=True),'
         ' StoredColumn("nodes", "INTEGER", later=True, unsealed=True), _SEAL)',
@@ -37,7 +37,7 @@ from dlsched.core.errors import SealError
 from dlsched.study.cells.cell import cells_of
 from dlsched.study.cells.outcome import Outcome
 from dlsched.study.plans.sources import recipes
-from dlsched.study.reading import Study
+from dlsched.study.store.reading import Study
 from dlsched.study.store import Store
 from tests.study.small import small
 from pathlib import Path
@@ -94,7 +94,7 @@ def test_a_store_of_today_reads_with_a_column_that_is_to_come(tmp_path: Path) ->
     done = subprocess.run(
         [sys.executable, "-c", LED_ON, tmp_path],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(Path(__file__).parents[2])))},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(Path(__file__).parents[3])))},
         capture_output=True,
         text=True,
         check=False,

@@ -16,12 +16,12 @@ from dlsched.core.errors import DisagreementError, SealError
 from dlsched.core.gap import beats, meets
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense
-from dlsched.study.database import located
-from dlsched.study.packing import seed_from, unpack
 from dlsched.study.rows import Row
-from dlsched.study.seals import Ledger, Place, broken
-from dlsched.study.store import Store
-from dlsched.study.stored_rows import about_of, rows_by_instance
+from dlsched.study.store.database import located
+from dlsched.study.store.packing import seed_from, unpack
+from dlsched.study.store.seals import Ledger, Place, broken
+from dlsched.study.store.store import Store
+from dlsched.study.store.stored_rows import about_of, rows_by_instance
 
 NAMED = 10
 """Rows that a message names."""

@@ -14,14 +14,14 @@ from dlsched.core.files import Json
 from dlsched.core.messages import printable
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import RETRIED, Outcome
-from dlsched.study.database import VERSION, Columns, Leadership, connected, located
-from dlsched.study.packing import pack, seed_from, unpack
 from dlsched.study.plans.plan import Plan
 from dlsched.study.recipes.reading import read_recipe
 from dlsched.study.recipes.recipe import Recipe
-from dlsched.study.records import Records
-from dlsched.study.seals import Ledger, seal, write_missing
-from dlsched.study.tables import FACT, RESULT, STATEMENTS, TABLES, Value
+from dlsched.study.store.database import VERSION, Columns, Leadership, connected, located
+from dlsched.study.store.packing import pack, seed_from, unpack
+from dlsched.study.store.records import Records
+from dlsched.study.store.seals import Ledger, seal, write_missing
+from dlsched.study.store.tables import FACT, RESULT, STATEMENTS, TABLES, Value
 
 LARGEST_SOLUTION = 1 << 30
 """Bytes of a solution or certificate as JSON, beyond which it is not kept: what is not kept cannot be computed anew."""

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from dlsched import ring_embedding, study
-from dlsched.study.leading import Standing
+from dlsched.study.leader import Standing
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.searching import found_before
 from dlsched.study.store import Store
+from dlsched.study.store.searches import found_before
 from tests.study.small import rows_of
 
 SEARCH = {"family": "ring_embedding", "worst": "fifo", "utility": "capped", "jobs": 2, "budget": 12, "seeds": "0:3"}

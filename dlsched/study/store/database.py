@@ -10,7 +10,7 @@ from pathlib import Path
 from dlsched.core.errors import InputError
 from dlsched.core.files import UNFINISHED
 from dlsched.core.messages import shown
-from dlsched.study.tables import FOUND, LATER, SEALED
+from dlsched.study.store.tables import FOUND, LATER, SEALED
 
 VERSION = 1
 """Of the tables: ``PRAGMA user_version``."""

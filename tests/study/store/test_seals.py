@@ -14,15 +14,15 @@ from conftest import Ended
 from dlsched import study
 from dlsched.core.errors import DisagreementError, InputError, SealError
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.seals import seal
-from dlsched.study.tables import SEALED, STATEMENTS
+from dlsched.study.store.seals import seal
+from dlsched.study.store.tables import SEALED, STATEMENTS
 from tests.study.small import rows_of
 from tests.study.stores_by_hand import as_before, edit, run_store, seal_anew
 
 WRITES = '''
 import glob, sqlite3
-from dlsched.study.tables import SEALED
-from dlsched.study.seals import write_missing
+from dlsched.study.store.tables import SEALED
+from dlsched.study.store.seals import write_missing
 
 def smallest(instance):
     return {"gpus": {j.id: min(j.epoch_time_s) for j in instance.jobs}}

@@ -22,7 +22,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from dlsched.study.packing import LARGEST, pack
+from dlsched.study.store.packing import LARGEST, pack
 
 WIDTH = 120
 """Characters of a statement that stands on one line."""

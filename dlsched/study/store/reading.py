@@ -9,15 +9,15 @@ from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
-from dlsched.study.packing import seed_from, unpack
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.references import against_reference
 from dlsched.study.rows import COLUMNS, Row
-from dlsched.study.seals import Ledger
-from dlsched.study.searching import found_before
-from dlsched.study.store import Store
-from dlsched.study.stored_rows import About, about_of, method_of, rows_by_instance, versions_of
-from dlsched.study.verification import require_true
+from dlsched.study.store.packing import seed_from, unpack
+from dlsched.study.store.seals import Ledger
+from dlsched.study.store.searches import found_before
+from dlsched.study.store.store import Store
+from dlsched.study.store.stored_rows import About, about_of, method_of, rows_by_instance, versions_of
+from dlsched.study.store.verification import require_true
 
 if TYPE_CHECKING:
     import pandas as pd
