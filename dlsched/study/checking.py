@@ -13,7 +13,7 @@ from dlsched.results.verification import Verification
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import CHECKED, Facts, Outcome
 from dlsched.study.engines import local
-from dlsched.study.leader import Standing, require_engine
+from dlsched.study.leader import StudyProgress, require_engine
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.plans.plan_file import FORMAT
 from dlsched.study.recipes.given import GivenRecipe
@@ -41,7 +41,7 @@ def check(
     take: Callable[[Row, Verification], None],
     workers: int | None = None,
     again: bool = False,
-    progress: Callable[[Standing], None] | None = None,
+    progress: Callable[[StudyProgress], None] | None = None,
 ) -> int:
     """Compute every row of a study anew from its instance, solution and certificate; return how many there are.
 
@@ -85,7 +85,7 @@ def check(
                     take(row, found)
                 ended += len(asked)
                 if progress is not None:
-                    progress(Standing(total, ended, failed))
+                    progress(StudyProgress(total, ended, failed))
     return total
 
 

@@ -247,7 +247,7 @@ class Store:
                     yield Cell(row["key"], recipe, methods[row["method"]], seed, plan.limits)
 
     @property
-    def standing(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """Different cells of the study that is shown, and those of them that have a result."""
         cells, ended = self.one(
             "SELECT count(DISTINCT planned.cell), count(DISTINCT result.cell) FROM planned"
