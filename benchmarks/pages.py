@@ -17,11 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dlsched.study.leading import run
+from dlsched.study import Study
+from dlsched.study.leader import run
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import read_plan
 from dlsched.study.plans.smaller import smaller
-from dlsched.study.reading import Study
 from dlsched.study.reporting import content_of
 from dlsched.study.reports.markdown_page import page
 

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from table import machine, markdown
 
-from dlsched.study.leading import run
+from dlsched.study.leader import run
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.reports.html.figure import Look, looks
 from dlsched.study.reports.html.tables import Table

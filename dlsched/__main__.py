@@ -60,7 +60,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     """
     global _raised
     family = getattr(sys.modules.get("dlsched.core.family"), "Family", None)
-    study, checking = (sys.modules.get(f"dlsched.study.{name}") for name in ("leading", "checking"))
+    study, checking = (sys.modules.get(f"dlsched.study.{name}") for name in ("leader", "checking"))
     keeping = [
         getattr(function, "__code__", None)
         for function in (getattr(family, "solve", None), getattr(study, "run", None), getattr(checking, "check", None))

@@ -1,5 +1,6 @@
 """What docs/extending.md adds, put into a copy of the package: counted, run, and held to what is there."""
 
+import csv
 import os
 import shutil
 import subprocess
@@ -89,6 +90,31 @@ def test_three_files_add_it_everywhere(title, names, tests, chosen, tmp_path, mo
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for command in (["check"], ["format", "--check"]):
         code, said = run(tmp_path, "-m", "ruff", *command, *sources, cwd=tmp_path)
+        assert code == 0, said
+
+
+def test_two_files_add_a_column(tmp_path, monkeypatch):
+    """It is in the exports of a study and in its reports, which says what the other columns make of it; its types hold."""
+    touched = added(tmp_path, "Adding a column")
+    assert len(touched) <= 2, touched
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
+    for block in section("Adding a column"):
+        if block.language == "console":
+            run_console(block.text, tmp_path, f"docs/{PAGE}, line {block.line}", None)
+    rows = list(csv.DictReader((tmp_path / "lost.csv").read_text(encoding="utf-8").splitlines()))
+    assert list(rows[0])[-1] == "loss_percent" and len(rows) == 4
+    assert all(float(row["loss_percent"]) == pytest.approx(100 * (float(row["ratio"]) - 1)) for row in rows)
+    worst = max(float(row["loss_percent"]) for row in rows if row["method"] == "equal")
+    assert worst > 0
+    page = (tmp_path / "lost.html").read_text(encoding="utf-8")
+    assert "loss, %" in page and f"{worst:.3g}" in page
+    said = (tmp_path / "lost.md").read_text(encoding="utf-8")
+    assert "| ratio | loss, % | command |" in said and f"| {worst:.3g} |" in said
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    sources = [file for file in touched if file.endswith(".py")]
+    for command in (["ruff", "check"], ["ruff", "format", "--check"]):
+        code, said = run(tmp_path, "-m", *command, *sources, cwd=tmp_path)
         assert code == 0, said
 
 

@@ -9,8 +9,8 @@ from dlsched import async_sgd
 from dlsched.core.arrays import FloatArray
 from dlsched.elastic_stream.heuristics import SIZINGS
 from dlsched.elastic_stream.policies import ORDERS
+from dlsched.study import Study
 from dlsched.study.figures.cases import Cases, alike, cases, differs, interval, listed
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

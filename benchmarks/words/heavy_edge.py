@@ -6,8 +6,8 @@ from statistics import median
 import numpy as np
 from studies.heavy_edge import cases as drawn
 
+from dlsched.study import Study
 from dlsched.study.figures.cases import cases, compared, shown
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

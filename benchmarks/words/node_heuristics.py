@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dlsched.study import Study
 from dlsched.study.figures.cases import cases, listed
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

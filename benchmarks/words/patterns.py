@@ -6,8 +6,8 @@ import numpy as np
 from studies.patterns import FOUND
 
 from dlsched.core.arrays import FloatArray
+from dlsched.study import Study
 from dlsched.study.figures.cases import cases, interval, shown
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.reproduce.streams import COUNTS, MIXES
 from dlsched.study.rows import Row

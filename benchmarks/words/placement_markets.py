@@ -9,9 +9,9 @@ from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.markets.categories import count_categories
 from dlsched.matching_placement.markets.placing import MOST_CATEGORIES
 from dlsched.matching_placement.markets.sampling import DRAWS
+from dlsched.study import Study
 from dlsched.study.figures.cases import cases
 from dlsched.study.figures.words import per_cent
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dlsched.core.arrays import FloatArray
+from dlsched.study import Study
 from dlsched.study.figures.cases import cases, shown
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

@@ -9,9 +9,9 @@ from dlsched.core.arrays import FloatArray
 from dlsched.ring_embedding import Instance, checker
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.tables import utility_table
+from dlsched.study import Study
 from dlsched.study.figures.cases import Cases, cases, shown
 from dlsched.study.figures.words import per_cent
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.reproduce.gadget import BASELINES, TOTAL_UTILITY, fig4, shape_of
 from dlsched.study.reproduce.published import gadget

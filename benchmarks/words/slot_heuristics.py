@@ -13,8 +13,8 @@ from dlsched.ring_embedding.heuristics.slot_greedy import Progress
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.slot.g_vne import g_vne
 from dlsched.ring_embedding.slot.mapping_program import MappingProgram
+from dlsched.study import Study
 from dlsched.study.figures.cases import listed, shown
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.reproduce.gadget import OVER_OPTIMUM, shape_of
 from dlsched.study.rows import Row

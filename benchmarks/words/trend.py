@@ -4,8 +4,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from dlsched.core.arrays import FloatArray
 from dlsched.elastic_stream.heuristics import ALIASES
+from dlsched.study import Study
 from dlsched.study.figures.cases import alike, cases, compared, interval, shown
-from dlsched.study.reading import Study
 from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlsched.cli import completion
-from dlsched.cli.comparison import Row, compare_one
+from dlsched.cli.comparison import Compared, compare_one
 from dlsched.cli.options import AsJson, Threads
 from dlsched.cli.output import number, percent, print_json, print_table, seconds
 from dlsched.core.errors import InputError, UsageError
@@ -69,7 +69,7 @@ def run(
     wanted = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     by_family = {instance.family: _methods(family_of(instance), wanted) for instance in instances}
     owners = {path: _owners(claim, instances) for path, claim in claims.items()}
-    rows: list[Row] = []
+    rows: list[Compared] = []
     interrupted = False
     for index, instance in enumerate(instances):
         own = {path: claim for path, claim in claims.items() if index in owners[path]}
@@ -112,14 +112,14 @@ def _owners(claim: Claim, instances: Sequence[InstanceFile]) -> set[int]:
     return {index for index, instance in enumerate(instances) if claim.of(instance)}
 
 
-def _stray_row(path: str, claim: Claim) -> Row:
+def _stray_row(path: str, claim: Claim) -> Compared:
     """Say of an answer that it belongs to none of the instances, or that it does not say to which."""
     label = claim.method or Path(path).stem
     named = claim.instance if claim.result is None else claim.result.instance
     if named is None:
         said = "a bare solution does not say to which of several instances it belongs"
-        return Row("-", label, "foreign", f"{path}: {said}")
-    return Row(named.name or "-", label, "foreign", f"{path}: belongs to no instance that was given")
+        return Compared("-", label, "foreign", f"{path}: {said}")
+    return Compared(named.name or "-", label, "foreign", f"{path}: belongs to no instance that was given")
 
 
 def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[InstanceFile], dict[str, Claim], list[str]]:
@@ -142,7 +142,7 @@ def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[Inst
     return instances, claims, errors
 
 
-def _print(rows: list[Row], as_json: bool, as_csv: bool) -> None:
+def _print(rows: list[Compared], as_json: bool, as_csv: bool) -> None:
     fields = (
         "instance",
         "method",
@@ -173,7 +173,7 @@ def _print(rows: list[Row], as_json: bool, as_csv: bool) -> None:
             _print_summary(rows)
 
 
-def _print_figures(rows: list[Row], figures: Sequence[str]) -> None:
+def _print_figures(rows: list[Compared], figures: Sequence[str]) -> None:
     """One line an answer: its further figures."""
     table = [
         (row.instance, row.label, *(number(row.figures.get(name)) for name in figures)) for row in rows if row.figures
@@ -181,7 +181,7 @@ def _print_figures(rows: list[Row], figures: Sequence[str]) -> None:
     print_table(("instance", "method", *figures), table, right=figures, grouped=True)
 
 
-def _print_summary(rows: list[Row]) -> None:
+def _print_summary(rows: list[Compared]) -> None:
     """One line a method of a family: on how many instances it answered, its ratios and gaps, and who wins."""
     from dlsched.study.figures.summary import summarise
     from dlsched.study.figures.tables import table
@@ -205,7 +205,7 @@ def _print_summary(rows: list[Row]) -> None:
                     ", ".join(group.names),
                     line.method,
                     said["answers"],
-                    str(sum(row.at_optimum for row in of_method)),
+                    str(sum(row.verdict.met for row in of_method)),
                     said["mean ratio"],
                     at_most + percent(median(gaps) if gaps else None),
                     at_most + percent(max(gaps, default=None)),
@@ -217,7 +217,7 @@ def _print_summary(rows: list[Row]) -> None:
     print_table(columns[left:], [cells[left:] for cells in summary], right=columns[2:], grouped=len(groups) > 1)
 
 
-def _of_study(row: Row) -> "StudyRow":
+def _of_study(row: Compared) -> "StudyRow":
     from dlsched.study.rows import Row as StudyRow
 
     return StudyRow(
@@ -232,7 +232,7 @@ def _of_study(row: Row) -> "StudyRow":
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Compared) -> tuple[str, ...]:
     at_most = "<= " if row.ratio_is_at_most else ""
     return (
         row.instance,

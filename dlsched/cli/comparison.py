@@ -8,13 +8,13 @@ from dlsched.cli.output import progress_line
 from dlsched.cli.solve import disproof
 from dlsched.core.errors import DlschedError
 from dlsched.core.family import AnyFamily, AnyMethod
-from dlsched.core.gap import gap, meets, ratio
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.result import Solution
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import CLOSED
+from dlsched.core.verdict import Known, Reference, Verdict, reference_of, verdict
 from dlsched.families import family_of, solve
 from dlsched.results.reading import Claim
 from dlsched.results.verification import read_solution, verify_claim
@@ -23,13 +23,14 @@ _FAILED = 7  # exit code of what is wrong
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Compared:
     """One method (or one answer from elsewhere) on one instance; ``status`` may be a sentence of what went wrong.
 
     ``left`` is the gap to its own bound that an optimum leaves, None where that is closed. ``wrong`` is what ``status`` means
     for the exit code: a line on standard error; empty when nothing is wrong. ``family`` and ``index`` are those of the
     instance among the files; empty and -1 for an answer that belongs to none. ``objective_name`` and ``sense`` are those of
-    its instance: what its objective is called where its family has several, and which is better.
+    its instance: what its objective is called where its family has several, and which is better. ``verdict`` is empty of an
+    objective that contradicts what is proven.
     """
 
     instance: str
@@ -38,19 +39,31 @@ class Row:
     status: str
     objective: float | None = None
     bound: float | None = None
-    gap: float | None = None
-    ratio: float | None = None
-    ratio_is_at_most: bool = False
     runtime_s: float | None = None
     figures: Mapping[str, float] = field(default_factory=dict)
     solution: Solution | None = None
-    at_optimum: bool = False
     left: float | None = None
     wrong: str = ""
     family: str = ""
     index: int = -1
     objective_name: str = ""
     sense: str = ""
+    verdict: Verdict = field(default_factory=Verdict)
+
+    @property
+    def gap(self) -> float | None:
+        """Gap to the best that is proven."""
+        return self.verdict.gap
+
+    @property
+    def ratio(self) -> float | None:
+        """Ratio to the best that is proven."""
+        return self.verdict.ratio
+
+    @property
+    def ratio_is_at_most(self) -> bool:
+        """Whether that is a bound which the answer does not meet."""
+        return self.verdict.at_most
 
     @property
     def label(self) -> str:
@@ -60,13 +73,13 @@ class Row:
 
 def compare_one(
     instance: InstanceFile, methods: Sequence[AnyMethod], claims: Mapping[str, Claim], limits: Limits
-) -> tuple[list[Row], bool]:
+) -> tuple[list[Compared], bool]:
     """Rows of one instance, with gaps and ratios against the best that is proven; and whether Ctrl-C ended it.
 
     Where no optimum is known or proven by a row, the family's bound is one more row.
     """
     family = family_of(instance)
-    rows: list[Row] = []
+    rows: list[Compared] = []
     interrupted = False
     for method in methods:
         rows.append(_method_row(family, instance, method, limits))
@@ -77,18 +90,17 @@ def compare_one(
         rows.append(_method_row(family, instance, family.method(family.best_bound), limits))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
     rows += [_claim_row(family, instance, path, claim) for path, claim in claims.items()]
-    bound = _best_bound(family, instance, rows)
-    optimum = _optimum(instance, rows)
-    return [_against(family, instance, row, bound, optimum) for row in rows], interrupted
+    reference = reference_of(rows, family.sense_for(instance), _known(family, instance), together=False)
+    return [_held(row, reference) for row in rows], interrupted
 
 
-def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, limits: Limits) -> Row:
+def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, limits: Limits) -> Compared:
     try:
         with progress_line(f"{instance.name}, {method.name}") as progress:
             result = solve(instance, method=method, limits=limits, progress=progress)
     except DlschedError as error:
         wrong = f"{instance.name}: {error}" if error.exit_code == _FAILED else ""
-        return Row(instance.name, method.name, method.kind, str(error), wrong=wrong)
+        return Compared(instance.name, method.name, method.kind, str(error), wrong=wrong)
     status = str(result.status)
     wrong = disproof(instance, result) or ""
     if result.status is TerminationStatus.SOLVER_ERROR:
@@ -96,7 +108,7 @@ def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, li
         wrong = (
             f"{instance.name}: {method.name}: {result.message}" if result.message.startswith(CONTRADICTION) else wrong
         )
-    return Row(
+    return Compared(
         instance.name,
         method.name,
         method.kind,
@@ -111,16 +123,17 @@ def _method_row(family: AnyFamily, instance: InstanceFile, method: AnyMethod, li
     )
 
 
-def _needs_bound(family: AnyFamily, instance: InstanceFile, rows: Sequence[Row]) -> bool:
+def _needs_bound(family: AnyFamily, instance: InstanceFile, rows: Sequence[Compared]) -> bool:
     """Whether the bound of the family says anything that is not known better."""
+    reference = reference_of(rows, family.sense_for(instance), _known(family, instance), together=False)
     return (
-        _optimum(instance, rows) is None
+        (reference is None or reference.kind != "optimum")
         and not any(row.method == family.best_bound for row in rows)
         and family.infeasible(instance) is None
     )
 
 
-def _claim_row(family: AnyFamily, instance: InstanceFile, path: str, claim: Claim) -> Row:
+def _claim_row(family: AnyFamily, instance: InstanceFile, path: str, claim: Claim) -> Compared:
     label = claim.method or Path(path).stem
     try:
         failures = verify_claim(family, instance, replace(claim, result=None), path).failures
@@ -128,11 +141,11 @@ def _claim_row(family: AnyFamily, instance: InstanceFile, path: str, claim: Clai
         failures = [str(error)]
     if failures:
         said = f"{path}: rejected as an answer to {instance.name}: {failures[0]}"
-        return Row(instance.name, label, "foreign", f"rejected: {failures[0]}", wrong=said)
+        return Compared(instance.name, label, "foreign", f"rejected: {failures[0]}", wrong=said)
     if claim.solution is None:
-        return Row(instance.name, label, "foreign", str(TerminationStatus.NO_SOLUTION))
+        return Compared(instance.name, label, "foreign", str(TerminationStatus.NO_SOLUTION))
     solution = read_solution(family, instance, claim, path)
-    return Row(
+    return Compared(
         instance.name,
         label,
         "foreign",
@@ -143,43 +156,19 @@ def _claim_row(family: AnyFamily, instance: InstanceFile, path: str, claim: Clai
     )
 
 
-def _best_bound(family: AnyFamily, instance: InstanceFile, rows: Sequence[Row]) -> float | None:
-    """The tightest bound of the rows, and of what is known of the instance."""
-    bounds = [row.bound for row in rows if row.bound is not None]
-    sense = family.sense_for(instance)
-    known = None if instance.known is None else instance.known.bound(sense)
-    bounds += [] if known is None else [known]
-    return max(bounds, default=None) if sense == "minimize" else min(bounds, default=None)
+def _known(family: AnyFamily, instance: InstanceFile) -> Known:
+    """What is known of an instance before a method runs."""
+    known, constant = instance.known, family.constant(instance)
+    return Known(constant) if known is None else Known(constant, known.optimum, known.bound(family.sense_for(instance)))
 
 
-def _optimum(instance: InstanceFile, rows: Sequence[Row]) -> float | None:
-    """A proven optimum: of a row of this run, else the one the instance's file states."""
-    proven = [row.objective for row in rows if row.status == TerminationStatus.OPTIMAL]
-    if proven:
-        return proven[0]
-    return None if instance.known is None else instance.known.optimum
-
-
-def _against(family: AnyFamily, instance: InstanceFile, row: Row, bound: float | None, optimum: float | None) -> Row:
-    """Fill in gap and ratio; an objective that beats a proven value is said to contradict it."""
-    constant, sense = family.constant(instance), family.sense_for(instance)
-    for proven in (optimum, bound):
-        if row.objective is None or proven is None or not sense.better(row.objective, proven):
-            continue
-        if not meets(row.objective, proven, constant):
-            said = f"contradicts the proven {proven!r}"
-            wrong = row.wrong or f"{row.instance}: {row.method}: the objective {row.objective!r} {said}"
-            return replace(row, status=f"{row.status}, {said}", wrong=wrong)
-    reference = optimum if optimum is not None else bound
-    if row.objective is None or reference is None:
+def _held(row: Compared, reference: Reference | None) -> Compared:
+    """Hold a row against the reference; an objective that beats a proven value is said to contradict it."""
+    if row.objective is None:
         return row
-    met = meets(row.objective, reference, constant)
-    if met and sense.better(row.objective, reference):
-        reference = row.objective
-    return replace(
-        row,
-        gap=gap(row.objective, reference, constant),
-        ratio=ratio(row.objective, reference, sense, constant),
-        ratio_is_at_most=optimum is None and not met,
-        at_optimum=met,
-    )
+    found = verdict(row.objective, reference)
+    if found.contradicts is None:
+        return replace(row, verdict=found)
+    said = f"contradicts the proven {found.contradicts!r}"
+    wrong = row.wrong or f"{row.instance}: {row.method}: the objective {row.objective!r} {said}"
+    return replace(row, status=f"{row.status}, {said}", wrong=wrong)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlsched.cli.comparison import Row
+from dlsched.cli.comparison import Compared
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.imports import needing
@@ -32,7 +32,7 @@ def require_plot(path: str, width_in: float) -> None:
         import matplotlib.figure  # noqa: F401
 
 
-def draw(rows: Sequence[Row], instances: Sequence[InstanceFile], path: str, width_in: float = 7.0) -> None:
+def draw(rows: Sequence[Compared], instances: Sequence[InstanceFile], path: str, width_in: float = 7.0) -> None:
     """Draw the answers where the family has a chart, in a file an instance if there are several; and all the gaps."""
     times = Counter(instance.name for instance in instances)
     for name in [name for name, count in times.items() if count > 1]:
@@ -65,7 +65,7 @@ def _targets(names: Sequence[str], path: Path) -> list[Path]:
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in chosen]
 
 
-def _labels(rows: Sequence[Row]) -> list[str]:
+def _labels(rows: Sequence[Compared]) -> list[str]:
     """Label of each row, numbered where an instance has it twice."""
     seen: Counter[tuple[str, str]] = Counter()
     found = []
@@ -76,7 +76,7 @@ def _labels(rows: Sequence[Row]) -> list[str]:
     return found
 
 
-def _draw_gaps(rows: Sequence[Row], path: str, width_in: float) -> None:
+def _draw_gaps(rows: Sequence[Compared], path: str, width_in: float) -> None:
     from dlsched.plots import Point, draw_comparison
 
     points = [
@@ -93,7 +93,7 @@ def _draw_gaps(rows: Sequence[Row], path: str, width_in: float) -> None:
     print(f"plot: {draw_comparison(points, path, width_in=width_in)}", file=sys.stderr)
 
 
-def _draw_answers(rows: Sequence[Row], instance: InstanceFile, path: Path, width_in: float) -> None:
+def _draw_answers(rows: Sequence[Compared], instance: InstanceFile, path: Path, width_in: float) -> None:
     draw_family = family_of(instance).draw
     if draw_family is None:
         return

@@ -83,11 +83,11 @@ def run(
 
     Results are kept: Ctrl-C ends it with what has ended, and the same command goes on.
     """
-    from dlsched.study.leading import require_engine
+    from dlsched.study.leader import require_engine
     from dlsched.study.plans.plan import CellLimits
-    from dlsched.study.reading import Study
     from dlsched.study.reporting import environment_words
     from dlsched.study.reports.html.embedding import require_report
+    from dlsched.study.store.reading import Study
     from dlsched.traces.clocks import queue_window
     from dlsched.whatif.compared import compared
     from dlsched.whatif.page import Told, write_page

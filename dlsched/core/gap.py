@@ -37,6 +37,15 @@ def meets(objective: float, bound: float, constant: float = 0.0, *, within: floa
     return abs(objective - bound) <= within * larger + rounding(objective, bound, constant)
 
 
+def beats(objective: float, proven: float, sense: Sense, constant: float = 0.0) -> bool:
+    """Whether an objective is better than a value that is proven by more than rounding: then one of the two is wrong.
+
+    >>> beats(9.0, 10.0, Sense.MINIMIZE), beats(10.0 - 1e-7, 10.0, Sense.MINIMIZE), beats(9.0, 10.0, Sense.MAXIMIZE)
+    (True, False, False)
+    """
+    return sense.better(objective, proven) and not meets(objective, proven, constant)
+
+
 def ratio(
     objective: float | None, reference: float | None, sense: Sense = Sense.MINIMIZE, constant: float = 0.0
 ) -> float | None:

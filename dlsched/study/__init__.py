@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dlsched.study.checking import check
     from dlsched.study.figures.summary import sentence, summarise
-    from dlsched.study.leading import run
+    from dlsched.study.leader import run
     from dlsched.study.plans.counting import count
     from dlsched.study.plans.plan import CellLimits, Plan
     from dlsched.study.plans.plan_file import make_plan, read_plan
-    from dlsched.study.reading import Study, open
     from dlsched.study.reporting import report
     from dlsched.study.reports.export import export
     from dlsched.study.rows import Row
+    from dlsched.study.store.reading import Study, open
 
 __all__ = [
     "CellLimits",
@@ -47,13 +47,13 @@ __all__ = [
 _HOMES = {
     "reports.export": "export",
     "checking": "check",
-    "leading": "run",
+    "leader": "run",
     "plans.counting": "count",
     "plans.plan": "CellLimits Plan",
     "plans.plan_file": "make_plan read_plan",
-    "reading": "Study open",
     "reporting": "report",
     "rows": "Row",
+    "store.reading": "Study open",
     "figures.summary": "sentence summarise",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

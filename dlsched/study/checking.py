@@ -1,35 +1,34 @@
 """Checking a store: every row of the study that is shown is computed anew, in processes of this machine."""
 
 import os
+import sqlite3
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
 
 from dlsched.core.files import Json
 from dlsched.results.verification import Verification
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import CHECKED, Facts, Outcome
-from dlsched.study.database import seed_from
 from dlsched.study.engines import local
-from dlsched.study.leading import Standing, require_engine
-from dlsched.study.packing import unpack
+from dlsched.study.leader import StudyProgress, require_engine
 from dlsched.study.plans.plan import CellLimits, PlannedMethod
 from dlsched.study.plans.plan_file import FORMAT
 from dlsched.study.recipes.given import GivenRecipe
 from dlsched.study.rows import Row
-from dlsched.study.searching import found_before
-from dlsched.study.store import Store
-from dlsched.study.stored_rows import about_of, limits_of, method_of, rows_by_instance, versions_of
-from dlsched.study.verification import require_true
+from dlsched.study.store.packing import seed_from, unpack
+from dlsched.study.store.searches import found_before
+from dlsched.study.store.store import Store
+from dlsched.study.store.stored_rows import about_of, limits_of, method_of, rows_by_instance, versions_of
+from dlsched.study.store.verification import require_true
 
 PATIENT = CellLimits(time_s=86_400.0, memory_gib=64.0)
 """Limits of a process for each row."""
 _KEPT = """
-SELECT method.data, cell.seed, cell.limits, environment.data, solution, certificate, {bound_source}, {solver},
-    own.content, its.data
+SELECT method.data AS method, cell.seed AS seed, cell.limits AS limits, environment.data AS environment, solution, certificate,
+    {bound_source} AS bound_source, {solver} AS solver, own.content AS content, its.data AS its
 FROM planned JOIN result ON result.cell = planned.cell LEFT JOIN cell ON cell.id = planned.cell
 LEFT JOIN method ON method.id = planned.method LEFT JOIN environment ON environment.id = cell.environment
 LEFT JOIN instance AS own ON own.id = cell.instance LEFT JOIN method AS its ON its.id = cell.method
@@ -42,7 +41,7 @@ def check(
     take: Callable[[Row, Verification], None],
     workers: int | None = None,
     again: bool = False,
-    progress: Callable[[Standing], None] | None = None,
+    progress: Callable[[StudyProgress], None] | None = None,
 ) -> int:
     """Compute every row of a study anew from its instance, solution and certificate; return how many there are.
 
@@ -86,7 +85,7 @@ def check(
                     take(row, found)
                 ended += len(asked)
                 if progress is not None:
-                    progress(Standing(total, ended, failed))
+                    progress(StudyProgress(total, ended, failed))
     return total
 
 
@@ -117,22 +116,21 @@ def _cells(store: Store, asked: dict[str, list[Row]], again: bool) -> Iterator[C
         yield Cell(f"check {count}", recipe, PlannedMethod("check", "check", "", parameters=parameters), 0, PATIENT)
 
 
-def _said(store: Store, row: Row, kept: tuple[Any, ...], again: bool) -> dict[str, Json]:
+def _said(store: Store, row: Row, kept: sqlite3.Row, again: bool) -> dict[str, Json]:
     """What the store says of a row, as it travels to who computes it."""
-    data, seed, limits, environment, solution, certificate, bound_source, solver, content, its = kept
     said = ("key", "method", "status", "message", "objective", "bound", "time_s")
     return {
         **{name: getattr(row, name) for name in said},
         "figures": dict(row.figures),
-        "data": dict(method_of(store.path, data)),
-        "seed": seed_from(store.path, seed),
-        "limits": asdict(limits_of(store.path, limits)),
-        "versions": dict(versions_of(store.path, environment)),
-        "solution": unpack(store.path, solution),
-        "certificate": unpack(store.path, certificate),
-        "bound_source": bound_source,
-        "solver": solver,
-        "cell": {"content": content, "method": dict(method_of(store.path, its))},
+        "data": dict(method_of(store.path, kept["method"])),
+        "seed": seed_from(store.path, kept["seed"]),
+        "limits": asdict(limits_of(store.path, kept["limits"])),
+        "versions": dict(versions_of(store.path, kept["environment"])),
+        "solution": unpack(store.path, kept["solution"]),
+        "certificate": unpack(store.path, kept["certificate"]),
+        "bound_source": kept["bound_source"],
+        "solver": kept["solver"],
+        "cell": {"content": kept["content"], "method": dict(method_of(store.path, kept["its"]))},
         "again": again,
         "sealed": bool(store.tables),
     }
@@ -146,10 +144,9 @@ def _versions(said: Mapping[str, Json]) -> dict[str, str]:
 
 def _fact(store: Store, content: str) -> Json:
     """What is known of an instance; None where it was not made."""
-    names = [each.name for each in fields(Facts)]
-    columns = ", ".join(store.columns.name("fact", name) for name in names)
-    for values in store.each(f"SELECT {columns} FROM fact WHERE content = ?", content):
-        return dict(zip(names, values, strict=True))
+    columns = ", ".join(f"{store.columns.name('fact', each.name)} AS {each.name}" for each in fields(Facts))
+    for row in store.each(f"SELECT {columns} FROM fact WHERE content = ?", content):
+        return dict(row)
     return None
 
 

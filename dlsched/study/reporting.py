@@ -9,10 +9,10 @@ from dlsched.core.files import Json, json_text
 from dlsched.study.cells.commands import INSTANCE
 from dlsched.study.figures.summary import sentence, summarise
 from dlsched.study.plans.plan import CellLimits
-from dlsched.study.reading import Study
 from dlsched.study.recipes.drawn import DrawnRecipe
 from dlsched.study.reports.content import Content
 from dlsched.study.rows import Row
+from dlsched.study.store.reading import Study
 
 FORMS = ("html", "markdown")
 

@@ -1,35 +1,12 @@
 """The rows of a study: one a cell, with what its answer is against the reference of its instance."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Literal
 
-ReferenceKind = Literal["optimum", "bound", "answer", ""]
-
-COLUMNS = (
-    "key",
-    "instance",
-    "family",
-    "source",
-    "preset",
-    "jobs",
-    "gpus",
-    "seed",
-    "method",
-    "status",
-    "objective",
-    "bound",
-    "reference",
-    "reference_kind",
-    "ratio",
-    "gap",
-    "time_s",
-    "cpu_s",
-    "memory_mib",
-    "message",
-    "objective_name",
-)
-"""Names of the columns of every export, in this order."""
+from dlsched.core.files import Json
+from dlsched.core.verdict import ReferenceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +49,9 @@ class Row:
     objective_name
         What the objective of its instance is called, where the family has several: figures of two are not to be put
         together. Empty where it has one, or where the instance was not made.
+    arguments
+        What its instance was made with, by name: of the generator, the function or the search; none of files. No column of
+        exports.
     """
 
     key: str
@@ -99,6 +79,7 @@ class Row:
     kind: str = ""
     sense: str = ""
     objective_name: str = ""
+    arguments: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def at_most(self) -> bool:
@@ -107,4 +88,78 @@ class Row:
 
     def as_data(self) -> dict[str, object]:
         """The columns of every export."""
-        return {name: getattr(self, name) for name in COLUMNS}
+        return {column.name: column.of(self) for column in EXPORTED}
+
+
+@dataclass(frozen=True, slots=True)
+class RowColumn:
+    """A column of every export, and of the tables of reports that show rows.
+
+    Parameters
+    ----------
+    name
+        In exports.
+    of
+        What a row says there; None: nothing.
+    kind
+        ``text``, ``integer`` (of 64 bits) or ``number``: its type in Parquet, and numbers stand to the right in tables.
+    heading
+        Over it in tables of reports; empty: it stands in none.
+    form
+        How its values are written there, as ``format`` takes it.
+    derived
+        Whether it follows from the others: then every table of rows of reports has it, behind its own columns.
+    """
+
+    name: str
+    of: Callable[[Row], object]
+    kind: Literal["text", "integer", "number"] = "text"
+    heading: str = ""
+    form: str = ""
+    derived: bool = True
+
+    def text(self, row: Row) -> str:
+        """What a row says, as tables write it; a dash for nothing."""
+        value = self.of(row)
+        return "-" if value is None else format(value, self.form)
+
+
+def _field(
+    name: str, kind: Literal["text", "integer", "number"] = "text", heading: str = "", form: str = ""
+) -> RowColumn:
+    """Column of a field of rows."""
+    return RowColumn(name, attrgetter(name), kind, heading, form, derived=False)
+
+
+EXPORTED = (
+    _field("key"),
+    _field("instance", heading="instance"),
+    _field("family"),
+    _field("source"),
+    _field("preset", heading="preset"),
+    _field("jobs", "integer"),
+    _field("gpus", "integer"),
+    _field("seed", "integer"),
+    _field("method", heading="method"),
+    _field("status", heading="status"),
+    _field("objective", "number", "objective", ".10g"),
+    _field("bound", "number"),
+    _field("reference", "number"),
+    _field("reference_kind"),
+    _field("ratio", "number", "ratio"),
+    _field("gap", "number"),
+    _field("time_s", "number", "time, s"),
+    _field("cpu_s", "number"),
+    _field("memory_mib", "number"),
+    _field("message"),
+    _field("objective_name"),
+)
+"""The columns in their order, which is pinned: a new one is the last."""
+COLUMNS = tuple(column.name for column in EXPORTED)
+"""Their names."""
+
+
+def table_columns(*names: str) -> list[RowColumn]:
+    """Columns of a table of rows: those of its own, and the derived ones that have a heading."""
+    own = {column.name: column for column in EXPORTED}
+    return [own[name] for name in names] + [column for column in EXPORTED if column.derived and column.heading]

@@ -14,7 +14,7 @@ from dlsched.study.plans.plan import Plan
 from dlsched.study.recipes.given import found as found_recipe
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.recipes.searched import SearchedRecipe
-from dlsched.study.searching import SEARCH, search_of
+from dlsched.study.store.searches import SEARCH, search_of
 
 PARTS = (0.0, 0.5, 1.0)
 """Where in the list of a kind of instances those are that are tried."""

@@ -10,8 +10,8 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.instance import InstanceFile
 from dlsched.families import FAMILIES
 from dlsched.statistics.estimate import Estimate
-from dlsched.study.reading import Study
 from dlsched.study.rows import Row
+from dlsched.study.store.reading import Study
 from dlsched.whatif.figures import (
     Part,
     bounded_slowdown,

@@ -7,16 +7,16 @@ method has no answer though there is one, and where the denominator alone is 0.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
 
 from dlsched.core.budget import Budget, Stopped
 from dlsched.core.errors import DlschedError, InstanceError, SolverMissingError
 from dlsched.core.family import AnyFamily, AnyMethod
-from dlsched.core.gap import meets, ratio
+from dlsched.core.gap import beats
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.result import Result, Solution
-from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.status import TerminationStatus
+from dlsched.core.verdict import Known, Reference, reference_of, verdict
 from dlsched.families import instance_from
 from dlsched.worst.space import Data
 
@@ -27,25 +27,6 @@ _CUT_SHORT = (TerminationStatus.NODE_LIMIT, TerminationStatus.MEMORY_LIMIT)
 
 LEAST = 1e-9
 """Ratios below are not told apart."""
-
-ReferenceKind = Literal["optimum", "bound", "answer"]
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """What a method is held against on one instance.
-
-    Parameters
-    ----------
-    value, kind
-        A proven ``optimum``; a ``bound``, to which a ratio is at most what it says; or the ``answer`` of a heuristic.
-    answered
-        Whether a solution is sure to exist.
-    """
-
-    value: float
-    kind: ReferenceKind
-    answered: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +112,17 @@ class Judge:
         Counts as an evaluation where nothing is known: the method is not run on it.
         """
         result = self._run(self.reference, instance, self.solver)
-        if result is not None and result.objective is not None and result.proven:
-            return Reference(result.objective, "optimum", True)
-        if result is not None and self.reference.kind == "heuristic" and result.objective is not None:
-            return Reference(result.objective, "answer", True)
-        if result is not None and result.bound is not None:
-            return Reference(result.bound, "bound", result.objective is not None)
+        if result is not None:
+            heuristic = self.reference.kind == "heuristic"
+            found = reference_of(
+                [result],
+                result.sense,
+                Known(result.constant),
+                named=[result],
+                taken=("optimum", "answer", "bound") if heuristic else ("optimum", "bound"),
+            )
+            if found is not None:
+                return found
         self._count()
         return None
 
@@ -149,7 +135,7 @@ class Judge:
         if result.status in _CUT_SHORT and self.method.kind == "heuristic":
             return None  # what is held then may be the answer of another rule
         self._hold_to_proofs(instance, result.objective, reference)
-        worth = _ratio(result, reference)
+        worth = _worth(result.objective, reference)
         if worth is None:
             return None
         judged = Judged(data, instance, worth, result.objective, reference)
@@ -184,14 +170,13 @@ class Judge:
 
     def _hold_to_proofs(self, instance: InstanceFile, objective: float | None, reference: Reference) -> None:
         """Keep as a failure what contradicts the reference or breaks the method's guarantee."""
-        sense, constant = self.family.sense_for(instance), self.family.constant(instance)
-        if objective is not None and reference.kind != "answer" and _beats(objective, reference.value, sense, constant):
+        if verdict(objective, reference).contradicts is not None:
             self._fail(f"{self.method.name}: its objective contradicts what {self.reference.name} proved", instance)
         promise = self.method.guarantee  # of its answers: that it has none breaks no promise
         if promise is None or objective is None or reference.kind != "optimum" or not promise.holds_for(instance):
             return
         allowed = promise.worst(instance, reference.value)
-        if _beats(allowed, objective, sense, constant):
+        if beats(allowed, objective, reference.sense, reference.constant):
             self._fail(f"{self.method.name}: it breaks its guarantee, {promise.words}", instance)
 
     def _fail(self, message: str, instance: InstanceFile, error: Exception | None = None) -> None:
@@ -200,22 +185,18 @@ class Judge:
             self.tell(self.failures[message])
 
 
-def _beats(value: float, other: float, sense: Sense, constant: float) -> bool:
-    return sense.better(value, other) and not meets(value, other, constant)
+def _worth(objective: float | None, reference: Reference) -> float | None:
+    """Ratio that a search climbs: that of studies, infinite where it is without bound.
 
-
-def _ratio(result: Result[Solution], reference: Reference) -> float | None:
-    """Ratio of studies, infinite where it is without bound, None where none is defined."""
-    constant, value = result.constant, reference.value
-    if result.objective is None:
+    It is None where the search learns nothing: both are worth nothing, or one of the two is a loss. An answer that meets what is
+    proven is at 1, on either side.
+    """
+    value, constant = reference.value, reference.constant
+    if objective is None:
         return math.inf if reference.answered else None
-    if result.objective == value == constant:
-        return None
-    above, below = (result.objective, value) if result.sense is Sense.MINIMIZE else (value, result.objective)
-    if below == constant and above > constant:
+    found = verdict(objective, reference)
+    if found.unbounded:
         return math.inf
-    if min(above, below) < constant:
+    if objective == value == constant or min(objective, value) < constant:
         return None
-    if reference.kind != "answer" and meets(result.objective, value, constant):
-        return 1.0
-    return ratio(result.objective, value, result.sense, constant)
+    return 1.0 if found.met and found.kind != "answer" else found.ratio

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from dlsched.core.instance import InstanceFile, Known
+from dlsched.core.verdict import ReferenceKind
 from dlsched.version import VERSION
-from dlsched.worst.judging import Failure, ReferenceKind
+from dlsched.worst.judging import Failure
 
 if TYPE_CHECKING:
     from dlsched.worst.proving import Proven

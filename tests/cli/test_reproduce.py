@@ -71,7 +71,7 @@ def test_ctrl_c_says_how_to_go_on(small: Path, cli: Callable[..., Ended], monkey
     """Exit 5; what has ended is kept by the study."""
 
     def interrupted(*arguments: object, progress: Callable[[object], None], **named: object) -> None:
-        progress(study_run.Standing(9, 4, 0))
+        progress(study_run.StudyProgress(9, 4, 0))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(study_run, "run_study", interrupted)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from conftest import Ended
 
-from dlsched.study.reading import Study
+from dlsched.study.store.reading import Study
 
 pytest.importorskip("distributed")
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from dlsched import elastic_stream, ring_allocation, ring_embedding, srpt_mapping
-from dlsched.cli.comparison import Row, compare_one
+from dlsched.cli.comparison import Compared, compare_one
 from dlsched.cli.drawing import draw
 from dlsched.core.limits import Limits
+from dlsched.core.verdict import Verdict
 from dlsched.families import family_of
 
 METHODS = {elastic_stream: ["equal", "doubling"], srpt_mapping: ["fifo", "least-work"], ring_embedding: ["fifo", "drf"]}
@@ -61,10 +62,10 @@ def test_answers_of_one_name_are_numbered(tmp_path, monkeypatch):
     """Two answers from elsewhere that call themselves mine are two points; those to no instance given are none."""
     instance = named(ring_allocation.example(), "one")
     rows = [
-        Row("one", "mine", "foreign", "feasible", 2.0, ratio=1.5),
-        Row("one", "mine", "foreign", "feasible", 3.0, ratio=float("inf")),
-        Row("-", "stray", "foreign", "belongs to no instance that was given"),
-        Row("one", "lp", "bound", "feasible", bound=2.0),
+        Compared("one", "mine", "foreign", "feasible", 2.0, verdict=Verdict(ratio=1.5)),
+        Compared("one", "mine", "foreign", "feasible", 3.0, verdict=Verdict(ratio=float("inf"))),
+        Compared("-", "stray", "foreign", "belongs to no instance that was given"),
+        Compared("one", "lp", "bound", "feasible", bound=2.0),
     ]
     drawn = []
     monkeypatch.setattr("dlsched.plots.draw_comparison", lambda points, path, **_: drawn.extend(points) or Path(path))
@@ -75,7 +76,7 @@ def test_answers_of_one_name_are_numbered(tmp_path, monkeypatch):
 def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     """No answer, or a cluster that is no picture: a line says so, and the table stands."""
     instance = srpt_mapping.example()
-    draw([Row(instance.name, "fifo", "heuristic", "time_limit")], [instance], str(tmp_path / "out.png"))
+    draw([Compared(instance.name, "fifo", "heuristic", "time_limit")], [instance], str(tmp_path / "out.png"))
     assert capsys.readouterr().err == f"plot: no method found an answer to {instance.name}\n"
     vast = instance.model_dump() | {"servers": [{"id": "vast", "gpus": 200_000}]}
     instance = srpt_mapping.Instance.model_validate(vast)

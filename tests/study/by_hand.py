@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from dlsched.study.rows import ReferenceKind, Row
+from dlsched.core.verdict import ReferenceKind
+from dlsched.study.rows import Row
 
 HOSTILE = "<script>alert(1)</script>|`_%&$#{}~^\\*[x](y)!\n\x1b[31m\"'--www.a.b https://c 中é"
 

@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 from dlsched import study
-from dlsched.study.database import LATER, SEALED
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.seals import write_missing
+from dlsched.study.store.seals import write_missing
+from dlsched.study.store.tables import LATER, SEALED
 
 OWN = "def smallest(instance):\n    return {'gpus': {j.id: min(j.epoch_time_s) for j in instance.jobs}}\n"
 PLANS: Mapping[str, Mapping[str, object]] = {

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dlsched.study.reading import Study
+from dlsched.study.store.reading import Study
 from study.cells_at_hand import functions, lives
 
 LEADER = """
@@ -24,7 +24,7 @@ import sys
 from study.cells_at_hand import command, function, named
 from study.cells.test_commands import PROGRAM
 from pathlib import Path
-from dlsched.study.leading import run
+from dlsched.study.leader import run
 from dlsched.study.plans.plan import Generated, Plan
 
 def main(folder, engine, instances, retry):

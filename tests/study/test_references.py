@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from dlsched.core.status import Sense
-from dlsched.study.references import Known, against_reference
+from dlsched.core.verdict import Known
+from dlsched.study.references import against_reference
 from dlsched.study.rows import Row
 
 ROW = Row("k", "i", "ring_allocation", "generate", "mixed", 4, 8, 0, "m", "feasible")
@@ -82,3 +83,20 @@ def test_without_anything_proven_there_is_no_ratio():
     """Unknown is None."""
     (found,) = against_reference([row("a", objective=3.0)], MIN, Known())
     assert (found.reference, found.reference_kind, found.ratio, found.gap) == (None, "", None, None)
+
+
+def test_a_proof_that_beats_what_the_file_calls_proven_is_said_to_contradict_it():
+    """An optimum of 9 where the file says 10: one of them is wrong, and the ratio to the 9 alone would hide it."""
+    (found,) = against_reference([row("a", "optimal", 9.0, 9.0)], MIN, Known(optimum=10.0, bound=10.0))
+    assert (found.reference, found.ratio) == (9.0, 1.0)
+    assert found.message == "its objective 9.0 contradicts the proven 10.0"
+
+
+def test_a_named_method_whose_answer_meets_its_own_bound_is_held_by_its_answer():
+    """Whatever ended it: the optimum is an objective, and the bound may be a hair beside it."""
+    ended = row("exact", "solver_error", 10.0, 10.0 - 1e-7)
+    found = against_reference([ended, row("b", objective=20.0)], MIN, Known(), "exact")
+    assert [(each.reference, each.reference_kind, each.ratio) for each in found] == [
+        (10.0, "optimum", 1.0),
+        (10.0, "optimum", 2.0),
+    ]

@@ -8,7 +8,7 @@ from conftest import Ended
 
 import dlsched
 from dlsched import UsageError, ring_allocation, srpt_mapping, study
-from dlsched.study.leading import Standing
+from dlsched.study.leader import StudyProgress
 from dlsched.study.store import Store
 
 LAST = 2**63 - 1  # that SQLite holds in a column
@@ -74,10 +74,10 @@ def test_seeds_beyond_64_bits(tmp_path: Path, cli: Callable[..., Ended], monkeyp
     assert [row["seed"] for row in cli("study", "export", "p.study.sqlite", "--format", "json").json] == [
         row.seed for row in rows
     ]
-    standings: list[Standing] = []
-    with study.run("p.toml", workers=1, progress=standings.append) as again:
+    told: list[StudyProgress] = []
+    with study.run("p.toml", workers=1, progress=told.append) as again:
         assert again.rows() == rows
-    assert standings == [Standing(5, 5, 0)]
+    assert told == [StudyProgress(5, 5, 0)]
 
 
 def test_seeds_within_64_bits_are_kept_as_numbers(tmp_path: Path) -> None:
@@ -88,7 +88,8 @@ def test_seeds_within_64_bits_are_kept_as_numbers(tmp_path: Path) -> None:
     with study.run(plan, tmp_path / "s", workers=1) as done:
         assert [row.seed for row in done.rows()] == [LAST, LAST + 1]
     with Store(tmp_path / "s") as store:
-        assert list(store.each("SELECT seed, typeof(seed) FROM instance ORDER BY id")) == [
+        found = store.each("SELECT seed, typeof(seed) FROM instance ORDER BY id")
+        assert [tuple(row) for row in found] == [
             (LAST, "integer"),
             ("0x8000000000000000", "text"),
         ]

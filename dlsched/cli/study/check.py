@@ -14,9 +14,9 @@ from dlsched.cli.study.show import STORE_HELP
 from dlsched.core.messages import printable
 from dlsched.results.verification import Verification
 from dlsched.study.checking import check
-from dlsched.study.leading import Standing
+from dlsched.study.leader import StudyProgress
 from dlsched.study.rows import Row
-from dlsched.study.verification import NAMED, row_words
+from dlsched.study.store.verification import NAMED, row_words
 
 NOTE = (
     "verified: rows whose answer is feasible by the checker, or whose bound is proven by a certificate, in exact arithmetic; "
@@ -45,12 +45,12 @@ def run(
     Ctrl-C ends it with what was computed.
     """
     found: list[tuple[Row, Verification]] = []
-    standing: list[Standing] = []
+    latest: list[StudyProgress] = []
     interrupted = False
     with progress_shown(f"check {Path(store).name}") as show:
 
-        def progress(now: Standing) -> None:
-            standing[:] = [now]
+        def progress(now: StudyProgress) -> None:
+            latest[:] = [now]
             show(now)
 
         try:
@@ -69,7 +69,7 @@ def run(
     else:
         _print_table(found)
     if interrupted:
-        left = standing[0].cells - standing[0].ended if standing else None
+        left = latest[0].cells - latest[0].ended if latest else None
         of = "rows" if left is None else f"{left:,} rows"
         print(f"dlsched: interrupted; {of} were not computed anew", file=sys.stderr)
     if not all(each for _, each in found):

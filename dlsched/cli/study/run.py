@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from dlsched.core.messages import printable
-from dlsched.study.leading import Standing, store_of
-from dlsched.study.leading import run as run_study
+from dlsched.study.leader import StudyProgress, store_of
+from dlsched.study.leader import run as run_study
 from dlsched.study.plans.plan import Plan
-from dlsched.study.reading import Study
 from dlsched.study.store import LARGEST_SOLUTION
+from dlsched.study.store.reading import Study
 
 PLAN_HELP = "The plan of a study, TOML."
 EVERY_S = 60.0
@@ -69,11 +69,11 @@ def run_watched(
     largest_solution: int = LARGEST_SOLUTION,
 ) -> Study | None:
     """Run a study and show its progress under a title; None after Ctrl-C, which is said."""
-    standing: list[Standing] = []
+    latest: list[StudyProgress] = []
     with progress_shown(title) as shown:
 
-        def progress(now: Standing) -> None:
-            standing[:] = [now]
+        def progress(now: StudyProgress) -> None:
+            latest[:] = [now]
             shown(now)
 
         try:
@@ -87,13 +87,13 @@ def run_watched(
                 largest_solution=largest_solution,
             )
         except KeyboardInterrupt:
-            left = f"; {standing[0].cells - standing[0].ended} cells are left" if standing else " before any cell ran"
+            left = f"; {latest[0].cells - latest[0].ended} cells are left" if latest else " before any cell ran"
             print(f"dlsched: interrupted{left}, the same command goes on", file=sys.stderr)
             return None
 
 
 @contextmanager
-def progress_shown(title: str) -> Iterator[Callable[[Standing], None]]:
+def progress_shown(title: str) -> Iterator[Callable[[StudyProgress], None]]:
     """Show progress on standard error: a bar on a terminal, else a line a minute."""
     if not sys.stderr.isatty():
         yield _lines()
@@ -120,7 +120,7 @@ def progress_shown(title: str) -> Iterator[Callable[[Standing], None]]:
         task = bar.add_task(printable(title), total=None, rate="")
         began: list[tuple[float, int]] = []
 
-        def show(now: Standing) -> None:
+        def show(now: StudyProgress) -> None:
             began[:] = began or [(time.monotonic(), now.ended)]
             since, first = began[0]
             rate = (now.ended - first) / max(time.monotonic() - since, 0.1)
@@ -130,10 +130,10 @@ def progress_shown(title: str) -> Iterator[Callable[[Standing], None]]:
         yield show
 
 
-def _lines() -> Callable[[Standing], None]:
+def _lines() -> Callable[[StudyProgress], None]:
     last = time.monotonic()
 
-    def show(now: Standing) -> None:
+    def show(now: StudyProgress) -> None:
         nonlocal last
         if time.monotonic() - last >= EVERY_S:
             last = time.monotonic()

@@ -13,8 +13,8 @@ from dlsched.core.messages import printable
 from dlsched.study.figures.groups import Group
 from dlsched.study.figures.summary import sentence, summarise
 from dlsched.study.figures.tables import NOTE, mean_text, ratio_text, table, title
-from dlsched.study.reading import Study
 from dlsched.study.rows import Row
+from dlsched.study.store.reading import Study
 
 STORE_HELP = "The store of a study."
 LONGEST_REASON = 100

@@ -4,9 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from dlsched.core.gap import ratio
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.core.tolerance import MEETING
+from dlsched.core.verdict import Reference, verdict
 from dlsched.families import FAMILIES
 from dlsched.statistics.intervals import bootstrap_mean
 from dlsched.statistics.location import mean, median, percentile, worst
@@ -159,8 +159,9 @@ def _figures(
         for instance, row in cells.items():
             if row.objective is not None and not sense.better(best.get(instance, row.objective), row.objective):
                 best[instance] = row.objective
+    references = {instance: Reference(objective, "answer", sense) for instance, objective in best.items()}
     return {
-        method: {instance: ratio(row.objective, best.get(instance), sense) for instance, row in cells.items()}
+        method: {i: verdict(row.objective, references.get(i)).ratio for i, row in cells.items()}
         for method, cells in tried.items()
     }
 

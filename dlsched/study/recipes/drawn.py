@@ -37,6 +37,11 @@ class DrawnRecipe(Recipe):
         return {**where, "arguments": dict(self.arguments)}
 
     @property
+    def parameters(self) -> Mapping[str, Json]:
+        """All arguments of the function."""
+        return self.arguments
+
+    @property
     def hashed(self) -> Mapping[str, Json]:
         """Without where the function stands."""
         function, folder = placed(self.function)

@@ -20,6 +20,11 @@ class GeneratedRecipe(Recipe):
         """``{"generate": {...}}``."""
         return {"generate": dict(self.arguments)}
 
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """All arguments of the generator."""
+        return self.arguments
+
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
         """Draw it; errors as the generator's."""
         del step

@@ -68,6 +68,11 @@ class Recipe(ABC):
         """Source, preset and seed as the data have them; None: they say nothing of it."""
 
     @property
+    def parameters(self) -> Mapping[str, Json]:
+        """Arguments that the instance is made with, by name; none of files."""
+        return {}
+
+    @property
     def hashed(self) -> Mapping[str, Json]:
         """The data without what only says where something stands."""
         return self.data

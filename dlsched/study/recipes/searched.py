@@ -40,6 +40,11 @@ class SearchedRecipe(Recipe):
         return {**where, "arguments": dict(self.arguments)}
 
     @property
+    def parameters(self) -> Mapping[str, Json]:
+        """Arguments of the search."""
+        return self.arguments
+
+    @property
     def hashed(self) -> Mapping[str, Json]:
         """Without where a method of the user's own stands."""
         if ":" not in self.method:

@@ -1,6 +1,6 @@
 """A study for other programs and for papers: rows as CSV, JSON and Parquet, tables of figures as LaTeX and Markdown.
 
-Rows have the columns of ``rows.COLUMNS``, which are pinned. They are written as they come, so that a study of any size can be
+Rows have the columns of ``rows.EXPORTED``, which are pinned. They are written as they come, so that a study of any size can be
 exported; a file appears whole or not at all.
 """
 
@@ -19,10 +19,8 @@ from dlsched.core.imports import needing
 from dlsched.core.spreadsheet import csv_text
 from dlsched.study.figures.summary import summarise
 from dlsched.study.reports.typeset import latex, markdown
-from dlsched.study.rows import COLUMNS, Row
+from dlsched.study.rows import COLUMNS, EXPORTED, Row
 
-INTEGERS = ("jobs", "gpus", "seed")
-NUMBERS = ("objective", "bound", "reference", "ratio", "gap", "time_s", "cpu_s", "memory_mib")
 _AT_ONCE = 10_000  # rows of a row group of Parquet
 
 
@@ -81,10 +79,8 @@ def _write_parquet(rows: Iterable[Row], stream: BinaryIO) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    types = (
-        dict.fromkeys(COLUMNS, pa.string()) | dict.fromkeys(INTEGERS, pa.int64()) | dict.fromkeys(NUMBERS, pa.float64())
-    )
-    schema = pa.schema([(name, types[name]) for name in COLUMNS])
+    types = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
+    schema = pa.schema([(column.name, types[column.kind]) for column in EXPORTED])
     left = iter(rows)
     with parquet.ParquetWriter(stream, schema) as writer:
         while some := [row.as_data() for row in islice(left, _AT_ONCE)]:

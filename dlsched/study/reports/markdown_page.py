@@ -14,7 +14,7 @@ from dlsched.study.figures.tables import AT_MOST, UNKNOWN, mean_text, ratio_text
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.instance_tables import instance_tables
 from dlsched.study.reports.typeset import markdown, markdown_table, markdown_text
-from dlsched.study.rows import Row
+from dlsched.study.rows import Row, table_columns
 
 MOST_TABLES = 12
 """Groups that get a table each; of more the means are put into one table."""
@@ -128,12 +128,13 @@ def _worst(content: Content) -> Iterator[str]:
         return
     found.sort(key=lambda row: -(row.ratio or 0.0))
     yield "## Where the best methods are worst"
+    columns = table_columns("method", "preset", "instance", "ratio")
     rows = []
     for row in found[:MOST_WORST]:
-        said = ratio_text(row.ratio, AT_MOST if row.at_most else "")
-        command = "; ".join(content.evidence(row)[1].splitlines()) or row.source
-        rows.append((row.method, row.preset, row.instance, said, command))
-    yield markdown_table(("method", "preset", "instance", "ratio", "command"), rows, numbers=False).rstrip()
+        ratio = ratio_text(row.ratio, AT_MOST if row.at_most else "")
+        said = [ratio if column.name == "ratio" else column.text(row) for column in columns]
+        rows.append((*said, "; ".join(content.evidence(row)[1].splitlines()) or row.source))
+    yield markdown_table((*(column.heading for column in columns), "command"), rows, numbers=False).rstrip()
 
 
 def _failures(failed: Sequence[Row]) -> Iterator[str]:

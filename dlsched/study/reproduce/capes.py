@@ -28,6 +28,8 @@ NAMES = {
 HALVED = 2.0
 """The abstract: "more than halving of average job time on some workload patterns"."""
 FOUND = "found"
+PATTERN = {"mix": "", "arrivals": "", "units": "d", "load": "g"}
+"""Arguments that make a pattern, and how each is written."""
 
 
 def _hours(rows: Sequence[Row], method: str, jobs: int) -> dict[int | None, float]:
@@ -106,12 +108,17 @@ def _verdict(hours: dict[tuple[str, int], dict[int | None, float]], jobs: int, g
     )
 
 
+def pattern_of(row: Row) -> str:
+    """What tells the pattern of a row's stream from others: arguments of ``streams.pattern``, in words."""
+    return "/".join(f"{row.arguments[name]:{form}}" for name, form in PATTERN.items())
+
+
 def patterns(rows: Sequence[Row]) -> Findings:
     """Mean flow time of fixed allocations over that of doubling, a pattern a dot."""
     streams: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
         if row.ratio is not None and row.method != "doubling":
-            pattern = row.instance.rpartition("/")[0]
+            pattern = pattern_of(row)
             streams.setdefault(pattern, {}).setdefault(row.instance, {})[row.method] = row.ratio
     counts = sorted(
         {int(method.partition("-")[2]) for of in streams.values() for each in of.values() for method in each}

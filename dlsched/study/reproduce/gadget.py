@@ -1,7 +1,6 @@
 """Figures 4 and 7 of GADGET (Yu et al., INFOCOM 2022, arXiv 2202.01158), with the numbers that the paper's plots show."""
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
@@ -33,11 +32,12 @@ THE_SERVERS = 50
 
 
 def shape_of(row: Row) -> tuple[int, int, int]:
-    """Jobs, servers and slots of an instance of the generator, by its name."""
-    found = re.fullmatch(r".*-(\d+)x(\d+)x(\d+)-seed\d+", row.instance)
-    if found is None:
-        raise ValueError(f"{row.instance}: no name of an instance of ring_embedding that was drawn")
-    return int(found[1]), int(found[2]), int(found[3])
+    """Jobs, servers and slots with which the instance of a row was drawn; ValueError: it was not."""
+    found = [row.arguments.get(name) for name in ("jobs", "servers", "slots")]
+    jobs, servers, slots = (size if isinstance(size, int) else None for size in found)
+    if jobs is None or servers is None or slots is None:
+        raise ValueError(f"{row.instance}: no instance of ring_embedding that was drawn by jobs, servers and slots")
+    return jobs, servers, slots
 
 
 def _values(rows: Iterable[Row], method: str) -> list[float]:

@@ -27,7 +27,7 @@ GIVEN, SHARED = ("fixed", "fastest", "knee"), ("equal", "marginal")
 BOUND = "bound"
 
 Case = tuple[str, str]
-"""Load, and whether jobs end early, as names of instances have them."""
+"""Load, and whether jobs end early: arguments of ``streams.async_jobs``, in words."""
 Flows = Mapping[Case, Mapping[str, Mapping[int | None, float]]]
 """Mean flow time in hours, or a bound on it, by case, method and seed."""
 
@@ -36,7 +36,7 @@ def grid(rows: Sequence[Row]) -> Findings:
     """Mean flow times of every order and sizing, a panel for each load, with early ends and without."""
     flows: dict[Case, dict[str, dict[int | None, float]]] = {}
     for row in rows:
-        load, ends, _ = row.instance.split("/")
+        load, ends = f"{row.arguments['load']:g}", str(row.arguments["ends"])
         value = row.bound if row.method == BOUND else row.objective
         if value is not None:
             flows.setdefault((load, ends), {}).setdefault(row.method, {})[row.seed] = value / 3600

@@ -9,7 +9,7 @@ import pytest
 from conftest import Ended
 
 from dlsched import FAMILIES, UsageError
-from dlsched.study import leading, trial
+from dlsched.study import leader, trial
 from dlsched.study.cells.cell import cells_of
 from dlsched.study.plans.counting import MOST_CELLS, count, kinds_of
 from dlsched.study.plans.plan_file import make_plan, read_plan
@@ -29,7 +29,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     for family in FAMILIES.values():
         monkeypatch.setitem(family.__dict__, "generate", wraps(family.generate)(lambda *_, **__: fail()))
     monkeypatch.setattr(trial.local, "run", fail)
-    monkeypatch.setattr(leading.local, "run", fail)
+    monkeypatch.setattr(leader.local, "run", fail)
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,6 +41,14 @@ def test_columns_are_pinned(out: Path) -> None:
         "key,instance,family,source,preset,jobs,gpus,seed,method,status,objective,bound,reference,reference_kind,ratio,gap,"
         "time_s,cpu_s,memory_mib,message,objective_name"
     )
+
+
+def test_the_documentation_lists_the_columns() -> None:
+    """The same, in the same order but for those that share a line."""
+    text = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+    section = text.partition("### Rows of a study")[2].partition("###")[0]
+    heads = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    assert sorted(name for head in heads for name in re.findall(r"`(\w+)`", head)) == sorted(COLUMNS)
 
 
 def test_csv_by_hand(out: Path) -> None:

@@ -9,12 +9,12 @@ from typing import cast
 
 from dlsched import study
 from dlsched.study.figures.summary import summarise
-from dlsched.study.reading import Study
 from dlsched.study.recipes.reading import read_recipe
 from dlsched.study.reporting import command_of, content_of, report
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.markdown_page import MOST_LINES, MOST_TABLES, page, write_page
 from dlsched.study.rows import Row
+from dlsched.study.store.reading import Study
 from tests.study.by_hand import HOSTILE, answer, dead, rows_of
 from tests.study.small import small
 

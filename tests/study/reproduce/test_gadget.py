@@ -7,6 +7,9 @@ from dlsched.study.reproduce.gadget import fig4, fig7
 from dlsched.study.rows import Row
 from tests.study.reproduce.rows_by_hand import row
 
+PAPER = {"jobs": 10, "servers": 50, "slots": 1}
+SLOT = {"jobs": 10, "servers": 20, "slots": 1}
+
 
 def values(panel: Panel, label: str) -> dict[float | str, float]:
     """Numbers of a series by where they stand."""
@@ -19,6 +22,7 @@ def utilities() -> list[Row]:
     found = []
     for seed, factor in ((0, 1.0), (1, 3.0)):
         name = f"paper-100x50x200-seed{seed}"
+        arguments = {"jobs": 100, "servers": 50, "slots": 200}
         for method, utility in (
             ("gadget-published", 200.0),
             ("gadget", 200.0),
@@ -26,12 +30,13 @@ def utilities() -> list[Row]:
             ("fifo", 50.0),
             ("exact", 400.0),
         ):
-            found.append(row(name, method, utility * factor, jobs=100, seed=seed, ratio=400.0 / utility))
+            found.append(row(name, method, utility * factor, seed=seed, ratio=400.0 / utility, arguments=arguments))
     contended = "paper-100x10x5-seed0"
-    found.append(row(contended, "gadget-published", jobs=100, status="rejected"))
+    scarce = {"jobs": 100, "servers": 10, "slots": 5}
+    found.append(row(contended, "gadget-published", status="rejected", arguments=scarce))
     found += [
-        row(contended, "gadget", 80.0, jobs=100, ratio=1.25),
-        row(contended, "drf", 60.0, jobs=100, ratio=100 / 60),
+        row(contended, "gadget", 80.0, ratio=1.25, arguments=scarce),
+        row(contended, "drf", 60.0, ratio=100 / 60, arguments=scarce),
     ]
     return found
 
@@ -60,26 +65,27 @@ def test_total_utility_is_the_mean_of_the_seeds_beside_the_papers() -> None:
 def test_the_order_of_methods_is_held_against_the_papers(fifo: float, words: str) -> None:
     """The paper has GADGET before DRF before Tiresias before FIFO."""
     numbers = {"gadget-published": 9.0, "drf": 8.0, "las": 7.0, "fifo": fifo}
-    found = fig4([row("paper-40x50x200-seed0", method, value, jobs=40) for method, value in numbers.items()])
+    arguments = {"jobs": 40, "servers": 50, "slots": 200}
+    found = fig4([row("any name", method, value, arguments=arguments) for method, value in numbers.items()])
     assert found.conclusions[0].startswith("40 jobs: ") and found.conclusions[0].endswith(f": {words}.")
 
 
 def test_a_row_that_was_not_drawn_is_refused() -> None:
     """Its shape is not known."""
-    with pytest.raises(ValueError, match="two-racks: no name"):
+    with pytest.raises(ValueError, match="two-racks: no instance"):
         fig4([row("two-racks", "gadget", 1.0)])
 
 
 def test_slots_are_means_of_draws_and_then_of_seeds() -> None:
     """Seed 0 has 1 and 0.5 of the optimum, so 0.75, seed 1 has 0.25: 0.5. Where draws overuse, no mean is shown."""
     rows = [
-        row("paper-10x50x1-seed0", "published-1", 4.0, preset="paper", ratio=1.0),
-        row("paper-10x50x1-seed0", "published-2", 2.0, preset="paper", ratio=2.0),
-        row("paper-10x50x1-seed1", "published-1", 1.0, preset="paper", ratio=4.0, seed=1),
-        row("paper-10x50x1-seed0", "repaired-1", 4.0, preset="paper", ratio=1.0),
-        row("slot-10x20x1-seed0", "published-1", preset="slot", status="rejected"),
-        row("slot-10x20x1-seed0", "published-2", 4.0, preset="slot", ratio=1.0),
-        row("slot-10x20x1-seed0", "repaired-1", 3.2, preset="slot", ratio=1.25),
+        row("paper-10x50x1-seed0", "published-1", 4.0, preset="paper", ratio=1.0, arguments=PAPER),
+        row("paper-10x50x1-seed0", "published-2", 2.0, preset="paper", ratio=2.0, arguments=PAPER),
+        row("paper-10x50x1-seed1", "published-1", 1.0, preset="paper", ratio=4.0, seed=1, arguments=PAPER),
+        row("paper-10x50x1-seed0", "repaired-1", 4.0, preset="paper", ratio=1.0, arguments=PAPER),
+        row("slot-10x20x1-seed0", "published-1", preset="slot", status="rejected", arguments=SLOT),
+        row("slot-10x20x1-seed0", "published-2", 4.0, preset="slot", ratio=1.0, arguments=SLOT),
+        row("slot-10x20x1-seed0", "repaired-1", 3.2, preset="slot", ratio=1.25, arguments=SLOT),
     ]
     found = fig7(rows)
     (panel,) = found.panels

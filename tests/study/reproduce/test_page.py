@@ -8,11 +8,11 @@ import pytest
 
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.plans.plan import CellLimits
-from dlsched.study.reading import About
 from dlsched.study.reproduce.drawing import beside_table, drawing_of
 from dlsched.study.reproduce.entries import ENTRIES
 from dlsched.study.reproduce.findings import Beside, Findings, Mark, Panel, Series
 from dlsched.study.reproduce.page import write_page
+from dlsched.study.store.reading import About
 
 HOSTILE = "<script>alert(1)</script>"
 LINES = Panel(

@@ -32,9 +32,10 @@ def test_the_bound_on_flows_is_that_on_completions_less_the_releases() -> None:
 
 def test_the_grid_has_a_panel_for_each_case() -> None:
     """Means of two seeds; paired differences of 10 and 12 h leave out 0 by 8.3 half widths less one."""
+    arguments = {"load": 1.1, "ends": "early"}
     hours = {"fifo-fixed": (30.0, 42.0), "srpt-fixed": (20.0, 30.0), "bound": (10.0, 10.0)}
     rows = [
-        row(f"1.1/early/seed{seed}", method, 3600 * h if method != "bound" else None, seed=seed, bound=3600 * h)
+        row("stream", method, 3600 * h if method != "bound" else None, seed=seed, bound=3600 * h, arguments=arguments)
         for method, both in hours.items()
         for seed, h in enumerate(both)
     ]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dlsched.core.files import Json
-from dlsched.core.gap import ratio
 from dlsched.core.status import Sense
+from dlsched.core.verdict import Reference, verdict
 from dlsched.families import FAMILIES
 from dlsched.statistics.profiles import Steps, performance_profile
 from dlsched.study.reports.html.figure import Figure, Look, axis
@@ -70,9 +70,9 @@ def factors_of_best(found: Sequence[Trial], methods: Sequence[str], family: str)
         sense = Sense.MINIMIZE if rated else said
         values = {method: finite(row.ratio if rated else row.objective) for method, row in trial.rows.items()}
         known = [value for value in values.values() if value is not None]
-        best = None if not known else min(known) if sense is Sense.MINIMIZE else max(known)
+        best = None if not known else Reference((min if sense is Sense.MINIMIZE else max)(known), "answer", sense)
         for method in methods:
-            factors[method].append(finite(ratio(values.get(method), best, sense)))
+            factors[method].append(finite(verdict(values.get(method), best).ratio))
     return factors
 
 

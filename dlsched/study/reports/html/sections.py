@@ -22,7 +22,7 @@ from dlsched.study.reports.html.words import (
     short,
     span,
 )
-from dlsched.study.rows import Row
+from dlsched.study.rows import Row, RowColumn, table_columns
 
 WORST_SHOWN = 5
 """Instances of a group that are shown whole."""
@@ -193,21 +193,9 @@ def _specimen(trial: Trial, method: str, looks: Mapping[str, Look], evidence: Ev
     worst = trial.rows[method]
     text, command = evidence(worst)
     ratio = number_cell(worst.ratio, factor(worst.ratio or 0.0), worst.at_most).text
-    cells = [
-        [
-            name_cell(row.method, looks[row.method].label),
-            Cell(row.status),
-            NOTHING if row.objective is None else Cell(f"{row.objective:.10g}"),
-            NOTHING if row.ratio is None else number_cell(row.ratio, factor(row.ratio), row.at_most),
-            NOTHING if row.time_s is None else Cell(seconds(row.time_s), order=row.time_s),
-        ]
-        for row in trial.rows.values()
-    ]
-    columns = [
-        Column("method", numbers=False),
-        Column("status", numbers=False),
-        *map(Column, ("objective", "ratio", "time, s")),
-    ]
+    shown = table_columns("method", "status", "objective", "ratio", "time_s")
+    cells = [[_row_cell(column, row, looks) for column in shown] for row in trial.rows.values()]
+    columns = [Column(column.heading, numbers=column.kind != "text") for column in shown]
     reference = "" if worst.reference is None else f"; reference {worst.reference:.10g} ({worst.reference_kind})"
     omitted = ""
     if len(text) > longest:
@@ -222,6 +210,21 @@ def _specimen(trial: Trial, method: str, looks: Mapping[str, Look], evidence: Ev
         block(text),
         omitted,
     )
+
+
+def _row_cell(column: RowColumn, row: Row, looks: Mapping[str, Look]) -> Cell:
+    """What a row says in a column; names, ratios and seconds are written as everywhere on the page."""
+    value = column.of(row)
+    if column.name == "method":
+        return name_cell(row.method, looks[row.method].label)
+    if value is None:
+        return NOTHING
+    if column.name == "ratio" and row.ratio is not None:
+        return number_cell(row.ratio, factor(row.ratio), row.at_most)
+    if column.name == "time_s" and row.time_s is not None:
+        return Cell(seconds(row.time_s), order=row.time_s)
+    text = printable(column.text(row))
+    return number_cell(float(value), text) if isinstance(value, int | float) else Cell(text)
 
 
 def failures(failed: Sequence[Row], looks: Mapping[str, Look]) -> tuple[Table | None, str]:

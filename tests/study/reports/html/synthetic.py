@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dlsched.core.verdict import ReferenceKind
 from dlsched.study.figures.summary import sentence, summarise
 from dlsched.study.reports.html import Content
-from dlsched.study.rows import ReferenceKind, Row
+from dlsched.study.rows import Row
 
 HOSTILE = (
     "<script>alert(1)</script>",

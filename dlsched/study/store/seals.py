@@ -17,38 +17,14 @@ what is changed with its seal is seen when the rows are computed anew.
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-Value = str | int | float | bytes | None
-"""What SQLite holds."""
+from dlsched.study.store.tables import TABLES, Value
+
 Place = tuple[str, int, int | str]
 """A row: its table; of planned cells the id of their study, else 0; and its number, key or content."""
 
-_SAID = {
-    "environment": "SELECT 0, environment.id, environment.seal, hash, data FROM environment",
-    "study": "SELECT 0, study.id, study.seal, study.hash, name, plan, reference, limits, cells, instances, ran,"
-    " environment.hash FROM study LEFT JOIN environment ON environment.id = study.environment",
-    "instance": "SELECT 0, instance.id, instance.seal, hash, family, source, preset, seed, recipe, content FROM instance",
-    "fact": "SELECT 0, content, fact.seal, content, name, sha256, jobs, gpus, constant, known_optimum, known_bound, sense,"
-    " objective_name FROM fact",
-    "method": "SELECT 0, method.id, method.seal, hash, label, data FROM method",
-    "planned": "SELECT study, position, planned.seal, study.hash, position, key, cell.seed, cell.limits, own.hash,"
-    " its.hash, environment.hash, instance.hash, method.hash"
-    " FROM planned LEFT JOIN study ON study.id = planned.study LEFT JOIN cell ON cell.id = planned.cell"
-    " LEFT JOIN instance AS own ON own.id = cell.instance LEFT JOIN method AS its ON its.id = cell.method"
-    " LEFT JOIN environment ON environment.id = cell.environment"
-    " LEFT JOIN instance ON instance.id = planned.instance LEFT JOIN method ON method.id = planned.method",
-    "result": "SELECT 0, cell, result.seal, key, status, message, objective, bound, time_s, cpu_s, memory_mib, figures,"
-    " solution, certificate, bound_source, solver FROM result LEFT JOIN cell ON cell.id = result.cell",
-    "found": "SELECT 0, key, found.seal, key, instance FROM found",
-}
-_KEYS = {
-    "fact": "content = ?2 AND ?1 = 0",
-    "planned": "study = ?1 AND position = ?2",
-    "result": "cell = ?2 AND ?1 = 0",
-    "found": "key = ?2 AND ?1 = 0",
-}
 _KNOWN = 16
 """Bytes of a seal that are ledger."""
 _DENSE = 1 << 27
@@ -64,8 +40,13 @@ class Sealed:
     true: bytes
 
 
-def seal(table: str, values: Sequence[Value]) -> bytes:
-    """Hash what a row of a table says: SHA-256 of a JSON list, floats as Python's repr, bytes by their own SHA-256."""
+def seal(table: str, values: Sequence[Value], unsealed: Collection[int] = ()) -> bytes:
+    """Hash what a row of a table says: SHA-256 of a JSON list, floats as Python's repr, bytes by their own SHA-256.
+
+    ``unsealed``: places that are left out where they are empty, so that columns to come change no seal that there is.
+    """
+    if unsealed:
+        values = [value for place, value in enumerate(values) if value is not None or place not in unsealed]
     said = [hashlib.sha256(value).digest().hex() if isinstance(value, bytes) else value for value in values]
     kinds = "".join("b" if isinstance(value, bytes) else "." for value in values)
     return hashlib.sha256(json.dumps([table, kinds, said]).encode()).digest()
@@ -73,15 +54,19 @@ def seal(table: str, values: Sequence[Value]) -> bytes:
 
 def rows_of(database: sqlite3.Connection, table: str, condition: str = "") -> Iterator[Sealed]:
     """Every row of a table with both seals, read as they are needed."""
-    for study, key, written, *values in database.execute(f"{_SAID[table]} {condition}"):
-        yield Sealed((table, study, key), written, seal(table, values))
+    held = TABLES[table]
+    unsealed = held.unsealed
+    there = {name for (name,) in database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+    for study, key, written, *values in database.execute(f"{held.selection(there)} {condition}"):
+        yield Sealed((table, study, key), written, seal(table, values, unsealed))
 
 
 def write_missing(database: sqlite3.Connection, table: str) -> None:
     """Seal the rows of a table that have no seal."""
     missing = [(each.place, each.true) for each in rows_of(database, table, f"WHERE {table}.seal IS NULL")]
+    held = TABLES[table]
     database.executemany(
-        f"UPDATE {table} SET seal = ?3 WHERE {_KEYS.get(table, 'id = ?2 AND ?1 = 0')}",
+        f"UPDATE {table} SET seal = ?3 WHERE {held.study} = ?1 AND {held.key} = ?2",
         ((study, key, true) for (_, study, key), true in missing),
     )
 
@@ -101,8 +86,8 @@ class Ledger:
         self.tables = tuple(tables)
         self.count = 0
         for table in tables:
-            place = {"planned": "study, position", "fact": "0, content", "found": "0, key", "result": "0, cell"}
-            for study, key, written in database.execute(f"SELECT {place.get(table, '0, id')}, seal FROM {table}"):
+            place = f"{TABLES[table].study}, {TABLES[table].key}"
+            for study, key, written in database.execute(f"SELECT {place}, seal FROM {table}"):
                 self.add((table, study, key), written)
 
     def add(self, place: Place, written: bytes) -> None:

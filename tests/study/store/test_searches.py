@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from dlsched import ring_embedding, study
-from dlsched.study.leading import Standing
+from dlsched.study.leader import StudyProgress
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.searching import found_before
 from dlsched.study.store import Store
+from dlsched.study.store.searches import found_before
 from tests.study.small import rows_of
 
 SEARCH = {"family": "ring_embedding", "worst": "fifo", "utility": "capped", "jobs": 2, "budget": 12, "seeds": "0:3"}
@@ -45,10 +45,10 @@ def plan(folder: Path, source: dict[str, Any] = SEARCH, **more: Any) -> Plan:
 
 def test_the_same_rows_on_any_number_of_workers(tmp_path: Path) -> None:
     """Instances are those of searches that are run here, and each was searched for once."""
-    standings: list[Standing] = []
+    told: list[StudyProgress] = []
     asked = plan(tmp_path)
     with (
-        study.run(asked, tmp_path / "one", workers=1, progress=standings.append) as one,
+        study.run(asked, tmp_path / "one", workers=1, progress=told.append) as one,
         study.run(asked, tmp_path / "two", workers=2) as two,
     ):
         assert rows_of(one) == rows_of(two)
@@ -57,7 +57,7 @@ def test_the_same_rows_on_any_number_of_workers(tmp_path: Path) -> None:
         made = [one.made_by(row.key)[0].make() for row in rows[::3]]
     assert [row.instance for row in rows[::3]] == [f"worst-fifo-capped-jobs2-budget12-seed{seed}" for seed in range(3)]
     assert kept[::3] == kept[1::3] == kept[2::3] == made
-    assert standings[0] == Standing(12, 0, 0) and standings[-1] == Standing(12, 12, 0)
+    assert told[0] == StudyProgress(12, 0, 0) and told[-1] == StudyProgress(12, 12, 0)
 
 
 @pytest.mark.long
@@ -79,12 +79,12 @@ def test_what_was_found_is_not_searched_for_again(tmp_path: Path) -> None:
     with Store(tmp_path / "s", leading=True) as store, store.database:
         for (key,) in store.database.execute("SELECT key FROM found").fetchall():
             store.keep_found(key, other.as_data())
-    standings: list[Standing] = []
+    told: list[StudyProgress] = []
     grown = make_plan(instances=SEARCH, methods=["fifo", "las", "drf"], folder=tmp_path)
-    with study.run(grown, tmp_path / "s", workers=1, progress=standings.append) as second:
+    with study.run(grown, tmp_path / "s", workers=1, progress=told.append) as second:
         rows = second.rows()
         assert second.instance(rows[-1].key) == other
-    assert standings[0] == Standing(9, 6, 0)
+    assert told[0] == StudyProgress(9, 6, 0)
     assert [row.objective for row in rows if row.method != "drf"] == [
         row.objective for row in before if row.method != "exact"
     ]
@@ -96,13 +96,13 @@ def test_a_search_that_fails_and_is_tried_again(tmp_path: Path) -> None:
     """All cells of its instance end as it did; those of other instances run."""
     sources = [{**SEARCH, "worst": "mine.py:wrong", "seeds": 0}, {**SEARCH, "seeds": 0}]
     asked = make_plan(instances=sources, methods=["exact", "fifo"], folder=plan(tmp_path).folder)
-    standings: list[Standing] = []
-    with study.run(asked, tmp_path / "s", workers=1, progress=standings.append) as first:
+    told: list[StudyProgress] = []
+    with study.run(asked, tmp_path / "s", workers=1, progress=told.append) as first:
         rows = first.rows()
     assert [row.status for row in rows] == ["error", "error", "optimal", "feasible"]
     assert rows[0].message.startswith("the search for its instance: ") and "ValueError: not there" in rows[0].message
     assert rows[0].instance == "worst mine.py:wrong"
-    assert standings[-1] == Standing(6, 6, 3)
+    assert told[-1] == StudyProgress(6, 6, 3)
     (tmp_path / "there").touch()
     with study.run(asked, tmp_path / "s", workers=1, retry=["error"]) as second:
         assert [row.status for row in second.rows()] == ["optimal", "feasible"] * 2

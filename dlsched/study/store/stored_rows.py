@@ -11,49 +11,69 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import printable, shown
 from dlsched.core.status import Sense, TerminationStatus
+from dlsched.core.verdict import Known
 from dlsched.families import FAMILIES, objective_name
-from dlsched.study.database import seed_from
-from dlsched.study.packing import parsed
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.recipes.generated import GeneratedRecipe
 from dlsched.study.recipes.given import GivenRecipe
-from dlsched.study.references import Known
 from dlsched.study.rows import Row
-from dlsched.study.store import Store
+from dlsched.study.store.database import Columns
+from dlsched.study.store.packing import parsed, seed_from
+from dlsched.study.store.store import Store
+from dlsched.study.store.tables import RESULT, TABLES
 
 STATUSES = (*map(str, TerminationStatus), "timeout", "memory", "killed", "error", "rejected")
 """What a cell can end as."""
 
 _TEXT, _INTEGER, _NUMBER, _AMOUNT = "text", "an integer", "a finite number", "a finite number >= 0"
-_COLUMNS: Mapping[str, tuple[str, str, bool]] = {
-    "key": ("cell.key", _TEXT, True),
-    "instance": ("coalesce(fact.name, instance.source)", _TEXT, True),
-    "family": ("family", _TEXT, True),
-    "source": ("source", _TEXT, True),
-    "preset": ("preset", _TEXT, True),
-    "jobs": ("jobs", _INTEGER, False),
-    "gpus": ("gpus", _INTEGER, False),
-    "seed": ("instance.seed", _INTEGER, False),
-    "method": ("method.label", _TEXT, True),
-    "status": ("status", _TEXT, True),
-    "objective": ("objective", _NUMBER, False),
-    "bound": ("bound", _NUMBER, False),
-    "time_s": ("time_s", _AMOUNT, False),
-    "cpu_s": ("cpu_s", _AMOUNT, False),
-    "memory_mib": ("memory_mib", _AMOUNT, False),
-    "message": ("message", _TEXT, True),
-    "figures": ("figures", _TEXT, True),
-    "instance_id": ("planned.instance", _INTEGER, True),
-    "made_as": ("method.data", _TEXT, True),
-    "constant": ("constant", _NUMBER, False),
-    "optimum": ("known_optimum", _NUMBER, False),
-    "known": ("known_bound", _NUMBER, False),
-    "sense": ("{sense}", _TEXT, False),
-    "objective_name": ("{objective_name}", _TEXT, False),
+_FROM = {
+    "key": "cell.key",
+    **{name: f"instance.{name}" for name in ("family", "source", "preset", "seed")},
+    **{name: f"fact.{name}" for name in ("jobs", "gpus", "sense", "objective_name")},
+    "method": "method.label",
+    "instance_id": "planned.instance",
 }
-"""Of a row: what it is in the query, what it has to be, and whether it has to be there."""
-_ROWS = f"""
-SELECT {", ".join(what for what, _, _ in _COLUMNS.values())}
+"""Where fields of rows stand that are not of a result; those of a result have its column's name."""
+_BESIDE = {
+    "made_as": "method.data",
+    "constant": "fact.constant",
+    "optimum": "fact.known_optimum",
+    "known": "fact.known_bound",
+}
+"""What is read with a row and is none of its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is read of a store for a field: an expression of the query, what it has to be, and whether it has to be there."""
+
+    expression: str
+    allowed: str
+    needed: bool
+
+
+def _read(place: str, columns: Columns) -> _Read:
+    """Read a column of a table; of a fact none has to be there, as the instance may not have been made."""
+    table, _, name = place.partition(".")
+    column = TABLES[table].column(name)
+    allowed = {"TEXT": _TEXT, "INTEGER": _INTEGER, "REAL": _AMOUNT if column.least else _NUMBER}[column.type]
+    return _Read(columns.name(table, name), allowed, column.needed and table != "fact")
+
+
+def _reads(columns: Columns) -> dict[str, _Read]:
+    """What is read for every row, in the order of its fields."""
+    of_result = {column.name for column in RESULT.columns}
+    found: dict[str, _Read] = {}
+    for name in (field.name for field in fields(Row)):
+        if name == "instance":
+            found[name] = _Read("coalesce(fact.name, instance.source)", _TEXT, True)
+        elif name in _FROM or name in of_result:
+            found[name] = _read(_FROM.get(name, f"result.{name}"), columns)
+    return found | {name: _read(place, columns) for name, place in _BESIDE.items()}
+
+
+_ROWS = """
+SELECT {columns}
 FROM planned JOIN result ON result.cell = planned.cell LEFT JOIN cell ON cell.id = planned.cell
 LEFT JOIN instance ON instance.id = planned.instance LEFT JOIN fact ON fact.content = instance.content
 LEFT JOIN method ON method.id = planned.method
@@ -79,27 +99,28 @@ def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
     InputError
         A row says what none can say.
     """
-    query = _ROWS.format(**{name: store.columns.name("fact", name) for name in ("sense", "objective_name")})
-    found = (dict(zip(_COLUMNS, each, strict=True)) for each in store.each(query, store.shown))
+    reads = _reads(store.columns)
+    query = _ROWS.format(columns=", ".join(f"{read.expression} AS {name}" for name, read in reads.items()))
+    found = (dict(each) for each in store.each(query, store.shown))
     for _, of_instance in groupby(found, key=lambda said: said["instance_id"]):
         read = list(of_instance)
         first = read[0]
         if first["objective_name"] is None and first["constant"] is not None:  # a store of before
             named = _objective_of(store, first["instance_id"])
             read = [said | {"objective_name": named} for said in read]
-        rows = [_row(store.path, said) for said in read]
+        rows = [_row(store.path, said, reads) for said in read]
         if first["constant"] is None and any(row.objective is not None or row.bound is not None for row in rows):
             raise _damaged(store.path, rows[0].instance, "answers, and nothing of the instance", "both")
         sense = Sense(rows[0].sense) if rows[0].sense else FAMILIES[rows[0].family].sense
         yield rows, sense, Known(first["constant"] or 0.0, first["optimum"], first["known"])
 
 
-def _row(path: Path, said: dict[str, object]) -> Row:
+def _row(path: Path, said: dict[str, object], reads: Mapping[str, _Read]) -> Row:
     said = said | {"seed": seed_from(path, said["seed"])}
-    for name, (_, allowed, needed) in _COLUMNS.items():
+    for name, read in reads.items():
         value = said[name]
-        if not (_is(allowed, value) or (value is None and not needed)):
-            raise _damaged(path, name, value, allowed)
+        if not (_is(read.allowed, value) or (value is None and not read.needed)):
+            raise _damaged(path, name, value, read.allowed)
     for name, words in (("status", STATUSES), ("family", tuple(FAMILIES)), ("sense", ("", None, *Sense))):
         if said[name] not in words:
             raise _damaged(path, name, said[name], "one of the words of the format")
@@ -108,7 +129,7 @@ def _row(path: Path, said: dict[str, object]) -> Row:
         if not _is(_NUMBER, value):
             raise _damaged(path, f"figures.{name}", value, _NUMBER)
     method = method_of(path, said["made_as"])
-    plain = {name: value for name, value in said.items() if name not in ("made_as", "constant", "optimum", "known")}
+    plain = {name: value for name, value in said.items() if name not in _BESIDE}
     kind = _kind(str(said["family"]), str(method["kind"]), str(method["what"]))
     plain |= {"figures": figures, "kind": kind}
     return Row(**plain | {name: said[name] or "" for name in ("sense", "objective_name")})  # type: ignore[arg-type]
@@ -201,10 +222,13 @@ class About:
 def about_of(store: Store) -> About:
     """Read what a store says of the study that is shown; InputError: it is damaged."""
     path = store.path
-    name, plan, reference, limits, cells, instances, environment = store.one(
-        "SELECT name, plan, reference, limits, cells, instances, environment.data FROM study"
+    study = store.one(
+        "SELECT name, plan, reference, limits, cells, instances, environment.data AS environment FROM study"
         " LEFT JOIN environment ON environment.id = study.environment WHERE study.id = ?",
         store.shown,
+    )
+    name, plan, reference, cells, instances = (
+        study[column] for column in ("name", "plan", "reference", "cells", "instances")
     )
     for what, text in (("name", name), ("plan", plan), ("reference", reference or "")):
         if not isinstance(text, str):
@@ -212,9 +236,9 @@ def about_of(store: Store) -> About:
     for what, count in (("cells", cells), ("instances", instances)):
         if not (_is(_INTEGER, count) and _is(_AMOUNT, count)):
             raise _damaged(path, what, count, "an integer >= 0")
-    versions_of(path, environment)
-    data = parsed(path, environment, "environment")
+    versions_of(path, study["environment"])
+    data = parsed(path, study["environment"], "environment")
     machine = data.get("machine")
     if not (isinstance(machine, dict) and {"system", "machine", "processors"} <= set(machine)):
         raise _damaged(path, "environment", machine, "a machine")
-    return About(name, plan, reference, limits_of(path, limits), cells, instances, store.ended, data)
+    return About(name, plan, reference, limits_of(path, study["limits"]), cells, instances, store.ended, data)

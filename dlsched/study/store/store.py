@@ -5,23 +5,23 @@ import errno
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.messages import printable
 from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.outcome import RETRIED, Facts, Outcome
-from dlsched.study.database import TABLES, VERSION, Columns, Leadership, connected, located, seed_from
-from dlsched.study.packing import pack, unpack
+from dlsched.study.cells.outcome import RETRIED, Outcome
 from dlsched.study.plans.plan import Plan
 from dlsched.study.recipes.reading import read_recipe
 from dlsched.study.recipes.recipe import Recipe
-from dlsched.study.records import Records
-from dlsched.study.seals import Ledger, Value, seal, write_missing
+from dlsched.study.store.database import VERSION, Columns, Leadership, connected, located
+from dlsched.study.store.packing import pack, seed_from, unpack
+from dlsched.study.store.records import Records
+from dlsched.study.store.seals import Ledger, seal, write_missing
+from dlsched.study.store.tables import FACT, RESULT, STATEMENTS, TABLES, Value
 
 LARGEST_SOLUTION = 1 << 30
 """Bytes of a solution or certificate as JSON, beyond which it is not kept: what is not kept cannot be computed anew."""
@@ -105,7 +105,7 @@ class Store:
         (tables,) = self.database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if leading and not found and not tables:
             with self.database:
-                self.database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={VERSION}; COMMIT;")
+                self.database.executescript(f"BEGIN; {STATEMENTS} PRAGMA user_version={VERSION}; COMMIT;")
         elif found != VERSION:
             said = f"version {found}" if found else "a file that is no store of a study"
             raise InputError(f"{self.path}: the store: found {said}, allowed: version {VERSION}")
@@ -160,16 +160,38 @@ class Store:
 
     def keep_found(self, key: str, instance: Json) -> None:
         """Keep what a search found; within a transaction."""
-        packed = pack(instance)
-        true = self._sealed("found", key, (key, packed))
-        self.database.execute("INSERT OR REPLACE INTO found VALUES (?, ?, ?)", (key, packed, true))
+        self._write("found", key, {"key": key, "instance": pack(instance)}, again=True)
 
-    def _sealed(self, table: str, number: int | str, values: Sequence[Value]) -> bytes:
-        """Seal a row that is to be written, and take note of it."""
-        true = seal(table, values)
+    def _write(
+        self,
+        table: str,
+        number: int | str,
+        said: Mapping[str, Value],
+        *,
+        sealed: Mapping[str, Value] | None = None,
+        again: bool = False,
+    ) -> None:
+        """Write a row with its seal, and take note of that.
+
+        Parameters
+        ----------
+        table, number
+            Where it is to stand.
+        said
+            Its values by column.
+        sealed
+            What its seal is over in place of them.
+        again
+            Whether it takes the place of one that may stand there.
+        """
+        held, over = TABLES[table], {**said, **(sealed or {})}
+        true = seal(table, [over[column.name] for column in held.said], held.unsealed)
         if self.ledger is not None:
             self.ledger.add((table, 0, number), true)
-        return true
+        row = {**said, "seal": true}
+        names, marks = ", ".join(row), ", ".join("?" * len(row))
+        verb = "INSERT OR REPLACE" if again else "INSERT"
+        self.database.execute(f"{verb} INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
 
     def forget(self, statuses: Sequence[str]) -> int:
         """Drop the results of the study that is shown with one of these statuses; return how many."""
@@ -191,19 +213,10 @@ class Store:
                     (outcome.key,),
                 ).fetchone()
                 if outcome.facts is not None:
-                    self._put_facts(content, outcome.facts)
+                    self._write("fact", content, {"content": content, **FACT.row_of(outcome.facts)}, again=True)
                 if self.database.execute("SELECT 1 FROM result WHERE cell = ?", (cell,)).fetchone() is None:
-                    self._put_result(cell, outcome)
-
-    def _put_result(self, cell: int, outcome: Outcome) -> None:
-        said: tuple[Value, ...] = (
-            *(outcome.status, outcome.message, _real(outcome.objective), _real(outcome.bound)),
-            *(_real(outcome.time_s), _real(outcome.cpu_s), _real(outcome.memory_mib), json.dumps(outcome.figures)),
-            *(pack(outcome.solution, self._largest), pack(outcome.certificate, self._largest)),
-            *(outcome.bound_source, outcome.solver),
-        )
-        true = self._sealed("result", cell, (outcome.key, *said))
-        self.database.execute(f"INSERT INTO result VALUES ({', '.join('?' * (len(said) + 2))})", (cell, *said, true))
+                    said = {"cell": cell, **RESULT.row_of(outcome, self._largest)}
+                    self._write("result", cell, said, sealed={"cell": outcome.key})
 
     def waiting(self, plan: Plan) -> Iterator[Cell]:
         """The cells of the study that is shown without a result, in order, each once; read as they are needed."""
@@ -223,16 +236,18 @@ class Store:
             )
             if not chunk:
                 return
-            for position, cell, of, method, key, seed in chunk:
-                last = position
-                if recipe is None or of != instance:
-                    recipe, instance = self.recipe(of), of
-                if cell not in seen:
-                    seen.add(cell)
-                    yield Cell(key, recipe, methods[method], seed_from(self.path, seed) or 0, plan.limits)
+            for row in chunk:
+                last = row["position"]
+                if recipe is None or row["instance"] != instance:
+                    instance = row["instance"]
+                    recipe = self.recipe(instance)
+                if row["cell"] not in seen:
+                    seen.add(row["cell"])
+                    seed = seed_from(self.path, row["seed"]) or 0
+                    yield Cell(row["key"], recipe, methods[row["method"]], seed, plan.limits)
 
     @property
-    def standing(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """Different cells of the study that is shown, and those of them that have a result."""
         cells, ended = self.one(
             "SELECT count(DISTINCT planned.cell), count(DISTINCT result.cell) FROM planned"
@@ -256,13 +271,15 @@ class Store:
             return int(found)
         raise InputError(f"{self.path}: the store: found no study, allowed: one that was run")
 
-    def each(self, query: str, *values: str | int) -> Iterator[tuple[Any, ...]]:
-        """Rows that the database finds, read as they are needed; InputError where it cannot be read."""
+    def each(self, query: str, *values: str | int) -> Iterator[sqlite3.Row]:
+        """Rows that the database finds, by name, read as they are needed; InputError where it cannot be read."""
         with located(self.path):
-            for found in self.database.execute(query, values):  # noqa: UP028  which would close a cursor of a closed store
+            cursor = self.database.cursor()
+            cursor.row_factory = sqlite3.Row
+            for found in cursor.execute(query, values):  # noqa: UP028  which would close a cursor of a closed store
                 yield found
 
-    def one(self, query: str, *values: str | int) -> tuple[Any, ...]:
+    def one(self, query: str, *values: str | int) -> sqlite3.Row:
         """The only row that the database finds."""
         found = list(self.each(query, *values))
         if len(found) != 1:
@@ -271,25 +288,11 @@ class Store:
 
     def recipe(self, instance: int) -> Recipe:
         """How an instance comes about."""
-        family, source, preset, seed, packed = self.one(
-            "SELECT family, source, preset, seed, recipe FROM instance WHERE id = ?", instance
-        )
-        data = unpack(self.path, packed)
+        row = self.one("SELECT family, source, preset, seed, recipe FROM instance WHERE id = ?", instance)
+        data = unpack(self.path, row["recipe"])
         if not isinstance(data, dict):
             raise InputError(
                 f"{self.path}: the store is damaged: found an instance that does not say how it comes about"
             )
-        return read_recipe(family, source, preset, seed_from(self.path, seed), data)
-
-    def _put_facts(self, content: str, facts: Facts) -> None:
-        said: tuple[Value, ...] = (
-            *(content, facts.name, facts.sha256, facts.jobs, facts.gpus, float(facts.constant) + 0.0),
-            *(_real(facts.known_optimum), _real(facts.known_bound), facts.sense, facts.objective_name),
-        )
-        true = self._sealed("fact", content, said)
-        self.database.execute(f"INSERT OR REPLACE INTO fact VALUES ({', '.join('?' * (len(said) + 1))})", (*said, true))
-
-
-def _real(number: float | None) -> float | None:
-    """A number as SQLite gives it back: it has one zero."""
-    return None if number is None else float(number) + 0.0
+        seed = seed_from(self.path, row["seed"])
+        return read_recipe(row["family"], row["source"], row["preset"], seed, data)

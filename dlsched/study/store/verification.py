@@ -13,15 +13,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dlsched.core.errors import DisagreementError, SealError
-from dlsched.core.gap import meets
+from dlsched.core.gap import beats, meets
 from dlsched.core.messages import printable
 from dlsched.core.status import Sense
-from dlsched.study.database import located, seed_from
-from dlsched.study.packing import unpack
 from dlsched.study.rows import Row
-from dlsched.study.seals import Ledger, Place, broken
-from dlsched.study.store import Store
-from dlsched.study.stored_rows import about_of, rows_by_instance
+from dlsched.study.store.database import located
+from dlsched.study.store.packing import seed_from, unpack
+from dlsched.study.store.seals import Ledger, Place, broken
+from dlsched.study.store.store import Store
+from dlsched.study.store.stored_rows import about_of, rows_by_instance
 
 NAMED = 10
 """Rows that a message names."""
@@ -147,7 +147,7 @@ def _why(row: Row, sense: Sense, constant: float) -> str:
     met = objective is not None and bound is not None and meets(objective, bound, constant)
     if row.status == "optimal" and not met:
         return f"it is called optimal, but objective {objective!r} and bound {bound!r} do not meet"
-    if objective is not None and bound is not None and sense.better(objective, bound) and not met:
+    if objective is not None and bound is not None and beats(objective, bound, sense, constant):
         return f"its objective {objective!r} is better than its own bound {bound!r}"
     if row.status in _EMPTY and objective is not None:
         return f"it is called {row.status}, but has an answer of {objective!r}"
@@ -165,9 +165,9 @@ def _against_certificate(store: Store, row: Row, sense: Sense, constant: float) 
     value = certificate.get("value") if isinstance(certificate, dict) else None
     if not isinstance(value, int | float):
         return ""
-    if row.bound is None or (sense.better(row.bound, value) and not meets(row.bound, value, constant)):
+    if row.bound is None or beats(row.bound, value, sense, constant):
         return f"its bound is {row.bound!r}, but its certificate proves {value!r}"
-    if row.objective is not None and sense.better(row.objective, value) and not meets(row.objective, value, constant):
+    if row.objective is not None and beats(row.objective, value, sense, constant):
         return f"its objective {row.objective!r} is better than the {value!r} that its certificate proves"
     return ""
 
@@ -184,7 +184,7 @@ def _together(rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tu
             yield row, f"it has an answer of {row.objective!r}, but {printable(impossible)} proves that there is none"
         if tightest is not None and tightest[1] != row.method:
             bound, method = tightest
-            if sense.better(row.objective, bound) and not meets(row.objective, bound, constant):
+            if beats(row.objective, bound, sense, constant):
                 yield (
                     row,
                     f"its objective {row.objective!r} is better than the {bound!r} that {printable(method)} proves",

@@ -9,10 +9,9 @@ from dataclasses import asdict
 
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import Cell, versions
-from dlsched.study.database import kept_seed
-from dlsched.study.packing import pack
 from dlsched.study.plans.plan import Plan, PlannedMethod
 from dlsched.study.recipes.recipe import Recipe
+from dlsched.study.store.packing import kept_seed, pack
 
 
 class Records:

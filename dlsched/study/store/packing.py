@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import zlib
 
 from dlsched.core.errors import InputError
@@ -60,3 +61,18 @@ def parsed(path: str | os.PathLike[str], text: object, what: str) -> dict[str, J
     if not isinstance(data, dict):
         raise InputError(f"{path}: the store is damaged: {what}: found {shown(data)}, allowed: an object of JSON")
     return data
+
+
+def kept_seed(seed: int | None) -> int | str | None:
+    """Write a seed for a column of integers, which have 64 bits: one that is larger as hexadecimal text, which SQLite keeps."""
+    return seed if seed is None or seed < 1 << 63 else hex(seed)
+
+
+def seed_from(path: str | os.PathLike[str], kept: object) -> int | None:
+    """Read what ``kept_seed`` wrote; InputError: the store is damaged."""
+    if isinstance(kept, str) and re.fullmatch("0x[0-9a-f]{16,}", kept):
+        return int(kept, 16)
+    if kept is None or (isinstance(kept, int) and not isinstance(kept, bool)):
+        return kept
+    said = shown(kept) if isinstance(kept, str | float) else type(kept).__name__
+    raise InputError(f"{path}: the store is damaged: seed: found {said}, allowed: an integer")

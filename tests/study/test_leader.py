@@ -10,10 +10,10 @@ from conftest import Ended
 import dlsched
 from dlsched import study
 from dlsched.core.errors import InputError, UsageError
-from dlsched.study import leading
+from dlsched.study import leader
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import Outcome
-from dlsched.study.leading import Standing, store_of
+from dlsched.study.leader import StudyProgress, store_of
 from tests.study.small import rows_of, small
 from tests.study.stores_by_hand import as_before
 
@@ -80,12 +80,12 @@ def test_one_worker_and_two_give_the_same_rows(tmp_path: Path) -> None:
 
 def test_what_has_ended_does_not_run_again(tmp_path: Path) -> None:
     """The standing at the start of the second run says that nothing is left; times are those of the first."""
-    plan, standings = small(tmp_path), list[Standing]()
+    plan, told = small(tmp_path), list[StudyProgress]()
     with study.run(plan, tmp_path / "s", workers=1) as first:
         before = first.rows()
-    with study.run(plan, tmp_path / "s", workers=1, progress=standings.append) as second:
+    with study.run(plan, tmp_path / "s", workers=1, progress=told.append) as second:
         assert second.rows() == before
-    assert standings == [Standing(18, 18, 0)]
+    assert told == [StudyProgress(18, 18, 0)]
 
 
 def test_retry_runs_what_ended_so_and_nothing_else(tmp_path: Path) -> None:
@@ -171,10 +171,10 @@ def test_instances_of_one_name_stay_apart(tmp_path: Path) -> None:
 def test_grids_that_overlap_draw_an_instance_once(tmp_path: Path) -> None:
     """Seeds 0 to 3 and 2 to 5 are six instances."""
     one = {"family": "ring_allocation", "jobs": 4, "gpus": 24}
-    plan, standings = small(tmp_path, instances=[one | {"seeds": "0:4"}, one | {"seeds": "2:6"}]), list[Standing]()
-    with study.run(plan, tmp_path / "s", workers=1, progress=standings.append) as done:
+    plan, told = small(tmp_path, instances=[one | {"seeds": "0:4"}, one | {"seeds": "2:6"}]), list[StudyProgress]()
+    with study.run(plan, tmp_path / "s", workers=1, progress=told.append) as done:
         assert [row.seed for row in done.rows()] == [seed for seed in range(6) for _ in range(3)]
-    assert study.count(plan) == (6, 18) and standings[-1] == Standing(18, 18, 0)
+    assert study.count(plan) == (6, 18) and told[-1] == StudyProgress(18, 18, 0)
 
 
 def test_a_file_under_another_name_keeps_what_is_known_of_it(tmp_path: Path) -> None:
@@ -232,9 +232,9 @@ def test_ctrl_c_while_processes_are_put_away(left: int, tmp_path: Path, monkeypa
         yield from local(iter(cells[left:]), workers, folder)
         raise KeyboardInterrupt
 
-    local = leading.local.run
+    local = leader.local.run
     with monkeypatch.context() as patch:
-        patch.setattr(leading.local, "run", engine)
+        patch.setattr(leader.local, "run", engine)
         if left:
             with pytest.raises(KeyboardInterrupt):
                 study.run(small(tmp_path), tmp_path / "s", workers=1)

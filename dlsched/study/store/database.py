@@ -1,27 +1,8 @@
-"""The database of a study: its tables, and what it says when it fails.
-
-=============  ==================================================================================================
-table          a row is
-=============  ==================================================================================================
-environment    the versions and the machine that cells ran with
-study          a plan as it was run; the one that ran last is the one that is shown
-instance       how an instance comes about, where it is from, and the hash of its content
-fact           what is known of a content once it was made: instances from several places may share it
-method         a method of a plan
-cell           an instance and a method, by the hash of all that decides the outcome
-planned        a cell's position in a study
-result         the end of a cell
-found          an instance that a search found, by the hash of the search
-=============  ==================================================================================================
-
-``PRAGMA user_version`` is their version. ``LATER`` are columns that stores of that version may lack; ``seal`` is a hash over
-all that a row says (see ``seals``).
-"""
+"""The file of a store: how it is opened, who may write it, and which of the later columns it has."""
 
 import contextlib
 import fcntl
 import os
-import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,52 +10,10 @@ from pathlib import Path
 from dlsched.core.errors import InputError
 from dlsched.core.files import UNFINISHED
 from dlsched.core.messages import shown
+from dlsched.study.store.tables import FOUND, LATER, SEALED
 
 VERSION = 1
-
-FOUND = "CREATE TABLE IF NOT EXISTS found (key TEXT PRIMARY KEY, instance BLOB NOT NULL, seal BLOB) WITHOUT ROWID"
-"""Instances by the hash of their search; stores of before that never searched have no such table."""
-
-TABLES = f"""
-CREATE TABLE environment (id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, data TEXT NOT NULL, seal BLOB);
-CREATE TABLE study (
-    id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, name TEXT NOT NULL, plan TEXT NOT NULL, reference TEXT,
-    limits TEXT NOT NULL, cells INTEGER NOT NULL, instances INTEGER NOT NULL, ran INTEGER NOT NULL,
-    environment INTEGER NOT NULL REFERENCES environment, seal BLOB);
-CREATE TABLE instance (
-    id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, family TEXT NOT NULL, source TEXT NOT NULL, preset TEXT NOT NULL,
-    seed INTEGER, recipe BLOB NOT NULL, content TEXT NOT NULL, seal BLOB);
-CREATE TABLE fact (
-    content TEXT PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, jobs INTEGER, gpus INTEGER,
-    constant REAL NOT NULL, known_optimum REAL, known_bound REAL, sense TEXT, objective_name TEXT,
-    seal BLOB) WITHOUT ROWID;
-CREATE TABLE method (
-    id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, label TEXT NOT NULL, data TEXT NOT NULL, seal BLOB);
-CREATE TABLE cell (
-    id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, instance INTEGER NOT NULL REFERENCES instance,
-    method INTEGER NOT NULL REFERENCES method, seed INTEGER NOT NULL, limits TEXT NOT NULL,
-    environment INTEGER NOT NULL REFERENCES environment);
-CREATE TABLE planned (
-    study INTEGER NOT NULL REFERENCES study, position INTEGER NOT NULL, cell INTEGER NOT NULL REFERENCES cell,
-    instance INTEGER NOT NULL REFERENCES instance, method INTEGER NOT NULL REFERENCES method, seal BLOB,
-    PRIMARY KEY (study, position)) WITHOUT ROWID;
-CREATE TABLE result (
-    cell INTEGER PRIMARY KEY REFERENCES cell, status TEXT NOT NULL, message TEXT NOT NULL, objective REAL, bound REAL,
-    time_s REAL, cpu_s REAL, memory_mib REAL, figures TEXT NOT NULL, solution BLOB, certificate BLOB,
-    bound_source TEXT, solver TEXT, seal BLOB);
-{FOUND};
-"""
-SEALED = ("environment", "study", "instance", "fact", "method", "planned", "result")
-"""Tables that every sealed store has with a column ``seal``; ``found`` is one more."""
-
-LATER = (
-    ("fact", "sense", "TEXT"),
-    ("fact", "objective_name", "TEXT"),
-    ("result", "bound_source", "TEXT"),
-    ("result", "solver", "TEXT"),
-    *((table, "seal", "BLOB") for table in SEALED),
-)
-"""Columns that were added after the first stores were written: table, name, type."""
+"""Of the tables: ``PRAGMA user_version``."""
 
 
 @contextlib.contextmanager
@@ -192,24 +131,9 @@ class Columns:
 
     def add(self) -> None:
         """Add those that are lacking."""
-        self._database.execute(FOUND)
+        self._database.execute(FOUND.statement("CREATE TABLE IF NOT EXISTS"))
         for table, name, of in self.lacking:
             self._database.execute(f"ALTER TABLE {table} ADD COLUMN {name} {of}")
         if self.searched and "found" not in self.sealed:
             self._database.execute("ALTER TABLE found ADD COLUMN seal BLOB")
         self._look()
-
-
-def kept_seed(seed: int | None) -> int | str | None:
-    """Write a seed for a column of integers, which have 64 bits: one that is larger as hexadecimal text, which SQLite keeps."""
-    return seed if seed is None or seed < 1 << 63 else hex(seed)
-
-
-def seed_from(path: Path, kept: object) -> int | None:
-    """Read what ``kept_seed`` wrote; InputError: the store is damaged."""
-    if isinstance(kept, str) and re.fullmatch("0x[0-9a-f]{16,}", kept):
-        return int(kept, 16)
-    if kept is None or (isinstance(kept, int) and not isinstance(kept, bool)):
-        return kept
-    said = shown(kept) if isinstance(kept, str | float) else type(kept).__name__
-    raise InputError(f"{path}: the store is damaged: seed: found {said}, allowed: an integer")

@@ -1,5 +1,6 @@
 """Seals: whatever of a row is changed by hand is seen, and so is what a cell writes while the study runs."""
 
+import hashlib
 import random
 import shutil
 import sqlite3
@@ -12,16 +13,16 @@ from conftest import Ended
 
 from dlsched import study
 from dlsched.core.errors import DisagreementError, InputError, SealError
-from dlsched.study.database import SEALED
 from dlsched.study.plans.plan_file import make_plan
-from dlsched.study.seals import seal
+from dlsched.study.store.seals import seal
+from dlsched.study.store.tables import SEALED, STATEMENTS
 from tests.study.small import rows_of
 from tests.study.stores_by_hand import as_before, edit, run_store, seal_anew
 
 WRITES = '''
 import glob, sqlite3
-from dlsched.study.database import SEALED
-from dlsched.study.seals import write_missing
+from dlsched.study.store.tables import SEALED
+from dlsched.study.store.seals import write_missing
 
 def smallest(instance):
     return {"gpus": {j.id: min(j.epoch_time_s) for j in instance.jobs}}
@@ -73,8 +74,6 @@ def store(ran: Path, tmp_path: Path) -> Path:
 
 def test_a_seal_is_a_hash_of_all_that_is_said() -> None:
     """By hand: SHA-256 of the JSON; a number is not its text, bytes are not their hash."""
-    import hashlib
-
     written = b'["fact", "....", ["a", 1, 1.0, null]]'
     assert seal("fact", ("a", 1, 1.0, None)) == hashlib.sha256(written).digest()
     said = [
@@ -89,12 +88,33 @@ def test_a_seal_is_a_hash_of_all_that_is_said() -> None:
     assert len({seal("fact", values) for values in said}) == len(said)
 
 
+def test_what_is_left_out_where_it_is_empty_changes_no_seal() -> None:
+    """A column that is to come: rows without it are sealed as they were, and a value there is in the seal."""
+    before = seal("result", ("a", None, 1.0))
+    assert seal("result", ("a", None, 1.0, None), {3}) == before != seal("result", ("a", None, 1.0, None))
+    assert seal("result", ("a", None, 1.0, 5), {3}) == seal("result", ("a", None, 1.0, 5)) != before
+
+
+def test_stores_keep_the_text_of_their_tables() -> None:
+    """The statements are those of the first version: a store of today differs in no byte of them."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(STATEMENTS)
+        texts = [text for (text,) in database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+    assert texts[5] == (
+        "CREATE TABLE cell (\n"
+        "    id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, instance INTEGER NOT NULL REFERENCES instance,\n"
+        "    method INTEGER NOT NULL REFERENCES method, seed INTEGER NOT NULL, limits TEXT NOT NULL,\n"
+        "    environment INTEGER NOT NULL REFERENCES environment)"
+    )
+    assert texts[8] == "CREATE TABLE found (key TEXT PRIMARY KEY, instance BLOB NOT NULL, seal BLOB) WITHOUT ROWID"
+    digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    assert digest == "6377d31045c342981b00b27643df67bc96dc74530d261c4ccadd0a0560893ff9"
+
+
 def columns() -> list[tuple[str, str]]:
     """Every column of every table, save the seals."""
     with closing(sqlite3.connect(":memory:")) as database:
-        from dlsched.study.database import TABLES
-
-        database.executescript(TABLES)
+        database.executescript(STATEMENTS)
         return [
             (table, column)
             for table in (*SEALED, "cell")

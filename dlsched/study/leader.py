@@ -13,10 +13,10 @@ from dlsched.study.engines import local
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import read_plan
 from dlsched.study.plans.sources import recipes
-from dlsched.study.reading import Study
-from dlsched.study.searching import Searches
-from dlsched.study.store import LARGEST_SOLUTION, Store
-from dlsched.study.verification import require_sealed, require_true
+from dlsched.study.store.reading import Study
+from dlsched.study.store.searches import Searches
+from dlsched.study.store.store import LARGEST_SOLUTION, Store
+from dlsched.study.store.verification import require_sealed, require_true
 
 ENGINES = ("local", "dask")
 RETRIABLE = (
@@ -33,7 +33,7 @@ RETRIABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StudyProgress:
     """Where a run stands: cells of the study, those that have ended, and those of this run that ended without an answer.
 
     Searches of this run for instances count as cells.
@@ -57,7 +57,7 @@ def run(
     engine: str = "local",
     scheduler: str | None = None,
     retry: Sequence[str] = (),
-    progress: Callable[[Standing], None] | None = None,
+    progress: Callable[[StudyProgress], None] | None = None,
     largest_solution: int = LARGEST_SOLUTION,
 ) -> Study:
     """Run what has not run yet of a study, and return it; Ctrl-C ends it with what has ended.
@@ -125,7 +125,7 @@ def _run(
     workers: int,
     engine: "Engine",
     retry: Sequence[str],
-    progress: Callable[[Standing], None] | None,
+    progress: Callable[[StudyProgress], None] | None,
 ) -> None:
     """Run what has not run yet of a plan, in a store whose rows are true."""
     store.plan(plan, cells_of(plan, recipes(plan)))
@@ -134,10 +134,10 @@ def _run(
     store.know()
     searches = Searches(store, plan)
     left = searches.left()
-    (cells, ended), failed = store.standing, 0
+    (cells, ended), failed = store.counts, 0
     cells += len(left)
     if progress is not None:
-        progress(Standing(cells, ended, failed))
+        progress(StudyProgress(cells, ended, failed))
 
     def run_all(waiting: Iterator[Cell], put: Callable[[list[Outcome]], None]) -> None:
         nonlocal ended, failed
@@ -147,7 +147,7 @@ def _run(
                 ended += len(outcomes)
                 failed += sum(outcome.failed for outcome in outcomes)
                 if progress is not None:
-                    progress(Standing(cells, ended, failed))
+                    progress(StudyProgress(cells, ended, failed))
 
     if left:
         run_all(iter(left), searches.put)
@@ -156,7 +156,7 @@ def _run(
     try:
         run_all(searches.waiting(), store.put)
     except KeyboardInterrupt:
-        cells, ended = store.standing
+        cells, ended = store.counts
         if ended < cells:  # else it came while the engine put its processes away
             raise
 

@@ -2,22 +2,22 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
-from dlsched.study.database import seed_from
-from dlsched.study.packing import unpack
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.references import against_reference
 from dlsched.study.rows import COLUMNS, Row
-from dlsched.study.seals import Ledger
-from dlsched.study.searching import found_before
-from dlsched.study.store import Store
-from dlsched.study.stored_rows import About, about_of, method_of, rows_by_instance, versions_of
-from dlsched.study.verification import require_true
+from dlsched.study.store.packing import seed_from, unpack
+from dlsched.study.store.seals import Ledger
+from dlsched.study.store.searches import found_before
+from dlsched.study.store.store import Store
+from dlsched.study.store.stored_rows import About, about_of, method_of, rows_by_instance, versions_of
+from dlsched.study.store.verification import require_true
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,9 @@ class Study:
         """The rows in the order of the plan, read as they are needed."""
         reference = self.about.reference
         for rows, sense, known in rows_by_instance(self._store):
-            yield from against_reference(rows, sense, known, reference)
+            arguments = self._store.recipe(rows[0].instance_id).parameters
+            for row in against_reference(rows, sense, known, reference):
+                yield replace(row, arguments=arguments)
 
     def rows(self) -> list[Row]:
         """The rows in the order of the plan: one a cell that has ended."""
@@ -108,10 +110,13 @@ class Study:
 
     def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
         """Recipe, method as the plan has it, and seed of the cell with that key."""
-        instance, method, seed = self._store.one(
-            "SELECT instance, data, cell.seed FROM cell JOIN method ON method.id = cell.method WHERE key = ?", key
+        cell = self._store.one(
+            "SELECT cell.instance AS instance, method.data AS method, cell.seed AS seed"
+            " FROM cell JOIN method ON method.id = cell.method WHERE key = ?",
+            key,
         )
-        return self._store.recipe(instance), method_of(self._store.path, method), seed_from(self._store.path, seed) or 0
+        path = self._store.path
+        return self._store.recipe(cell["instance"]), method_of(path, cell["method"]), seed_from(path, cell["seed"]) or 0
 
 
 def open(path: str | os.PathLike[str]) -> Study:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from dlsched.core.files import Json, canonical_sha256
 from dlsched.study.cells.cell import Cell, versions
 from dlsched.study.cells.outcome import FOUND, Outcome
-from dlsched.study.database import located
-from dlsched.study.packing import unpack
 from dlsched.study.plans.plan import CellLimits, Plan, PlannedMethod, Searched
 from dlsched.study.recipes.given import found
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.recipes.searched import SearchedRecipe
-from dlsched.study.store import Store
+from dlsched.study.store.database import located
+from dlsched.study.store.packing import unpack
+from dlsched.study.store.store import Store
 
 SEARCH = PlannedMethod("search", "search", "")
 

@@ -1,0 +1,204 @@
+"""What an answer is worth: the reference of its instance, and the answer against it.
+
+Every command that says a ratio or a gap of answers takes it from here: ``core.gap`` has the two formulas, and this is where it is
+decided what goes into them, what is rounding, and what is a contradiction.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from dlsched.core.gap import beats, gap, meets, ratio
+from dlsched.core.status import Sense, TerminationStatus
+
+ReferenceKind = Literal["optimum", "bound", "answer", ""]
+
+
+class Answered(Protocol):
+    """What a method answered: a result, or a row of a table."""
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+        ...
+
+    @property
+    def objective(self) -> float | None:
+        """Checked objective of its answer; None without."""
+        ...
+
+    @property
+    def bound(self) -> float | None:
+        """Bound that it proved; None without."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of an instance before a method runs: the constant of its objectives, and what its file calls proven."""
+
+    constant: float = 0.0
+    optimum: float | None = None
+    bound: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What answers to an instance are held against.
+
+    Parameters
+    ----------
+    value, kind
+        A proven ``optimum``; a ``bound``, to which a ratio is at most what it says; or the ``answer`` of a method.
+    sense, constant
+        Of the objective.
+    proofs
+        Values that no answer beats, whatever the reference is: the optimum, and the tightest bound.
+    answered
+        Whether a solution is sure to exist.
+    """
+
+    value: float
+    kind: ReferenceKind
+    sense: Sense = Sense.MINIMIZE
+    constant: float = 0.0
+    proofs: tuple[float, ...] = ()
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An answer against a reference.
+
+    Parameters
+    ----------
+    reference, kind
+        Value and kind of the reference; None and empty without.
+    ratio, gap
+        As ``core.gap`` has them; 1 and 0 where the answer is better by rounding only. None without an answer or a reference.
+    met
+        Whether the answer is as good as the reference but for rounding.
+    unbounded
+        Whether there is no ratio as the denominator alone is 0.
+    contradicts
+        The proven value that the answer beats by more than rounding: one of the two is wrong. None where it beats none.
+    """
+
+    reference: float | None = None
+    kind: ReferenceKind = ""
+    ratio: float | None = None
+    gap: float | None = None
+    met: bool = False
+    unbounded: bool = False
+    contradicts: float | None = None
+
+    @property
+    def at_most(self) -> bool:
+        """Whether the true ratio may be less, as the reference is a bound that the answer does not meet."""
+        return self.kind == "bound" and not self.met
+
+
+def reference_of(
+    answers: Sequence[Answered],
+    sense: Sense,
+    known: Known,
+    *,
+    named: Sequence[Answered] | None = None,
+    taken: Sequence[ReferenceKind] = ("optimum", "bound", "answer"),
+    together: bool = True,
+) -> Reference | None:
+    """Find the reference of an instance; None where nothing is proven, or the method that is named has nothing.
+
+    Parameters
+    ----------
+    answers
+        All that is known from methods.
+    sense, known
+        Of the instance.
+    named
+        Answers of the method that is to be the reference; None: the best that is proven.
+    taken
+        What is taken of a method that is named: the first of these that it has.
+    together
+        Whether an answer that meets the best bound is an optimum to all, whoever proved the bound.
+    """
+    optimum, bound = _optimum(answers, known), _bound(answers, sense, known)
+    if optimum is None and together:
+        optimum = _met(answers, bound, known.constant)
+    if named is not None:
+        found = _of_method(named, taken, known.constant)
+    else:
+        found = _first({"optimum": optimum, "bound": bound}, ("optimum", "bound"))
+    if found is None:
+        return None
+    proofs = tuple(proof for proof in (optimum, bound) if proof is not None)
+    answered = known.optimum is not None or any(answer.objective is not None for answer in answers)
+    return Reference(*found, sense, known.constant, proofs, answered)
+
+
+def verdict(objective: float | None, reference: Reference | None) -> Verdict:
+    """Hold the objective of an answer against a reference; both may be unknown.
+
+    >>> verdict(20.0, Reference(16.0, "optimum"))  # doctest: +ELLIPSIS
+    Verdict(reference=16.0, kind='optimum', ratio=1.25, gap=0.2, met=False, ...)
+    """
+    if reference is None:
+        return Verdict()
+    value, sense, constant = reference.value, reference.sense, reference.constant
+    if objective is None:
+        return Verdict(value, reference.kind)
+    beaten = next((proof for proof in reference.proofs if beats(objective, proof, sense, constant)), None)
+    met = meets(objective, value, constant)
+    held = objective if met and sense.better(objective, value) else value
+    worse, better = (objective, held) if sense is Sense.MINIMIZE else (held, objective)
+    return Verdict(
+        value,
+        reference.kind,
+        ratio(objective, held, sense, constant),
+        gap(objective, held, constant),
+        met,
+        better == constant < worse,
+        beaten,
+    )
+
+
+def _optimum(answers: Sequence[Answered], known: Known) -> float | None:
+    """An optimum that a method proved, else the one that the instance's file states."""
+    proven = (answer.objective for answer in answers if answer.status == TerminationStatus.OPTIMAL)
+    return next((objective for objective in proven if objective is not None), known.optimum)
+
+
+def _bound(answers: Sequence[Answered], sense: Sense, known: Known) -> float | None:
+    """The tightest bound of the methods and of the instance's file."""
+    bounds = [bound for bound in (*(answer.bound for answer in answers), known.bound) if bound is not None]
+    return max(bounds, default=None) if sense is Sense.MINIMIZE else min(bounds, default=None)
+
+
+def _met(answers: Sequence[Answered], bound: float | None, constant: float) -> float | None:
+    """The first answer that meets a bound."""
+    if bound is None:
+        return None
+    held = (answer.objective for answer in answers if answer.objective is not None)
+    return next((objective for objective in held if meets(objective, bound, constant)), None)
+
+
+def _of_method(
+    answers: Sequence[Answered], taken: Sequence[ReferenceKind], constant: float
+) -> tuple[float, ReferenceKind] | None:
+    """What the first answer of a method that says anything gives for a reference."""
+    for answer in answers:
+        optimum = _optimum([answer], Known())
+        if optimum is None:
+            optimum = _met([answer], answer.bound, constant)
+        found = _first({"optimum": optimum, "bound": answer.bound, "answer": answer.objective}, taken)
+        if found is not None:
+            return found
+    return None
+
+
+def _first(
+    values: Mapping[ReferenceKind, float | None], taken: Sequence[ReferenceKind]
+) -> tuple[float, ReferenceKind] | None:
+    """The first of these kinds that has a value."""
+    held = ((values[kind], kind) for kind in taken)
+    return next(((value, kind) for value, kind in held if value is not None), None)
