@@ -14,7 +14,9 @@ LISTED = ListedFamily(
         ListedMethod("arc", "exact", "methods:run_arc", solvers=able("milp"), warm=_WARM),
         ListedMethod("circuit", "exact", "methods:run_circuit", solvers=able("circuits"), warm=_WARM),
         ListedMethod("plan", "heuristic", "methods:run_plan"),
-        ListedMethod("slot-greedy", "heuristic", "methods:run_slot_greedy", guarantee="guarantees:HALF", seeded=True),
+        ListedMethod(
+            "slot-greedy", "heuristic", "methods:run_slot_greedy", guarantee="heuristics.guarantees:HALF", seeded=True
+        ),
         ListedMethod("gadget", "heuristic", "methods:run_gadget", seeded=True),
         ListedMethod("density", "heuristic", function="heuristics.baselines:density"),
         ListedMethod("fifo", "heuristic", function="heuristics.baselines:fifo"),

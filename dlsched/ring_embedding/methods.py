@@ -15,7 +15,7 @@ from dlsched.ring_embedding.heuristics.gadget import gadget
 from dlsched.ring_embedding.heuristics.slot_greedy import Keep, require_sum, slot_greedy
 from dlsched.ring_embedding.heuristics.warm import in_time
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.max_min import running
+from dlsched.ring_embedding.max_min import methods as of_least
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
@@ -35,7 +35,7 @@ def _either(
     return run
 
 
-warm = _either(of_sum.warm, running.warm)
+warm = _either(of_sum.warm, of_least.warm)
 
 
 def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
@@ -76,14 +76,14 @@ def _gadget(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedd
     return gadget(instance, search.generator, budget=search.budget, keep=keep)
 
 
-run_exact = _either(horizon.run_exact, _warmed(running.run_exact))
+run_exact = _either(horizon.run_exact, _warmed(of_least.run_exact))
 run_milp = _warmed(programs.run_milp)
 run_arc = _warmed(programs.run_arc)
 run_circuit = _warmed(programs.run_circuit)
-run_plan = _either(horizon.run_plan, running.run_plan)
+run_plan = _either(horizon.run_plan, of_least.run_plan)
 run_slot_greedy = in_time("slot-greedy", _slot_greedy)
 run_gadget = in_time("gadget", _gadget)
-run_bound = _either(bounds.run_bound, running.run_bound)
+run_bound = _either(bounds.run_bound, of_least.run_bound)
 
 
 def _baseline(name: str, function: Callable[..., Embedding]) -> Run[Instance, Embedding]:

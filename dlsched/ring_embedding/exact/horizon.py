@@ -9,7 +9,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import CLOSED, MEETING
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
 from dlsched.ring_embedding.exact.programs import run_circuit, run_milp
-from dlsched.ring_embedding.formulations.handing import limits_of
+from dlsched.ring_embedding.formulations.solver_calls import limits_of
 from dlsched.ring_embedding.heuristics.ascent import ascend
 from dlsched.ring_embedding.heuristics.plan import Plan, Split
 from dlsched.ring_embedding.heuristics.steady import rings_wanted, steady

@@ -12,7 +12,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.goals import Goal
-from dlsched.ring_embedding.formulations.handing import arrays, limits_of, solve_circuit
+from dlsched.ring_embedding.formulations.solver_calls import arrays, limits_of, solve_circuit
 from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.max_min.rounds import run_rounds

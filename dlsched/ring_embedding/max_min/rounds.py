@@ -35,7 +35,7 @@ from dlsched.ring_embedding.checker import worker_slots
 from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.goals import Stairs
-from dlsched.ring_embedding.formulations.handing import arrays, limits_of, solve_circuit
+from dlsched.ring_embedding.formulations.solver_calls import arrays, limits_of, solve_circuit
 from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network

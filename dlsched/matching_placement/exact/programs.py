@@ -6,8 +6,8 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds
 from dlsched.matching_placement.arrays import arrays, placement
-from dlsched.matching_placement.by_columns import run_columns
 from dlsched.matching_placement.configurations.states import additions, solve_by_states, state_bytes
+from dlsched.matching_placement.exact.columns import run_columns
 from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.assignment import build_assignment
 from dlsched.matching_placement.formulations.minlp import build_minlp
