@@ -15,8 +15,8 @@ from dlsched.srpt_mapping import solve
 from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
 from dlsched.srpt_mapping.exact import portfolio
-from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.placing.layouts import layouts, mode_jobs
 from dlsched.srpt_mapping.placing.timing import timed
 from dlsched.srpt_mapping.solution import Schedule

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dlsched.srpt_mapping.dispatching.dispatch import Begun
-from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance, Server
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 from dlsched.traces.gangs import INTRA_BANDWIDTH_BYTES_PER_S, NIC_BANDWIDTH_BYTES_PER_S
 from dlsched.traces.queues.queue import Queue, QueuedJob

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.heuristics import POLICIES
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.traces.queues.deciding import DEFAULTS, Advice, decide
 from dlsched.traces.queues.deciding_gangs import LOOK_BACK
 from dlsched.traces.queues.queue import Queue, QueuedJob, QueueNode
