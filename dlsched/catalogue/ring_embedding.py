@@ -24,8 +24,8 @@ LISTED = ListedFamily(
         ListedMethod("drf", "heuristic", function="heuristics.baselines:drf"),
         ListedMethod("bound", "bound", "methods:run_bound"),
         ListedMethod("columns", "bound", "methods:run_columns"),
-        ListedMethod("horizon", "bound", function="max_min.serving:horizon"),
-        ListedMethod("aggregated", "bound", function="max_min.serving:aggregated"),
+        ListedMethod("horizon", "bound", function="objectives:horizon"),
+        ListedMethod("aggregated", "bound", function="objectives:aggregated"),
     ),
     presets={
         "paper": "the ranges of GADGET's experiments, sigmoids",
