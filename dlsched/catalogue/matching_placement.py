@@ -4,7 +4,7 @@ from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
 from dlsched.catalogue.solvers import able
 
-_WARM, _SOON = "heuristics.warm:warm", "heuristics.warm:hold_soon"
+_WARM, _SOON = "heuristics.warm_start:warm", "heuristics.warm_start:hold_soon"
 
 LISTED = ListedFamily(
     name="matching_placement",

@@ -4,7 +4,7 @@ from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
 from dlsched.catalogue.solvers import able
 
-_WARM = "exact.warm:warm"
+_WARM = "exact.warm_start:warm"
 
 
 def _policy(name: str, function: str, guarantee: str = "") -> ListedMethod:

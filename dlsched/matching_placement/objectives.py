@@ -55,7 +55,7 @@ MEAN = PlacementObjective(
     unit="mean seconds to completion",
     value=Late("matching_placement.checker:mean_completion"),
     costs=Late("matching_placement.arrays:plain_costs"),
-    total=Late("matching_placement.heuristics.warm:total_of_mean"),
+    total=Late("matching_placement.heuristics.warm_start:total_of_mean"),
     proofs={
         "milp": Late("matching_placement.certificate:mean_value"),
         "relaxation": Late("matching_placement.certificate:relaxation_value"),
@@ -73,7 +73,7 @@ MAX_RHO = PlacementObjective(
     instead=_OTHERS,
     value=Late("matching_placement.checker:largest_ratio"),
     costs=Late("matching_placement.arrays:ratio_costs"),
-    total=Late("matching_placement.heuristics.warm:total_of_counts"),
+    total=Late("matching_placement.heuristics.warm_start:total_of_counts"),
     proofs={"threshold": Late("matching_placement.certificate:threshold_value")},
     configuration_lp=Late("matching_placement.bounds:by_thresholds"),
     run_columns=Late("matching_placement.exact.columns:by_thresholds"),

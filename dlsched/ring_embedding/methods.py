@@ -11,7 +11,7 @@ from dlsched.ring_embedding import bounds
 from dlsched.ring_embedding.exact import programs
 from dlsched.ring_embedding.heuristics.gadget import gadget
 from dlsched.ring_embedding.heuristics.slot_greedy import Keep, slot_greedy
-from dlsched.ring_embedding.heuristics.warm import in_time
+from dlsched.ring_embedding.heuristics.warm_start import in_time
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of, require_served
 from dlsched.ring_embedding.rings.network import Gains, Network

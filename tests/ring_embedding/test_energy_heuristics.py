@@ -13,7 +13,7 @@ from dlsched.ring_embedding.heuristics.guarantees import applies
 from dlsched.ring_embedding.heuristics.merging import merge
 from dlsched.ring_embedding.heuristics.plan import Plan, plan
 from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
-from dlsched.ring_embedding.heuristics.warm import quick
+from dlsched.ring_embedding.heuristics.warm_start import quick
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot

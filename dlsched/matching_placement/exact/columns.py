@@ -28,7 +28,7 @@ from dlsched.matching_placement.configurations.thresholds import (
 from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.ratio_programs import within
 from dlsched.matching_placement.heuristics.local_search import improve
-from dlsched.matching_placement.heuristics.warm import proven_optimal, total_of, warm
+from dlsched.matching_placement.heuristics.warm_start import proven_optimal, total_of, warm
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement

@@ -11,7 +11,7 @@ from dlsched.matching_placement.exact.columns import run_columns
 from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.assignment import build_assignment
 from dlsched.matching_placement.formulations.minlp import build_minlp
-from dlsched.matching_placement.heuristics.warm import proven_optimal, total_of, warm
+from dlsched.matching_placement.heuristics.warm_start import proven_optimal, total_of, warm
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement

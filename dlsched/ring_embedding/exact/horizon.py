@@ -13,7 +13,7 @@ from dlsched.ring_embedding.formulations.solver_calls import limits_of
 from dlsched.ring_embedding.heuristics.ascent import ascend
 from dlsched.ring_embedding.heuristics.plan import Plan, Split
 from dlsched.ring_embedding.heuristics.steady import rings_wanted, steady
-from dlsched.ring_embedding.heuristics.warm import by_density, keeping, quick
+from dlsched.ring_embedding.heuristics.warm_start import by_density, keeping, quick
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.instance import Instance

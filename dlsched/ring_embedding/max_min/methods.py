@@ -5,7 +5,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounds import certify
 from dlsched.ring_embedding.exact.programs import circuits_or_rows, small
 from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.heuristics.warm import quick
+from dlsched.ring_embedding.heuristics.warm_start import quick
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.max_min.bounds import Water, aggregated, horizon
 from dlsched.ring_embedding.max_min.filling import Filling
