@@ -10,7 +10,7 @@ import numpy as np
 from dlsched import elastic_stream
 from dlsched.elastic_stream import Instance, Policy
 from dlsched.elastic_stream.policies import Fixed, Queue
-from dlsched.elastic_stream.simulation import in_line
+from dlsched.elastic_stream.simulation import queue_stream
 
 ALL_UNITS = Fixed(1024)
 NUMBA = importlib.util.find_spec("numba") is not None
@@ -23,7 +23,7 @@ def whole_jobs() -> Policy:
 
 def compile_from(jobs: float) -> None:
     """Let Numba serve streams of so many jobs on."""
-    in_line.COMPILED_FROM = jobs  # type: ignore[assignment]
+    queue_stream.COMPILED_FROM = jobs  # type: ignore[assignment]
 
 
 class Stream(NamedTuple):

@@ -54,7 +54,7 @@ def family_of(instance: InstanceFile) -> AnyFamily:
 def objective_name(instance: InstanceFile) -> str:
     """What the objective of an instance is called among those of its family; empty where that has one."""
     named = family_of(instance).objective_of
-    return "" if named is None else named(instance)
+    return "" if named is None else named(instance).name
 
 
 def find_family(name: str) -> AnyFamily:

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 
 import dlsched
 from dlsched.certificates.kinds import AnyCertificate
+from dlsched.core.objective import Objective
 
 # Modules whose `__all__` is public. What else of dlsched is imported on a page of the documentation stands in `ALSO`.
 ROOMS = ("cluster", "study", "testing")
@@ -115,7 +116,7 @@ def records() -> list[type]:
     family = dlsched.FAMILIES["ring_allocation"]
     method = next(iter(family.methods.values()))
     guarantee = next(each.guarantee for each in family.methods.values() if each.guarantee is not None)
-    return [type(family), type(method), type(guarantee), *typing.get_args(AnyCertificate)]
+    return [type(family), type(method), type(guarantee), Objective, *typing.get_args(AnyCertificate)]
 
 
 def text_of(page: str) -> str:

@@ -125,3 +125,36 @@ def in_bash(command, folder):
         ["bash", "-c", words], cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False
     )
     return done.returncode, done.stdout + done.stderr
+
+
+def test_four_files_add_a_utility_everywhere(tmp_path, monkeypatch):
+    """A preset draws it, exact methods find what brute force finds, heuristics no more, certificates verify, and shells know."""
+    touched = added(tmp_path, "Adding a utility")
+    assert len(touched) <= 4, touched
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
+    for block in section("Adding a utility"):
+        if block.language == "console":
+            run_console(block.text, tmp_path, f"docs/{PAGE}, line {block.line}", None)
+    held = (
+        "import dlsched; from dlsched.testing.ring_brute_force import brute_force_ring\n"
+        "instance = dlsched.read('rings.json')\n"
+        "assert {job.utility.kind for job in instance.jobs} == {'saturating'}\n"
+        "best, (optimum, _) = dlsched.read_result('best.json', instance), brute_force_ring(instance)\n"
+        "found = dlsched.read_result('dense.json', instance)\n"
+        "print(abs(best.objective - optimum) <= 1e-9 * optimum, found.objective <= optimum * (1 + 1e-12), \n"
+        "    best.certificate.value >= optimum * (1 - 1e-12), *dlsched.verify(instance, best).failures)"
+    )
+    code, said = run(tmp_path, "-c", held, cwd=tmp_path)
+    assert (code, said.split()) == (0, ["True"] * 3), said
+    listed = "from dlsched.catalogue import families; print(families.presets('ring_embedding'))"
+    assert "'paper-saturating'" in run(tmp_path, "-c", listed, cwd=tmp_path)[1]
+    tests = ["cluster/test_utility.py", "ring_embedding/test_utilities.py", "ring_embedding/test_generator.py"]
+    chosen = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "saturating", *tests]
+    code, said = run(tmp_path, *chosen, cwd=ROOT / "tests")
+    assert code == 0 and " passed" in said and "skipped" not in said, said
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    sources = [file for file in touched if file.endswith(".py")]
+    for command in (["check"], ["format", "--check"]):
+        code, said = run(tmp_path, "-m", "ruff", *command, *sources, cwd=tmp_path)
+        assert code == 0, said

@@ -11,7 +11,7 @@ from dlsched.advice.gang_decision import next_gangs, planned_gangs
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream.solution import Stream
 from dlsched.ring_allocation.solution import Allocation
-from dlsched.srpt_mapping.heuristics import POLICIES
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.traces.arrivals import GPUS_OF_A_SERVER
 from dlsched.traces.makers.ring_allocation import SCALING, Counts, allocation_at, counts_of
 from dlsched.traces.queue.cluster_size import gpus_of_cluster

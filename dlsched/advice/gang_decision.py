@@ -6,8 +6,8 @@ from typing import Final
 from dlsched.advice.answer import solved
 from dlsched.advice.cluster_nodes import Standing
 from dlsched.srpt_mapping.dispatching.dispatch import Begun
-from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance, Server
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule, Share, Start
 from dlsched.traces.gangs import INTRA_BANDWIDTH_BYTES_PER_S, NIC_BANDWIDTH_BYTES_PER_S
 from dlsched.traces.queue.queue import Queue, QueuedJob

@@ -35,6 +35,7 @@ utilities and rows
 ``utility_stretches``          an S-shaped utility between lines above it
 ``upper_hull``                 the least concave function above points
 ``pool_price``                 the price at which one pool serves jobs with such tables
+``time_costs``                 costs of completion times, for their mean, the largest ratio or alpha-fair utilities
 ``whole_rows``                 rows over whole numbers, in whole numbers
 =============================  ========================================================================================
 

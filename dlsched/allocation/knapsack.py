@@ -44,8 +44,8 @@ from dlsched.allocation.core_pairs import Core
 from dlsched.allocation.core_search import search
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.lagrange import Frontier, best_price
-from dlsched.allocation.leading import Leading
 from dlsched.allocation.reduction import on_grid, within
+from dlsched.allocation.relevant_pairs import RelevantPairs
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 
@@ -101,8 +101,8 @@ def solve_knapsack(
         return None
     small, room, unit = on_grid(table, capacity)
     tick()
-    leading = Leading(small)
-    frontier = _frontier(small, room, tick, leading)
+    relevant = RelevantPairs(small)
+    frontier = _frontier(small, room, tick, relevant)
     price = frontier.price if unit <= 1 else _frontier(table, capacity, tick).price
     chosen = _completed(small, room, frontier)
     found(chosen, price)
@@ -113,16 +113,16 @@ def solve_knapsack(
         keep = within(small, base)
         tamer = _largest(small.costs[keep]) < _TAMER * small.largest
         small, originals, base = small.subset(keep), _named(np.flatnonzero(keep), originals), np.cumsum(keep)[base] - 1
-        leading = Leading(small)
+        relevant = RelevantPairs(small)
         if not tamer:
             break
-        frontier = _frontier(small, room, tick, leading)
+        frontier = _frontier(small, room, tick, relevant)
         base = _completed(small, room, frontier)
         tick()
     slack = room - int(small.counts[base].sum())
     for share in _SHARES if slack else (1.0,):
         most = share * (frontier.price * slack)
-        near = leading.near(frontier.price, base, most)
+        near = relevant.near(frontier.price, base, most)
         filled, excess = _filled(small, frontier.price, base, slack, near)
         if excess < most:
             break
@@ -150,8 +150,8 @@ def _largest(costs: FloatArray) -> float:
     return float(max(costs.max(), -costs.min()))
 
 
-def _frontier(table: CostTable, capacity: int, tick: Tick, leading: Leading | None = None) -> Frontier:
-    frontier = best_price(table, capacity, tick=tick, leading=leading)
+def _frontier(table: CostTable, capacity: int, tick: Tick, relevant: RelevantPairs | None = None) -> Frontier:
+    frontier = best_price(table, capacity, tick=tick, relevant=relevant)
     assert frontier is not None
     return frontier
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.demand import Demand
-from dlsched.allocation.leading import Leading
 from dlsched.allocation.passes import first_minima
+from dlsched.allocation.relevant_pairs import RelevantPairs
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 
@@ -48,16 +48,16 @@ class Frontier:
 
 
 def best_price(
-    table: CostTable, capacity: int, *, tick: Tick = no_tick, leading: Leading | None = None
+    table: CostTable, capacity: int, *, tick: Tick = no_tick, relevant: RelevantPairs | None = None
 ) -> Frontier | None:
     """Maximise the Lagrangian bound; None when even the smallest counts exceed ``capacity``.
 
     Cost: each pass is linear in the pairs still active, which shrink geometrically in practice. ``tick`` is called before
-    every pass; ``leading`` of the table is what the caller looks at further.
+    every pass; ``relevant`` of the table is what the caller looks at further.
     """
     if table.minimum_units > capacity:
         return None
-    leading = Leading(table) if leading is None else leading
+    relevant = RelevantPairs(table) if relevant is None else relevant
     fits: IntArray | None = None
     exceeds: IntArray | None = None
     chosen: IntArray | None = None
@@ -68,7 +68,7 @@ def best_price(
         if price is None:
             break
         tick()
-        chosen = leading.cheapest(price, chosen)
+        chosen = relevant.cheapest(price, chosen)
         excess = int(table.counts[chosen].sum()) - capacity
         if excess > 0:
             exceeds = chosen

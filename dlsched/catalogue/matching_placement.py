@@ -4,26 +4,26 @@ from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
 from dlsched.catalogue.solvers import able
 
-_WARM, _SOON = "heuristics.warm:warm", "heuristics.warm:hold_soon"
+_WARM, _SOON = "heuristics.warm_start:warm", "heuristics.warm_start:hold_soon"
 
 LISTED = ListedFamily(
     name="matching_placement",
     methods=(
-        ListedMethod("exact", "exact", "exact:run_exact", warm=_WARM),
-        ListedMethod("columns", "exact", "by_columns:run_columns", warm=_WARM),
-        ListedMethod("dp", "exact", "exact:run_dp", warm=_WARM, require="exact:require_dp"),
+        ListedMethod("exact", "exact", "exact.programs:run_exact", warm=_WARM),
+        ListedMethod("columns", "exact", "exact.columns:run_columns", warm=_WARM),
+        ListedMethod("dp", "exact", "exact.programs:run_dp", warm=_WARM, require="exact.programs:require_dp"),
         ListedMethod(
             "milp",
             "exact",
-            "exact:run_milp",
+            "exact.programs:run_milp",
             solvers=able("integer milp"),
             warm=_WARM,
-            require="exact:require_milp",
+            require="exact.programs:require_milp",
         ),
         ListedMethod(
             "assignment",
             "exact",
-            "exact:run_assignment",
+            "exact.programs:run_assignment",
             solvers=able("milp"),
             warm=_WARM,
             require="formulations.assignment:require_assignment",
@@ -31,7 +31,7 @@ LISTED = ListedFamily(
         ListedMethod(
             "minlp",
             "exact",
-            "exact:run_minlp",
+            "exact.programs:run_minlp",
             solvers=able("minlp"),
             warm=_WARM,
             require="formulations.minlp:require_minlp",
@@ -41,9 +41,11 @@ LISTED = ListedFamily(
             "local-search",
             "heuristic",
             function="heuristics.local_search:local_search",
-            guarantee="guarantees:MARGINAL",
+            guarantee="heuristics.guarantees:MARGINAL",
         ),
-        ListedMethod("marginal", "heuristic", function="heuristics.marginal:marginal", guarantee="guarantees:MARGINAL"),
+        ListedMethod(
+            "marginal", "heuristic", function="heuristics.marginal:marginal", guarantee="heuristics.guarantees:MARGINAL"
+        ),
         ListedMethod("market", "heuristic", "methods:run_market", warm=_SOON),
         ListedMethod("sampled-market", "heuristic", "methods:run_sampled_market", seeded=True, warm=_SOON),
         ListedMethod("equal", "heuristic", function="heuristics.fastest_first:equal"),

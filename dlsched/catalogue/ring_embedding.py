@@ -14,7 +14,9 @@ LISTED = ListedFamily(
         ListedMethod("arc", "exact", "methods:run_arc", solvers=able("milp"), warm=_WARM),
         ListedMethod("circuit", "exact", "methods:run_circuit", solvers=able("circuits"), warm=_WARM),
         ListedMethod("plan", "heuristic", "methods:run_plan"),
-        ListedMethod("slot-greedy", "heuristic", "methods:run_slot_greedy", guarantee="guarantees:HALF", seeded=True),
+        ListedMethod(
+            "slot-greedy", "heuristic", "methods:run_slot_greedy", guarantee="heuristics.guarantees:HALF", seeded=True
+        ),
         ListedMethod("gadget", "heuristic", "methods:run_gadget", seeded=True),
         ListedMethod("density", "heuristic", function="heuristics.baselines:density"),
         ListedMethod("fifo", "heuristic", function="heuristics.baselines:fifo"),
@@ -22,8 +24,8 @@ LISTED = ListedFamily(
         ListedMethod("drf", "heuristic", function="heuristics.baselines:drf"),
         ListedMethod("bound", "bound", "methods:run_bound"),
         ListedMethod("columns", "bound", "methods:run_columns"),
-        ListedMethod("horizon", "bound", function="max_min.serving:horizon"),
-        ListedMethod("aggregated", "bound", function="max_min.serving:aggregated"),
+        ListedMethod("horizon", "bound", function="objectives:horizon"),
+        ListedMethod("aggregated", "bound", function="objectives:aggregated"),
     ),
     presets={
         "paper": "the ranges of GADGET's experiments, sigmoids",

@@ -4,7 +4,7 @@ from dlsched.catalogue.listed import ListedFamily, ListedMethod
 from dlsched.catalogue.option import Option, by_name
 from dlsched.catalogue.solvers import able
 
-_WARM = "exact.warm:warm"
+_WARM = "exact.warm_start:warm"
 
 
 def _policy(name: str, function: str, guarantee: str = "") -> ListedMethod:
@@ -14,7 +14,7 @@ def _policy(name: str, function: str, guarantee: str = "") -> ListedMethod:
 LISTED = ListedFamily(
     name="srpt_mapping",
     methods=(
-        ListedMethod("exact", "exact", "exact.turns:run_exact", seeded=True, warm=_WARM),
+        ListedMethod("exact", "exact", "exact.portfolio:run_exact", seeded=True, warm=_WARM),
         ListedMethod("intervals", "exact", "methods:run_intervals", solvers=able("intervals"), warm=_WARM),
         ListedMethod(
             "milp",

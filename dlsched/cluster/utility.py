@@ -1,4 +1,4 @@
-"""The kinds of utility mu(x) of a job's progress x.
+"""The kinds of utility mu(x) of a job's progress x: a class each, and its place in ``Utility``.
 
 mu is that of x as a float, and of a sigmoid's power as a float. Floats of it are off by less than a relative 2**-50 and what
 ``error`` says: for a sigmoid 2**-49 of its height; for an alpha-fair utility 2**-40 of the largest one asked for, since a
@@ -8,7 +8,7 @@ power of 1e100 or its difference to another can lose a dozen bits.
 import math
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,19 @@ class _Utility(BaseModel):
         del most
         return 0.0
 
+    def at(self, x: float) -> float:
+        """The utility of x."""
+        return float(self.values(np.array([x]))[0])
+
+    def values(self, x: Floats) -> Floats:
+        """The utility of every x."""
+        raise NotImplementedError
+
+    @classmethod
+    def sized(cls, most: float, height: float) -> Self:
+        """One that is worth ``height`` at the progress ``most``, or nearly: for instances that are drawn, and for tests."""
+        raise NotImplementedError
+
 
 class Sqrt(_Utility):
     """scale * sqrt(x)."""
@@ -55,6 +68,11 @@ class Sqrt(_Utility):
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""
         return self.scale * np.sqrt(x)
+
+    @classmethod
+    def sized(cls, most: float, height: float) -> Self:
+        """One that is worth ``height`` at the progress ``most``."""
+        return cls(scale=height / float(np.sqrt(most)))
 
 
 class Log(_Utility):
@@ -71,6 +89,11 @@ class Log(_Utility):
         """The utility of every x."""
         return self.scale * np.log1p(x)
 
+    @classmethod
+    def sized(cls, most: float, height: float) -> Self:
+        """One that is worth ``height`` at the progress ``most``."""
+        return cls(scale=height / float(np.log1p(most)))
+
 
 class Capped(_Utility):
     """min(slope * x, cap)."""
@@ -86,6 +109,11 @@ class Capped(_Utility):
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""
         return np.minimum(self.slope * x, self.cap)
+
+    @classmethod
+    def sized(cls, most: float, height: float) -> Self:
+        """One that is worth ``height`` at the progress ``most``, and not before."""
+        return cls(slope=height / most, cap=height)
 
 
 class Sigmoid(_Utility):
@@ -119,6 +147,11 @@ class Sigmoid(_Utility):
         values: Floats = self.height * np.where(power >= 0, 1.0, part) / (1 + part)
         return values
 
+    @classmethod
+    def sized(cls, most: float, height: float) -> Self:
+        """One with its midpoint half-way to ``most``, where it is worth nearly ``height``."""
+        return cls(height=height, steepness=20 / most, midpoint=most / 2)
+
 
 class AlphaFair(_Utility):
     """scale ((x + shift)^(1 - alpha) - shift^(1 - alpha)) / (1 - alpha), for alpha = 1 scale ln((x + shift) / shift).
@@ -148,10 +181,6 @@ class AlphaFair(_Utility):
         """What floats of it are off by, beyond a relative 2**-50, where they are at most ``most``."""
         return most * 2.0**-40
 
-    def at(self, x: float) -> float:
-        """The utility of x."""
-        return float(self.values(np.array([x]))[0])
-
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""
         power = 1.0 - self.alpha
@@ -163,6 +192,11 @@ class AlphaFair(_Utility):
             return self.scale * grown
         values: Floats = self.scale * self.shift**power * (np.expm1(power * grown) / power)
         return values
+
+    @classmethod
+    def sized(cls, most: float, height: float) -> Self:
+        """One with alpha = 1 that is worth ``height`` at the progress ``most``."""
+        return cls(alpha=1.0, scale=height / math.log(5.0), shift=most / 4)
 
 
 class FallingLoss(BaseModel):
@@ -189,14 +223,15 @@ class Loss(_Utility):
             raise Refused(f"{self.scale / self.curve.b1}", allowed, "scale")
         return self
 
-    def at(self, x: float) -> float:
-        """The utility of x."""
-        return float(self.values(np.array([x]))[0])
-
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""
         fallen = self.curve.b0 * x
         return self.scale / self.curve.b1 * (fallen / (fallen + self.curve.b1))
+
+    @classmethod
+    def sized(cls, most: float, height: float) -> Self:
+        """One that is worth ``height`` at the progress ``most``."""
+        return cls(scale=height * 1.25, curve=FallingLoss(b0=4 / most, b1=1.0))
 
 
 class Table(_Utility):
@@ -227,14 +262,17 @@ class Table(_Utility):
         slopes = [(y - b) / (x - a) for (a, b), (x, y) in pairwise(points)]
         return all(before >= after for before, after in pairwise(slopes))
 
-    def at(self, x: float) -> float:
-        """The utility of x."""
-        return float(self.values(np.array([x]))[0])
-
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""
         values: Floats = np.interp(x, self.progress, self.worth)
         return values
 
+    @classmethod
+    def sized(cls, most: float, height: float) -> Self:
+        """One that is worth nothing up to half of ``most``, and ``height`` there."""
+        return cls(progress=(0.0, most / 2, most), worth=(0.0, 0.0, height))
+
 
 Utility = Annotated[Sqrt | Log | Capped | Sigmoid | AlphaFair | Loss | Table, Field(discriminator="kind")]
+KINDS: dict[str, type[_Utility]] = {each.model_fields["kind"].default: each for each in get_args(get_args(Utility)[0])}
+"""The classes by their kinds."""

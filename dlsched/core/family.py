@@ -15,6 +15,7 @@ from dlsched.core.imports import import_failure
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits, ProgressCallback
 from dlsched.core.modelled import Modelled
+from dlsched.core.objective import Objective
 from dlsched.core.result import Certificate, Result, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
@@ -111,8 +112,8 @@ class Family(Generic[InstanceT, SolutionT]):
     ----------
     name, summary, sense, unit
         Name as in file formats, one sentence, whether the objective is minimised, its unit.
-    sense_of, unit_of, objective_of
-        The same of an instance whose own fields say what its objective is, and what that is called; None where all share one.
+    objective_of
+        The objective of an instance whose own fields say what it is; None where all share one, and ``sense`` and ``unit``.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
@@ -160,9 +161,7 @@ class Family(Generic[InstanceT, SolutionT]):
     gpus: Callable[[InstanceT], int | None] = field(default=lambda instance: None)
     constant: Callable[[InstanceT], float] = field(default=lambda instance: 0.0)
     aliases: Mapping[str, str] = field(default_factory=dict)
-    sense_of: Callable[[InstanceT], Sense] | None = None
-    unit_of: Callable[[InstanceT], str] | None = None
-    objective_of: Callable[[InstanceT], str] | None = None
+    objective_of: Callable[[InstanceT], Objective[InstanceT, SolutionT]] | None = None
     figures: Callable[[InstanceT, SolutionT], dict[str, float]] = field(default=lambda instance, solution: {})
     options: Mapping[str, Option] = field(default_factory=dict)
     draw: Callable[[InstanceT, Sequence[tuple[str, SolutionT]], Path, float], Path] | None = None
@@ -171,11 +170,11 @@ class Family(Generic[InstanceT, SolutionT]):
 
     def sense_for(self, instance: InstanceT) -> Sense:
         """Whether the objective of an instance is minimised or maximised."""
-        return self.sense if self.sense_of is None else self.sense_of(instance)
+        return self.sense if self.objective_of is None else self.objective_of(instance).sense
 
     def unit_for(self, instance: InstanceT) -> str:
         """Unit of the objective of an instance."""
-        return self.unit if self.unit_of is None else self.unit_of(instance)
+        return self.unit if self.objective_of is None else self.objective_of(instance).unit
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
         """Return the method of that name.

@@ -1,7 +1,10 @@
 """elastic_stream: malleable jobs that arrive over time (the dynamic half of Capes et al. 2018 and of Lin et al., abstracts)."""
 
+from dataclasses import replace
+
 from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.core.family import Family
+from dlsched.core.objective import Objective
 from dlsched.core.status import Sense
 from dlsched.elastic_stream import certificate, policies
 from dlsched.elastic_stream.bounds import area, bound, length, prices
@@ -62,21 +65,15 @@ __all__ = [
 ]
 
 
-def _mean(instance: Instance) -> str:
-    return "weighted mean" if len({job.weight for job in instance.jobs}) > 1 else "mean"
-
-
-def _unit(instance: Instance) -> str:
-    return f"seconds of flow time, {_mean(instance)} of jobs"
-
+_MEAN = Objective(name="mean", sense=Sense.MINIMIZE, unit="seconds of flow time, mean of jobs", value=objective)
+_WEIGHTED = replace(_MEAN, name="weighted mean", unit="seconds of flow time, weighted mean of jobs")
 
 FAMILY = Family(
     name="elastic_stream",
     summary="malleable jobs that arrive over time: how many units each holds when",
-    sense=Sense.MINIMIZE,
-    unit="seconds of flow time, mean of jobs",
-    unit_of=_unit,
-    objective_of=_mean,
+    sense=_MEAN.sense,
+    unit=_MEAN.unit,
+    objective_of=lambda instance: _WEIGHTED if len({job.weight for job in instance.jobs}) > 1 else _MEAN,
     instance=Instance,
     read_solution=read_solution,
     objective=objective,

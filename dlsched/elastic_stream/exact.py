@@ -13,8 +13,9 @@ from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_st
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices
 from dlsched.elastic_stream.formulations import milp
-from dlsched.elastic_stream.heuristics import POLICIES, in_turn
+from dlsched.elastic_stream.heuristics import in_turn
 from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.named_policies import POLICIES
 from dlsched.elastic_stream.planning.plan import EFFORT, plan_stream
 from dlsched.elastic_stream.slots import plan
 from dlsched.elastic_stream.slots.lone_costs import lone_costs

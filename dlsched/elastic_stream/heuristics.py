@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from heapq import heappop, heappush
 
-from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot
@@ -21,8 +20,6 @@ from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.simulator import Step, no_step, simulate
 from dlsched.elastic_stream.simulation.view import Policy
 from dlsched.elastic_stream.solution import Stream
-
-Heuristic = Callable[..., Stream | None]
 
 SIZINGS: dict[str, Callable[[str], Policy]] = {
     "fixed": lambda order: policies.Queue(order, policies.Fixed()),
@@ -132,7 +129,3 @@ def in_turn(instance: Instance) -> Stream | None:
             periods[job.id] = [(now * tick_s, end_in_slots(int(now), int(end - now), needed_s, tick_s), units)]
         heappush(ends, (end, units))
     return Stream(periods)
-
-
-POLICIES: dict[str, Heuristic] = dict(LISTED.functions("heuristic"))
-"""By the name of their method, from an instance to a stream."""

@@ -2,7 +2,6 @@
 
 from dlsched.catalogue.matching_placement import LISTED
 from dlsched.core.family import Family
-from dlsched.core.status import Sense
 from dlsched.matching_placement import certificate
 from dlsched.matching_placement.arrays import constant
 from dlsched.matching_placement.bounds import configuration_lp, relaxation
@@ -17,19 +16,8 @@ from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets.placing import market
 from dlsched.matching_placement.markets.sampling import sampled_market
 from dlsched.matching_placement.methods import METHODS
+from dlsched.matching_placement.objectives import MEAN, objective_of
 from dlsched.matching_placement.solution import Placement, read_solution
-
-UNITS = {
-    "mean": "mean seconds to completion",
-    "max_rho": "times the time of an equal share, of the job that is worst off",
-    "alpha_fair": "alpha-fair utility of speed against an equal share",
-}
-
-
-def _objective_name(instance: Instance) -> str:
-    alpha = "" if instance.alpha is None else f" {instance.alpha}".removesuffix(".0")
-    return instance.objective + alpha
-
 
 __all__ = [
     "Instance",
@@ -57,11 +45,9 @@ __all__ = [
 FAMILY = Family(
     name="matching_placement",
     summary="which of heterogeneous workers each job gets",
-    sense=Sense.MINIMIZE,
-    unit=UNITS["mean"],
-    sense_of=lambda instance: Sense.MAXIMIZE if instance.objective == "alpha_fair" else Sense.MINIMIZE,
-    unit_of=lambda instance: UNITS[instance.objective],
-    objective_of=_objective_name,
+    sense=MEAN.sense,
+    unit=MEAN.unit,
+    objective_of=objective_of,
     constant=constant,
     instance=Instance,
     read_solution=read_solution,

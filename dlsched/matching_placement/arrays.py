@@ -11,119 +11,26 @@ code                mathematics
 ``work``            w_i = T_i Pi_i, samples
 ``traffic``         2 T_i D_i, bytes
 ``least, most``     min_i, and max_i or the number of workers that can serve i where that is less
-``costs``           what a sum of is minimised, as a function of J_i(c); None: J_i(c) itself
-``bottleneck``      whether the largest of the costs is minimised, not their sum
+``costs``           what is minimised in place of the objective, as a function of J_i(c) (``algorithms.time_costs``)
 ``times``           J_i(c) = w_i / sum_g c_g rho_ig + 2 T_i D_i (n - 1) / (n min_{c_g > 0} r_g), n = sum_g c_g
 ==================  ===============================================================================
-
-*Costs* are what algorithms minimise in place of utilities, > 0 and rising with the completion time.
-
-With y = J / J(equal share) and p = alpha - 1 the utility of a job is U = -y^p / p, and -ln y for p = 0. Let y* be no more than
-any y. Then ``Fair`` costs
-
-    y*^p (1 + ((y / y*)^p - 1) / p),     1 + ln(y / y*) for p = 0:     the utility at y* and y*^p, less U
-
-which is at least y*^p, however the signs of utilities are; the sum of U is the sum of ``offset`` less the costs. In the rate R
-of a job's workers all of them are convex at a fixed ring, since U is concave and rises, and 1 / y is concave in R and rises.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from dlsched.algorithms.time_costs import Costs, Fair, Power, Ratio
 from dlsched.matching_placement.instance import Instance, equal_share_time
+from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-Jobs = int | slice | npt.NDArray[np.int64]
 EVERY = slice(None)
-_LARGEST = 600.0  # logarithm of a cost that is let through: sums of them are finite
-
-
-class Costs(Protocol):
-    """Costs of times; ``job`` is one, or some or all: then the last axis is theirs."""
-
-    @property
-    def equal(self) -> Floats:
-        """J(equal share) in seconds, shape (S,)."""
-
-    def of(self, job: Jobs, times: Floats) -> Floats:
-        """Cost of every time."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fair:
-    """Costs of alpha-fair utilities.
-
-    Parameters
-    ----------
-    power
-        p = alpha - 1.
-    equal, least
-        J(equal share), and no more than any J, in seconds, both of shape (S,).
-    """
-
-    power: float
-    equal: Floats
-    least: Floats
-
-    @property
-    def scale(self) -> Floats:
-        """y*^p, shape (S,)."""
-        scale: Floats = (self.least / self.equal) ** self.power
-        return scale
-
-    @property
-    def offset(self) -> Floats:
-        """Cost and utility together, shape (S,)."""
-        if self.power == 0:
-            return 1 - np.log(self.least / self.equal)
-        return self.scale * (1 - 1 / self.power)
-
-    def of(self, job: Jobs, times: Floats) -> Floats:
-        """Cost of every time."""
-        longer = np.log(times / self.least[job])
-        if self.power == 0:
-            return 1 + longer
-        costs: Floats = self.scale[job] * (1 + np.expm1(self.power * longer) / self.power)
-        return costs
-
-    def utilities(self, job: Jobs, times: Floats) -> Floats:
-        """U of every time."""
-        ratio = times / self.equal[job]
-        return -np.log(ratio) if self.power == 0 else -(ratio**self.power) / self.power
-
-    def slopes(self, job: Jobs, times: Floats) -> Floats:
-        """Cost of a further second, at every time."""
-        slopes: Floats = self.scale[job] * (times / self.least[job]) ** self.power / times
-        return slopes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ratio:
-    """The ratio J / J(equal share) as cost; ``equal`` has shape (S,)."""
-
-    equal: Floats
-
-    def of(self, job: Jobs, times: Floats) -> Floats:
-        """Cost of every time."""
-        return times / self.equal[job]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Power:
-    """A power of the ratio J / ``equal``: the larger the power, the more a sum of them is the largest of them."""
-
-    power: float
-    equal: Floats
-
-    def of(self, job: Jobs, times: Floats) -> Floats:
-        """Cost of every time."""
-        return np.exp(np.minimum(self.power * np.log(times / self.equal[job]), _LARGEST))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,8 +47,7 @@ class Arrays:
     traffic: Floats
     least: Counts
     most: Counts
-    costs: Costs | None = None
-    bottleneck: bool = False
+    costs: Costs
 
     @property
     def jobs(self) -> int:
@@ -152,6 +58,11 @@ class Arrays:
     def types(self) -> int:
         """G, the number of types."""
         return len(self.stock)
+
+    @property
+    def bottleneck(self) -> bool:
+        """Whether the largest of the costs is minimised, not their sum."""
+        return self.costs.bottleneck
 
     def able(self, job: int) -> Counts:
         """Types that can serve the job, ascending."""
@@ -180,7 +91,7 @@ class Arrays:
     def cost(self, job: int, counts: Counts) -> Floats:
         """What the job costs on count vectors of shape (..., G), each with a worker; shape (...)."""
         times = self.times(job, counts)
-        return times if self.costs is None else self.costs.of(job, times)
+        return self.costs.of(job, times)
 
     def costs_of(self, jobs: Counts, counts: Counts) -> Floats:
         """What jobs, shape (N,), cost on a count vector each, shape (N, G)."""
@@ -188,12 +99,12 @@ class Arrays:
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
         rate = np.einsum("ig,ig->i", counts, self.rates[jobs])
         times: Floats = self.work[jobs] / rate + self.traffic[jobs] * ((size - 1) / size) * slowness
-        return times if self.costs is None else self.costs.of(jobs, times)
+        return self.costs.of(jobs, times)
 
     def cost_with_more(self, job: int, counts: Counts) -> Floats:
         """What the job costs with one more worker of each type, as ``times_with_more``."""
         times = self.times_with_more(job, counts)
-        return times if self.costs is None else self.costs.of(job, times)
+        return self.costs.of(job, times)
 
     def total(self, counts: Counts) -> float:
         """What is minimised, of a placement, shape (S, G): the sum of the costs, or the largest."""
@@ -201,21 +112,12 @@ class Arrays:
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
         rate = np.einsum("ig,ig->i", counts, self.rates)
         times = self.work / rate + self.traffic * ((size - 1) / size) * slowness
-        if self.costs is None:
-            return float(times.sum())
         costs = self.costs.of(EVERY, times)
         return float(costs.max() if self.bottleneck else costs.sum())
 
-    def objective_of(self, total: float) -> float:
-        """The instance's objective where ``total`` is what is minimised."""
-        if isinstance(self.costs, Fair):
-            return float(self.costs.offset.sum()) - total
-        return total if self.bottleneck else total / self.jobs
-
     def softened(self, power: float, unit: float) -> Self:
         """The instance with the sum of a power of all ratios, in parts of ``unit``, in place of the largest of them."""
-        assert isinstance(self.costs, Ratio)
-        return replace(self, costs=Power(power, self.costs.equal * unit), bottleneck=False)
+        return replace(self, costs=Power(self.costs.equal * unit, power))
 
 
 def arrays(instance: Instance) -> Arrays:
@@ -234,19 +136,39 @@ def arrays(instance: Instance) -> Arrays:
         traffic=np.array([2 * job.iterations * job.gradient_bytes for job in jobs]),
         least=np.array([job.min_workers for job in jobs], dtype=np.int64),
         most=np.minimum(np.array(largest, dtype=np.int64), usable),
+        costs=Costs(np.ones(len(jobs))),
     )
-    if instance.objective == "mean":
-        return found
-    equal = [equal_share_time(instance, job) if many else 1.0 for job, many in zip(jobs, usable.tolist(), strict=True)]
-    if instance.alpha is None:
-        return replace(found, costs=Ratio(np.array(equal)), bottleneck=True)
-    return replace(found, costs=Fair(instance.alpha - 1, np.array(equal), least_times(found)))
+    return replace(found, costs=objective_of(instance).costs(instance, found))
+
+
+def plain_costs(instance: Instance, held: Arrays) -> Costs:
+    """Costs of the mean."""
+    del instance
+    return Costs(np.ones(held.jobs))
+
+
+def ratio_costs(instance: Instance, held: Arrays) -> Costs:
+    """Costs of the largest ratio."""
+    return Ratio(_equal_times(instance, held))
+
+
+def fair_costs(instance: Instance, held: Arrays) -> Costs:
+    """Costs of alpha-fair utilities."""
+    assert instance.alpha is not None
+    return Fair(_equal_times(instance, held), instance.alpha - 1, least_times(held))
+
+
+def _equal_times(instance: Instance, held: Arrays) -> Floats:
+    """J(equal share) in seconds, shape (S,); 1 where no worker can serve the job."""
+    usable = ((held.rates > 0) @ held.stock).tolist()
+    return np.array(
+        [equal_share_time(instance, job) if many else 1.0 for job, many in zip(instance.jobs, usable, strict=True)]
+    )
 
 
 def constant(instance: Instance) -> float:
     """Where the logarithms of alpha = 1 are counted from, which have no zero of their own: each job costs at least 1."""
-    held = arrays(instance) if instance.alpha == 1 else None
-    return float(held.costs.offset.sum()) if held is not None and isinstance(held.costs, Fair) else 0.0
+    return float(arrays(instance).costs.offset.sum()) if instance.alpha == 1 else 0.0
 
 
 def least_times(held: Arrays) -> Floats:

@@ -26,13 +26,14 @@ from dlsched.columns.slack import Prices
 from dlsched.core.budget import Budget, Tick, TooMany, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.matching_placement.arrays import Arrays, Counts, Fair, Floats, arrays
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays
 from dlsched.matching_placement.certificate import verify
 from dlsched.matching_placement.configurations.generation import generate_columns
 from dlsched.matching_placement.configurations.thresholds import HAIR, bound_by_prices
-from dlsched.matching_placement.feasibility import require_feasible, require_objective
+from dlsched.matching_placement.feasibility import require_feasible
 from dlsched.matching_placement.heuristics.local_search import best_local
 from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import objective_of, require_served
 from dlsched.solvers.lp import linear_program
 
 if TYPE_CHECKING:
@@ -60,15 +61,24 @@ def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget
         The instance is infeasible, or a job has too many configurations within a threshold of the largest ratio.
     """
     require_feasible(instance)
+    return objective_of(instance).configuration_lp(instance, tick=tick, budget=budget)
+
+
+def by_prices(instance: Instance, *, tick: Tick, budget: Budget | None) -> DualsCertificate:
+    """``configuration_lp`` of a sum."""
     data = arrays(instance)
-    if data.bottleneck:
-        try:
-            found = bound_by_prices(data, data.total(best_local(data, tick)), tick=tick, budget=budget)
-        except TooMany:
-            raise UsageError("configuration-lp had too many configurations for some job") from None
-        return threshold_certificate(instance, *found)
     prices = generate_columns(data, best_local(data, tick), tick=tick, budget=budget)
     return price_certificate(instance, data, prices)
+
+
+def by_thresholds(instance: Instance, *, tick: Tick, budget: Budget | None) -> DualsCertificate:
+    """``configuration_lp`` of the largest ratio."""
+    data = arrays(instance)
+    try:
+        found = bound_by_prices(data, data.total(best_local(data, tick)), tick=tick, budget=budget)
+    except TooMany:
+        raise UsageError("configuration-lp had too many configurations for some job") from None
+    return threshold_certificate(instance, *found)
 
 
 def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> DualsCertificate:
@@ -79,17 +89,14 @@ def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> Duals
     of least values, offsets and p s, all >= 0 in size, less than a third of ``_ROUNDING`` for n of some thousands.
     """
     room = _ROUNDING * float(prices.least.sum() + prices.prices @ data.stock)
-    if isinstance(data.costs, Fair):
-        room = max(1.0, data.costs.power + 1) * (room + _ROUNDING * float(np.abs(data.costs.offset).sum()))
-        rows = _by_type(instance, prices.prices)
-        return DualsCertificate("milp", rows, data.objective_of(prices.bound - room))
-    return DualsCertificate("milp", _stock_rows(instance, prices.prices), (prices.bound - room) / data.jobs)
+    room = data.costs.steepness * (room + _ROUNDING * float(np.abs(data.costs.offset).sum()))
+    rows = _by_type(instance, data.costs.multipliers(prices.prices))
+    return DualsCertificate("milp", rows, data.costs.objective(prices.bound - room))
 
 
 def threshold_certificate(instance: Instance, rho: float, prices: Floats) -> DualsCertificate:
     """Prices that prove that the largest ratio is at least ``rho``, less a hair: more than the verifier widens times by."""
-    rows = {row: -price for row, price in _by_type(instance, prices).items()}
-    return DualsCertificate("threshold", rows, rho * (1 - HAIR))
+    return DualsCertificate("threshold", _by_type(instance, -prices), rho * (1 - HAIR))
 
 
 def relaxation(instance: Instance, *, tick: Tick = no_tick, budget: Budget | None = None) -> DualsCertificate:
@@ -102,13 +109,13 @@ def relaxation(instance: Instance, *, tick: Tick = no_tick, budget: Budget | Non
     UsageError
         The instance is infeasible, or its objective is not the mean.
     """
-    require_objective(instance, "relaxation", "mean")
+    require_served(instance, "relaxation")
     require_feasible(instance)
     data = arrays(instance)
     prices = _tangents(data, best_local(data, tick), tick, budget or Budget())
     labels = plain_labels([job.id for job in instance.jobs], "j")
     slopes = (_best_slopes(data, prices, tick) / data.jobs).tolist()
-    rows = _stock_rows(instance, prices) | {
+    rows = _by_type(instance, data.costs.multipliers(prices)) | {
         f"rate_{label}": -slope for label, slope in zip(labels, slopes, strict=True) if slope > 0
     }
     value = rounded_down(verify(instance, DualsCertificate("relaxation", rows, 0.0)))
@@ -205,12 +212,7 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
     return found
 
 
-def _stock_rows(instance: Instance, prices: Floats) -> dict[str, float]:
-    """Multipliers of the mean completion time from prices for the sum."""
-    return {row: -price for row, price in _by_type(instance, prices / len(instance.jobs)).items()}
-
-
-def _by_type(instance: Instance, prices: Floats) -> dict[str, float]:
-    """Prices that are not 0 by the rows of the types."""
+def _by_type(instance: Instance, multipliers: Floats) -> dict[str, float]:
+    """Multipliers that are not 0 by the rows of the types."""
     labels = plain_labels(list(instance.types), "g")
-    return {f"stock_{label}": price for label, price in zip(labels, prices.tolist(), strict=True) if price > 0}
+    return {f"stock_{label}": value for label, value in zip(labels, multipliers.tolist(), strict=True) if value}

@@ -8,7 +8,7 @@ multipliers, these minima, so they are not named. A minimum is that of
 >= 0, so each float is off by at most ``ERROR`` of itself, which is taken off the minimum. This is another
 algorithm than the one in ``configurations.pricing``, which finds the prices.
 
-*Of alpha-fair utilities* the same with the costs of ``arrays.Fair``, which are utilities turned round: prices are those of
+*Of alpha-fair utilities* the same with the costs of ``time_costs.Fair``, which are utilities turned round: prices are those of
 the sum itself, >= 0, and the value is at most the sum of the offsets less what is said above.
 
 *Prices of* ``threshold``, *of the largest ratio.* A value rho, and -p_g of row ``stock_<type>``: where the sum over the jobs of
@@ -24,18 +24,20 @@ with a_i + b_i n the chord of the communication; the minimum takes cheapest type
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import numpy as np
 
+from dlsched.algorithms.time_costs import Fair
 from dlsched.certificates import DualsCertificate, ExactRow, exact_multipliers, exact_sum
 from dlsched.certificates.exact import root_below
 from dlsched.core.labels import plain_labels
 from dlsched.core.result import Certificate
-from dlsched.matching_placement.arrays import Fair, Ratio, arrays
+from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.configurations.least_value import ERROR, FairCost, Within, least_value
 from dlsched.matching_placement.instance import Instance, Job
+from dlsched.matching_placement.objectives import objective_of
 
 _VAST = 1e150  # prices below leave room for sums and quotients
 
@@ -53,13 +55,7 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
         raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
     labels = plain_labels(list(instance.types), "g")
     stock = {kind: f"stock_{label}" for kind, label in zip(instance.types, labels, strict=True)}
-    proofs: dict[tuple[str, str], Callable[[Instance, DualsCertificate, dict[str, str]], Fraction]] = {
-        ("mean", "milp"): _mean_value,
-        ("mean", "relaxation"): _relaxation_value,
-        ("alpha_fair", "milp"): _fair_value,
-        ("max_rho", "threshold"): _threshold_value,
-    }
-    found = proofs.get((instance.objective, certificate.formulation))
+    found = objective_of(instance).proofs.get(certificate.formulation)
     if found is None:
         raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
     return found(instance, certificate, stock)
@@ -69,7 +65,8 @@ def _paid(instance: Instance, prices: Mapping[str, float]) -> Fraction:
     return exact_sum(Fraction(prices[kind]) * len(held) for kind, held in instance.types.items())
 
 
-def _mean_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
+def mean_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
+    """Value of duals of ``milp`` for the mean; errors as ``verify``."""
     size = len(instance.jobs)  # the objective is the mean, what is said above of sums
     _require_rows(certificate.rows, stock.values())
     prices = {kind: -certificate.rows.get(row, 0.0) * size for kind, row in stock.items()}
@@ -78,7 +75,8 @@ def _mean_value(instance: Instance, certificate: DualsCertificate, stock: dict[s
     return (exact_sum(jobs) - _paid(instance, prices)) / size
 
 
-def _relaxation_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
+def relaxation_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
+    """Value of duals of ``relaxation``; errors as ``verify``."""
     size = len(instance.jobs)
     rates = [f"rate_{label}" for label in plain_labels([job.id for job in instance.jobs], "j")]
     _require_rows(certificate.rows, [*stock.values(), *rates])
@@ -90,12 +88,13 @@ def _relaxation_value(instance: Instance, certificate: DualsCertificate, stock: 
     return (exact_sum(jobs) - _paid(instance, prices)) / size
 
 
-def _fair_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
+def fair_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
+    """Value of duals of ``milp`` for alpha-fair utilities; errors as ``verify``."""
     _require_rows({row: -price for row, price in certificate.rows.items()}, stock.values())
     prices = {kind: certificate.rows.get(row, 0.0) for kind, row in stock.items()}
     data, by_type = arrays(instance), np.array(list(prices.values()))
     assert isinstance(data.costs, Fair)
-    error = Fraction(ERROR * max(1.0, data.costs.power + 1))
+    error = Fraction(ERROR * data.costs.steepness)
     most = []
     for job, offset in enumerate(data.costs.offset.tolist()):
         least = _rational(least_value(data, job, by_type, FairCost(data, job, data.costs)))
@@ -103,13 +102,13 @@ def _fair_value(instance: Instance, certificate: DualsCertificate, stock: dict[s
     return exact_sum(most) + _paid(instance, prices)
 
 
-def _threshold_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
+def threshold_value(instance: Instance, certificate: DualsCertificate, stock: dict[str, str]) -> Fraction:
+    """Value of prices of ``threshold``; errors as ``verify``."""
     _require_rows(certificate.rows, stock.values())
     prices = {kind: -certificate.rows.get(row, 0.0) for kind, row in stock.items()}
     data, by_type = arrays(instance), np.array(list(prices.values()))
     if (data.least > data.most).any():
         raise ValueError("a job has no configuration: every bound holds")
-    assert isinstance(data.costs, Ratio)
     jobs = []
     for job, equal_s in enumerate(data.costs.equal.tolist()):
         least = least_value(data, job, by_type, Within(data, job, certificate.value * equal_s))

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dlsched.core.errors import UsageError
 from dlsched.core.violation import Violation
 from dlsched.matching_placement.instance import Instance, Job, Worker, equal_share_time
+from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
 
 
@@ -32,17 +33,23 @@ def objective(instance: Instance, placement: Placement) -> float:
     UsageError
         A job has no worker, or one that does not exist, cannot serve it or serves another too: then there is no time.
     """
-    if instance.objective == "mean":
-        return mean_completion(instance, placement)
-    if instance.objective == "max_rho":
-        return max(ratios(instance, placement))
-    assert instance.alpha is not None
-    return math.fsum(utility(1 / ratio, instance.alpha) for ratio in ratios(instance, placement))
+    return objective_of(instance).value(instance, placement)
 
 
 def mean_completion(instance: Instance, placement: Placement) -> float:
     """Mean completion time of the jobs in seconds; errors as ``objective``."""
     return math.fsum(completion_times(instance, placement).values()) / len(instance.jobs)
+
+
+def largest_ratio(instance: Instance, placement: Placement) -> float:
+    """The largest of the ``ratios``; errors as ``objective``."""
+    return max(ratios(instance, placement))
+
+
+def total_utility(instance: Instance, placement: Placement) -> float:
+    """The sum of alpha-fair utilities; errors as ``objective``."""
+    assert instance.alpha is not None
+    return math.fsum(utility(1 / ratio, instance.alpha) for ratio in ratios(instance, placement))
 
 
 def utility(speed: float, alpha: float) -> float:
@@ -137,7 +144,7 @@ def figures(instance: Instance, placement: Placement) -> dict[str, float]:
     used = sum(map(len, placement.workers.values()))
     return {
         "mean_completion_s": mean_completion(instance, placement),
-        "max_rho": max(ratios(instance, placement)),
+        "max_rho": largest_ratio(instance, placement),
         "jain_index": jain_index(instance, placement),
         "idle_workers": float(len(instance.workers) - used),
     }

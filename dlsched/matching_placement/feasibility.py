@@ -45,17 +45,3 @@ def require_feasible(instance: Instance) -> None:
     reason = infeasible(instance)
     if reason is not None:
         raise UsageError(f"the instance is infeasible: {reason}; every bound holds")
-
-
-def require_objective(instance: Instance, method: str, *able: str) -> None:
-    """Refuse an instance whose objective a method cannot serve.
-
-    Raises
-    ------
-    UsageError
-        The objective is none of ``able``.
-    """
-    if instance.objective not in able:
-        allowed = ", ".join(able)
-        others = "use exact, columns, dp or milp, and configuration-lp for a bound"
-        raise UsageError(f"method {method}: found objective {instance.objective!r}, allowed: {allowed}; {others}")

@@ -11,7 +11,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import Counts, arrays, placement
 from dlsched.matching_placement.heuristics.beam import beam
 from dlsched.matching_placement.heuristics.fastest_first import fastest_first, soon
-from dlsched.matching_placement.heuristics.warm import hold_soon
+from dlsched.matching_placement.heuristics.warm_start import hold_soon
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.markets.placing import all_markets
 from dlsched.matching_placement.markets.sampling import sample_counts

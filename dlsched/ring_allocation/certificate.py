@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from dlsched.allocation.certificate import TINY, Proof, maybe_below, near_minima
-from dlsched.allocation.leading import Leading
+from dlsched.allocation.relevant_pairs import RelevantPairs
 from dlsched.certificates.exact import exact_sum
 from dlsched.certificates.expansions import exact_product, moderate, sum_below
 from dlsched.cluster.speed_law import SpeedLaw, smallest_minimiser
@@ -105,12 +105,12 @@ def _near(arrays: JobArrays, price: float, tick: Tick) -> tuple[IntArray, IntArr
     if not len(arrays.tables):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     table = table_of(arrays)
-    leading = Leading(table)
+    relevant = RelevantPairs(table)
     with np.errstate(over="ignore"):  # then all are near, and the Fractions say
-        cheapest = leading.cheapest(price)
+        cheapest = relevant.cheapest(price)
         limits = (table.costs[cheapest] + price * table.counts[cheapest]) * (1 + 4 * _ERROR) + TINY
         tick()
-        return leading.up_to(price, cheapest, limits)
+        return relevant.up_to(price, cheapest, limits)
 
 
 PROOF = Proof(_minima, _parts, below=_below)

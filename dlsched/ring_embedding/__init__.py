@@ -4,7 +4,6 @@ from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.cluster.network import Link, Node, Path
 from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.family import Family
-from dlsched.core.status import Sense
 from dlsched.ring_embedding import certificate
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
 from dlsched.ring_embedding.drawing import draw
@@ -17,8 +16,8 @@ from dlsched.ring_embedding.heuristics.gadget import gadget
 from dlsched.ring_embedding.heuristics.slot_greedy import slot_greedy
 from dlsched.ring_embedding.horizon.columns import columns
 from dlsched.ring_embedding.instance import Instance, Job
-from dlsched.ring_embedding.max_min.serving import aggregated, horizon, plan
 from dlsched.ring_embedding.methods import METHODS
+from dlsched.ring_embedding.objectives import SUM, aggregated, horizon, objective_of, plan
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import best_slot
@@ -64,23 +63,12 @@ __all__ = [
 ]
 
 
-def _unit(instance: Instance) -> str:
-    if instance.objective == "max_min":
-        return "utility, the least of a job"
-    return "utility, the sum over the jobs" + (", less energy" if instance.charges else "")
-
-
-def _objective(instance: Instance) -> str:
-    return "sum less energy" if instance.charges else instance.objective
-
-
 FAMILY = Family(
     name="ring_embedding",
     summary="rings in a network, slot by slot",
-    sense=Sense.MAXIMIZE,
-    unit="utility, the sum over the jobs",
-    unit_of=_unit,
-    objective_of=_objective,
+    sense=SUM.sense,
+    unit=SUM.unit,
+    objective_of=objective_of,
     instance=Instance,
     read_solution=read_solution,
     objective=objective,

@@ -48,9 +48,9 @@ def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
     """The relaxation without rings; its certificate is handed over, and before it that of all slots as one pool."""
     if search.bound is None:
-        _certify(aggregated(instance, search.budget), search)
+        certify(aggregated(instance, search.budget), search)
     relaxed = relax(instance, search.budget)
-    _certify(relaxed.certificate, search)
+    certify(relaxed.certificate, search)
     return relaxed
 
 
@@ -72,7 +72,7 @@ def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]
     finally:
         if columns.relaxations:
             try:
-                _certify(columns.certificate(), search)
+                certify(columns.certificate(), search)
             finally:
                 if not network.forest:
                     search.prove(columns.best.bound * (1 + CLOSE), source=COLUMNS)
@@ -99,7 +99,7 @@ def prove_slot(
     thousandth of the checker's tolerance it might be wrong.
     """
     instance = network.instance
-    _certify(slot_certificate(network, relaxation), search)
+    certify(slot_certificate(network, relaxation), search)
     nothing = sum(worth(job, 0) for job in instance.jobs)
     if found is not None and found.solver is not None and found.bound < relaxation.bound:
         search.prove((nothing + found.bound) * (1 + CLOSE), source=found.solver)
@@ -107,7 +107,7 @@ def prove_slot(
         search.prove((nothing + relaxation.bound) * (1 + CLOSE), source=COLUMNS)
 
 
-def _certify(certificate: DualsCertificate, search: Search[Embedding]) -> None:
+def certify(certificate: DualsCertificate, search: Search[Embedding]) -> None:
     """Hand over a certificate that proves more than is known."""
     if search.bound is None or certificate.value < search.bound:
         search.prove(certificate.value, source="certificate", certificate=certificate)

@@ -58,6 +58,7 @@ from dlsched.core.budget import Tick, no_tick
 from dlsched.core.labels import separable_labels
 from dlsched.core.result import Certificate
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.objectives import objective_of
 from dlsched.ring_embedding.rings.ceilings import Ceilings
 from dlsched.ring_embedding.rings.rows import epochs, loose
 
@@ -83,7 +84,7 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
         raise ValueError(f"there are no duals of a formulation {certificate.formulation!r}")
     if certificate.formulation == "slot" and not instance.one_slot:
         raise ValueError("duals of the formulation 'slot' are for jobs with one slot")
-    if certificate.formulation == "slot" and instance.objective == "max_min":
+    if certificate.formulation == "slot" and not objective_of(instance).additive:
         raise ValueError("duals of the formulation 'slot' are for the objective sum")
     value = _value(Ceilings(instance), certificate.formulation, certificate.rows, no_tick)
     if value > _LARGEST:
@@ -103,9 +104,18 @@ def _value(ceilings: Ceilings, formulation: str, prices: Mapping[str, float], ti
         pi, supply = _pool(ceilings, prices)
     else:
         pi, supply = _supply(ceilings, prices, formulation == "slot", tick)
-    if ceilings.instance.objective == "max_min":
-        return Fraction(Quotas(ceilings.tables).largest(pi, supply))
+    return objective_of(ceilings.instance).proven(ceilings, pi, supply, tick)
+
+
+def total_proven(ceilings: Ceilings, pi: Sequence[Fraction], supply: Fraction, tick: Tick) -> Fraction:
+    """What total utility less energy is at most: S and the maxima over z."""
     return exact_sum([supply, *_best_totals(ceilings, pi, tick)])
+
+
+def least_proven(ceilings: Ceilings, pi: Sequence[Fraction], supply: Fraction, tick: Tick) -> Fraction:
+    """What the least utility is at most: the largest v whose quotas cost no more than S."""
+    del tick
+    return Fraction(Quotas(ceilings.tables).largest(pi, supply))
 
 
 def _pool(ceilings: Ceilings, prices: Mapping[str, float]) -> tuple[list[Fraction], Fraction]:

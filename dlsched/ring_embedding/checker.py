@@ -26,6 +26,7 @@ from dlsched.cluster.routes import Router
 from dlsched.core.tolerance import tolerance
 from dlsched.core.violation import Violation
 from dlsched.ring_embedding.instance import Instance, Job
+from dlsched.ring_embedding.objectives import SUM, objective_of
 from dlsched.ring_embedding.solution import Embedding, Ring
 
 _COUNTS = 2**53
@@ -35,10 +36,18 @@ Amounts = dict[tuple[str, str], list[float]]
 
 def objective(instance: Instance, embedding: Embedding) -> float:
     """Total utility less the price of energy, or the least utility; a job that never runs counts with the utility of nothing."""
+    return objective_of(instance).value(instance, embedding)
+
+
+def total(instance: Instance, embedding: Embedding) -> float:
+    """Total utility less the price of energy."""
     earned = utilities(instance, embedding).values()
-    if instance.objective == "max_min":
-        return min(earned)
     return math.fsum([*earned, -float(energy_price(instance, embedding))])
+
+
+def least(instance: Instance, embedding: Embedding) -> float:
+    """The least utility of a job."""
+    return min(utilities(instance, embedding).values())
 
 
 def utilities(instance: Instance, embedding: Embedding) -> dict[str, float]:
@@ -144,7 +153,7 @@ def figures(instance: Instance, embedding: Embedding) -> dict[str, float]:
     further = {"progress": math.fsum(progress), "least_progress": min(progress), "least_utility": min(earned)}
     if any(node.power_on_w for node in instance.nodes) or any(job.worker_power_w for job in instance.jobs):
         further["energy_kwh"] = energy_kwh(instance, embedding)
-    if instance.charges or instance.objective == "max_min":
+    if objective_of(instance) is not SUM:
         further["utility"] = math.fsum(earned)
     return {
         "jobs_run": float(sum(count > 0 for count in held.values())),

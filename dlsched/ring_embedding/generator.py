@@ -39,7 +39,7 @@ from pydantic import ValidationError
 from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data
 from dlsched.cluster.topologies import racks
-from dlsched.cluster.utility import AlphaFair, Log, Sigmoid, Sqrt, Utility
+from dlsched.cluster.utility import KINDS, AlphaFair, Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import drawing, require_arguments, require_moderate
 from dlsched.core.errors import UsageError
 from dlsched.core.figures import four_digits
@@ -95,8 +95,11 @@ _PAPER = _Recipe(
 
 _RECIPES = {
     "paper": _PAPER,
-    "paper-sqrt": replace(_PAPER, kinds=("sqrt",)),
-    "paper-log": replace(_PAPER, kinds=("log",)),
+    **{
+        preset: replace(_PAPER, kinds=(kind,))  # the paper's sizes with a kind of utility, by its name
+        for preset in PRESETS
+        if (kind := preset.removeprefix("paper-")) in KINDS
+    },
     "slot": _Recipe(jobs=20, servers=20, slots=1, kinds=_CONCAVE),
     "small": _Recipe(jobs=4, servers=4, slots=4, workers=(1, 4)),
     "mixed": _Recipe(jobs=10, servers=8, slots=6, sizes=(2, 4, 8), cpus=True),
@@ -108,7 +111,6 @@ _RECIPES = {
     "paper-energy": replace(_PAPER, kinds=("alpha",), alpha=0.5, slot_s=300.0, energy_price=1.0),
     "paper-alpha1": replace(_PAPER, kinds=("alike",), alpha=1.0),
     "paper-alpha2": replace(_PAPER, kinds=("alike",), alpha=2.0),
-    "paper-loss": replace(_PAPER, kinds=("loss",)),
     "fair": _Recipe(jobs=6, servers=4, slots=5, workers=(1, 4), kinds=("alike",), alpha=1.0, objective="max_min"),
 }
 
@@ -308,5 +310,5 @@ def _utility(generator: np.random.Generator, recipe: _Recipe, kind: str, most: f
     elif kind == "capped":
         figures = {"slope": height / (generator.uniform(0.2, 1.0) * most), "cap": height}
     else:
-        figures = {"scale": height / float(np.sqrt(most) if kind == "sqrt" else np.log1p(most))}
+        figures = {name: value for name, value in KINDS[kind].sized(most, height) if name != "kind"}
     return {"kind": kind} | {name: four_digits(figure) for name, figure in figures.items()}

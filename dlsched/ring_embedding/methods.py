@@ -1,7 +1,6 @@
 """The methods of ring_embedding by name, which the catalogue lists, and how those run that are more than a plain function."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.core.family import Run
@@ -9,33 +8,36 @@ from dlsched.core.methods import bound_by, methods_of
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding import bounds
-from dlsched.ring_embedding.exact import horizon, programs
-from dlsched.ring_embedding.heuristics import warm as of_sum
+from dlsched.ring_embedding.exact import programs
 from dlsched.ring_embedding.heuristics.gadget import gadget
-from dlsched.ring_embedding.heuristics.slot_greedy import Keep, require_sum, slot_greedy
-from dlsched.ring_embedding.heuristics.warm import in_time
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, slot_greedy
+from dlsched.ring_embedding.heuristics.warm_start import in_time
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.max_min import running
+from dlsched.ring_embedding.objectives import objective_of, require_served
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
 
-Ended = TypeVar("Ended")
+
+def warm(instance: Instance, search: Search[Embedding]) -> None:
+    """Offer what is found at once."""
+    objective_of(instance).warm(instance, search)
 
 
-def _either(
-    by_sum: Callable[[Instance, Search[Embedding]], Ended], by_least: Callable[[Instance, Search[Embedding]], Ended]
-) -> Callable[[Instance, Search[Embedding]], Ended]:
-    """The one for the objective ``sum``, the other for ``max_min``."""
-
-    def run(instance: Instance, search: Search[Embedding]) -> Ended:
-        return (by_least if instance.objective == "max_min" else by_sum)(instance, search)
-
-    return run
+def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+    """The best exact method of the instance's objective."""
+    return objective_of(instance).run_exact(instance, search)
 
 
-warm = _either(of_sum.warm, running.warm)
+def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+    """The plan that follows the relaxation, which bounds it."""
+    return objective_of(instance).run_plan(instance, search)
+
+
+def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
+    """The best bound of the instance's objective."""
+    return objective_of(instance).run_bound(instance, search)
 
 
 def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
@@ -50,7 +52,7 @@ def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
 
 def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The bound of column generation; refused where the least utility counts."""
-    require_sum(instance, "columns")
+    require_served(instance, "columns")
     return bounds.run_columns(instance, search)
 
 
@@ -76,14 +78,11 @@ def _gadget(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedd
     return gadget(instance, search.generator, budget=search.budget, keep=keep)
 
 
-run_exact = _either(horizon.run_exact, _warmed(running.run_exact))
 run_milp = _warmed(programs.run_milp)
 run_arc = _warmed(programs.run_arc)
 run_circuit = _warmed(programs.run_circuit)
-run_plan = _either(horizon.run_plan, running.run_plan)
 run_slot_greedy = in_time("slot-greedy", _slot_greedy)
 run_gadget = in_time("gadget", _gadget)
-run_bound = _either(bounds.run_bound, running.run_bound)
 
 
 def _baseline(name: str, function: Callable[..., Embedding]) -> Run[Instance, Embedding]:

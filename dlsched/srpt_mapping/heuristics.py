@@ -23,7 +23,6 @@ from functools import partial
 import numpy as np
 
 from dlsched.algorithms.srpt import srpt_completions
-from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping.checker import infeasible
@@ -169,8 +168,6 @@ work_compact = partial(least_work_first, backfill=True, place="compact")
 work_patient = partial(least_work_first, place="compact", waiting=PATIENT)
 fifo_backfill = partial(fifo, backfill=True)
 
-POLICIES: dict[str, Callable[..., Schedule | None]] = dict(LISTED.functions("heuristic"))
-"""By the name of their method, from an instance to a schedule; ``tick`` is called while they run."""
 
 WARM = "work-compact"
 """The policy whose answer exact methods hold first."""

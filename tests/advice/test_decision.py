@@ -8,7 +8,7 @@ from dlsched.advice.cluster_nodes import standing
 from dlsched.advice.decision import DEFAULTS, Advice, decide
 from dlsched.advice.gang_decision import LOOK_BACK
 from dlsched.core.errors import UsageError
-from dlsched.srpt_mapping.heuristics import POLICIES
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.traces.queue.queue import Queue, QueuedJob, QueueNode
 from dlsched.traces.queue.snapshot import snapshot
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, reject, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from dlsched.cluster.utility import AlphaFair, Capped, Log, Loss, Sigmoid, Sqrt, Table, Utility
+from dlsched.cluster.utility import KINDS, AlphaFair, Capped, Log, Loss, Sigmoid, Sqrt, Table, Utility
 from dlsched.core.errors import InstanceError
 from dlsched.ring_embedding.instance import Instance
 
@@ -235,3 +235,18 @@ def test_values_of_many_are_those_of_one(utility):
     xs = [0.0, 0.3, 1.0, 7.5, 1e3]
     assert utility.values(np.array(xs)).tolist() == pytest.approx([utility.at(x) for x in xs], rel=1e-15)
     assert utility.concave == (getattr(utility, "midpoint", 0.0) == 0.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_keeps_what_all_promise(kind):
+    """Of the size asked for; it never falls, is concave where it says so, and the same for one and for many, and in files."""
+    utility = KINDS[kind].sized(200.0, 7.0)
+    assert utility.kind == kind and utility.at(200.0) == pytest.approx(7.0, rel=1e-3)
+    xs = np.linspace(0.0, 400.0, 801)
+    values = utility.values(xs)
+    slack = utility.error(float(values.max())) + 2.0**-50 * float(values.max())
+    rises = np.diff(values)
+    assert values.tolist() == pytest.approx([utility.at(x) for x in xs.tolist()], rel=1e-15)
+    assert values[0] >= 0 and (rises >= -slack).all()
+    assert utility.concave == bool((np.diff(rises) <= 4 * slack).all())
+    assert ANY.validate_json(utility.model_dump_json()) == utility

@@ -8,8 +8,8 @@ from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, Stream, check, exact, example, generate, objective, simulate, solve
 from dlsched.elastic_stream.exact import SLOTS
 from dlsched.elastic_stream.formulations.milp import build_milp, windows
-from dlsched.elastic_stream.heuristics import POLICIES as NAMED
 from dlsched.elastic_stream.heuristics import in_turn
+from dlsched.elastic_stream.named_policies import POLICIES as NAMED
 from dlsched.elastic_stream.slots import search as room
 from dlsched.elastic_stream.slots.plan import stream_of
 from dlsched.solvers.milp import solve_milp

@@ -50,7 +50,7 @@ def test_highs_chooses_among_what_is_held(monkeypatch):
     """Of many jobs and types it is asked before the prices are the best; the optimum is the same."""
     instance = draw(5, types=4, each=5, jobs=6)
     optimum = dlsched.solve(instance, method="columns")
-    monkeypatch.setattr("dlsched.matching_placement.by_columns.MANY", 1)
+    monkeypatch.setattr("dlsched.matching_placement.exact.columns.MANY", 1)
     said = []
     result = dlsched.solve(instance, method="columns", progress=lambda state: said.append(state.doing))
     assert result.objective == pytest.approx(optimum.objective, rel=1e-9)

@@ -7,6 +7,7 @@ import pytest
 
 from dlsched.algorithms.compositions import composition_at
 from dlsched.algorithms.draws import draw_below
+from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays
 from dlsched.matching_placement.markets.categories import (
@@ -29,6 +30,7 @@ def build(stock, least, most, rates=None, work=None, traffic=None, bandwidth=Non
         traffic=np.zeros(jobs) if traffic is None else np.array(traffic),
         least=np.array(least),
         most=np.array(most),
+        costs=Costs(np.ones(jobs)),
     )
 
 

@@ -78,7 +78,7 @@ def test_with_too_many_labels_a_program_goes_on(monkeypatch):
     instance = draw(3, types=4, each=5, jobs=6)
     optimum = dlsched.solve(instance, method="columns")
     monkeypatch.setattr(slack_search, "CELLS", 30)
-    monkeypatch.setattr("dlsched.matching_placement.by_columns.cheapest_within", lambda *args, **kwargs: None)
+    monkeypatch.setattr("dlsched.matching_placement.exact.columns.cheapest_within", lambda *args, **kwargs: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.OPTIMAL
     assert result.objective == pytest.approx(optimum.objective, rel=1e-9)
@@ -92,7 +92,7 @@ def test_with_too_many_configurations_the_gap_is_reported(monkeypatch):
     optimum = dlsched.solve(instance, method="columns").objective
     monkeypatch.setattr(slack_search, "CELLS", 30)
     monkeypatch.setattr("dlsched.matching_placement.formulations.milp.LARGEST", 3)
-    monkeypatch.setattr("dlsched.matching_placement.by_columns.cheapest_within", lambda *args, **kwargs: None)
+    monkeypatch.setattr("dlsched.matching_placement.exact.columns.cheapest_within", lambda *args, **kwargs: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.FEASIBLE
     assert "too many" in result.message

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from dlsched.algorithms.ascending_market import ascending_market
+from dlsched.algorithms.time_costs import Costs
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import Arrays, arrays
 from dlsched.matching_placement.configurations.states import solve_by_states
@@ -198,6 +199,7 @@ def test_values_are_the_slope_of_the_times():
         traffic=np.array([9.0, 0.0]),
         least=np.array([1, 1]),
         most=np.array([6, 3]),
+        costs=Costs(np.ones(2)),
     )
     values = linear_values(data, np.array([3, 1]), np.array([10.0, 1.0]))
     unit = 9.0  # the largest time: the ring's, at the lower bandwidth

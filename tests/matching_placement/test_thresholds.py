@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dlsched
-from dlsched import TerminationStatus, matching_placement
+from dlsched import TerminationStatus
 from dlsched.core.budget import TooMany
 from dlsched.matching_placement.arrays import arrays, counts_of
 from dlsched.matching_placement.configurations import thresholds
@@ -103,7 +103,7 @@ def test_highs_chooses_where_labels_are_too_many(seed, monkeypatch):
         raise TooMany
 
     monkeypatch.setattr(thresholds, "cheapest_within", too_many)
-    monkeypatch.setattr(matching_placement.by_columns, "by_beam", lambda data, tick: lambda level: None)
+    monkeypatch.setattr("dlsched.matching_placement.exact.columns.by_beam", lambda data, tick: lambda level: None)
     result = dlsched.solve(instance, method="columns")
     assert result.status is TerminationStatus.OPTIMAL
     data = arrays(instance)

@@ -8,7 +8,7 @@ from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import CLOSED
 from dlsched.ring_embedding import solve
-from dlsched.ring_embedding.exact import horizon
+from dlsched.ring_embedding.exact import horizon, programs
 from dlsched.ring_embedding.instance import Instance
 from dlsched.testing.ring_embedding import brute_force_ring
 
@@ -53,7 +53,7 @@ def test_the_last_millionth_is_closed(slots, listed):
 
 def test_without_limits_a_large_instance_ends_when_it_is_proven(monkeypatch):
     """Where CP-SAT is not asked, nothing says how long the last part takes: with a limit the search goes on until that."""
-    monkeypatch.setattr(horizon, "SMALL_SLOT", 1)
+    monkeypatch.setattr(programs, "SMALL_SLOT", 1)
     instance = _a_small_knapsack_beside_a_large_job(1, listed=False)
     result = solve(instance)
     assert (result.status, result.message) == (TerminationStatus.OPTIMAL, "")

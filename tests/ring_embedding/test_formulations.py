@@ -22,7 +22,7 @@ from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.span import build_span
 from dlsched.ring_embedding.generator import example
 from dlsched.ring_embedding.heuristics.baselines import density
-from dlsched.ring_embedding.heuristics.warm import quick
+from dlsched.ring_embedding.heuristics.warm_start import quick
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.solution import Embedding

@@ -7,6 +7,7 @@ import networkx
 import numpy as np
 import pytest
 
+from dlsched.cluster.utility import KINDS
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import check, objective, utilities, worth
 from dlsched.ring_embedding.generator import PRESETS, example, generate
@@ -16,7 +17,8 @@ from dlsched.ring_embedding.solution import Embedding
 from dlsched.testing.ring_brute_force import brute_force_max_min, brute_force_ring
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
-PAPERS = "paper", "paper-sqrt", "paper-log", "paper-energy", "paper-alpha1", "paper-alpha2", "paper-loss"
+PAPERS = tuple(preset for preset in PRESETS if preset.startswith("paper"))
+OF_KINDS = [(f"paper-{kind}", kind) for kind in KINDS if f"paper-{kind}" in PRESETS and kind != "loss"]
 papers = pytest.mark.parametrize("preset", PAPERS)
 others = pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset not in PAPERS])
 SEEDS = range(12)
@@ -157,7 +159,7 @@ def test_sigmoids_of_the_paper():
             assert 0 < utility.steepness <= 1 and 300 <= utility.midpoint <= 3000
 
 
-@pytest.mark.parametrize(("preset", "kind"), [("paper-sqrt", "sqrt"), ("paper-log", "log")])
+@pytest.mark.parametrize(("preset", "kind"), OF_KINDS)
 def test_concave_utilities_of_the_size_of_the_paper(preset, kind):
     """Worth 1 to 100 with all workers in all 200 slots, up to rounding."""
     for job in generate(preset=preset, seed=1).jobs:

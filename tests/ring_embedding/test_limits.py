@@ -11,7 +11,7 @@ from dlsched.ring_embedding import aggregated, example, objective, solve
 from dlsched.ring_embedding.certificate import verify
 from dlsched.ring_embedding.checker import check
 from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.heuristics.warm import quick
+from dlsched.ring_embedding.heuristics.warm_start import quick
 from dlsched.ring_embedding.horizon import relaxation
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.methods import METHODS

@@ -20,8 +20,8 @@ from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, objective
 from dlsched.srpt_mapping.formulations.milp import build_milp
 from dlsched.srpt_mapping.guarantees import STRICT
-from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.placing.layouts import layouts
 from dlsched.testing.srpt_mapping import brute_force_srpt
 

@@ -14,9 +14,9 @@ from dlsched.core.status import TerminationStatus
 from dlsched.srpt_mapping import solve
 from dlsched.srpt_mapping.certificate import verify
 from dlsched.srpt_mapping.checker import check, completion_times, objective
-from dlsched.srpt_mapping.exact import turns
-from dlsched.srpt_mapping.heuristics import POLICIES
+from dlsched.srpt_mapping.exact import portfolio
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.placing.layouts import layouts, mode_jobs
 from dlsched.srpt_mapping.placing.timing import timed
 from dlsched.srpt_mapping.solution import Schedule
@@ -240,8 +240,8 @@ def test_a_node_limit_keeps_answer_and_bound(nodes):
 
 def test_without_limits_the_search_ends_and_says_so(monkeypatch):
     """After ``TURNS`` turns; with a limit it goes on."""
-    monkeypatch.setattr(turns, "TURNS", 1)
-    monkeypatch.setattr(turns, "LOOKS", 100)
+    monkeypatch.setattr(portfolio, "TURNS", 1)
+    monkeypatch.setattr(portfolio, "LOOKS", 100)
     result = solve(OPEN)
     assert result.status is TerminationStatus.FEASIBLE
     assert "the search ended after 1 turns; with a limit on time or nodes it goes on" in result.message

@@ -11,7 +11,7 @@ from dlsched.srpt_mapping.dispatching import plan as planning
 from dlsched.srpt_mapping.dispatching.dispatch import schedule_of
 from dlsched.srpt_mapping.dispatching.plan import plan
 from dlsched.srpt_mapping.dispatching.serial import Serial
-from dlsched.srpt_mapping.heuristics import POLICIES
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.testing import srpt_mapping_instances
 
 

@@ -10,10 +10,10 @@ from dlsched.elastic_stream.bounds import prices
 from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.checker import infeasible, objective
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.planning.course import Course
-from dlsched.elastic_stream.planning.improve import improve
+from dlsched.elastic_stream.planning.fast_simulation import Course
 from dlsched.elastic_stream.planning.policy import Weighed
 from dlsched.elastic_stream.planning.speeds import Speeds
+from dlsched.elastic_stream.planning.weight_search import improve
 from dlsched.elastic_stream.simulation.simulator import simulate
 from dlsched.elastic_stream.solution import Stream
 

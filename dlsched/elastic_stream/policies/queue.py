@@ -5,8 +5,8 @@ import numpy as np
 from dlsched.algorithms.overtaking import Line
 from dlsched.elastic_stream.policies.orders import MANY, fifo, fitting, fitting_rows, las, order_named, srpt
 from dlsched.elastic_stream.policies.sizes import Fastest, Fixed, Knee, Size, largest_up_to
-from dlsched.elastic_stream.simulation.in_line import Rule
-from dlsched.elastic_stream.simulation.served import ATTAINED, FALLING, STATIC
+from dlsched.elastic_stream.simulation.queue_stream import Rule
+from dlsched.elastic_stream.simulation.queued_job import ATTAINED, FALLING, STATIC
 from dlsched.elastic_stream.simulation.view import View
 
 

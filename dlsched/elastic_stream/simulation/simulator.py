@@ -22,11 +22,11 @@ from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot, first_ti
 from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.simulation.in_line import InLine, Keep, Rule
+from dlsched.elastic_stream.simulation.limits import BARREN, FEW, IDLE
+from dlsched.elastic_stream.simulation.messages import how_far, restarts_for_ever, wrong
 from dlsched.elastic_stream.simulation.present_job import PresentJob
-from dlsched.elastic_stream.simulation.served import BARREN, FEW, IDLE
+from dlsched.elastic_stream.simulation.queue_stream import Keep, QueueStream, Rule
 from dlsched.elastic_stream.simulation.view import Policy, View
-from dlsched.elastic_stream.simulation.words import how_far, restarts_for_ever, wrong
 from dlsched.elastic_stream.solution import Stream
 
 Step = Callable[[str], None]
@@ -99,7 +99,7 @@ def run(
     simulation = (
         _Simulation(instance, policy, keep, every_s, tick)
         if not isinstance(rule, Rule)
-        else InLine(instance, policy, rule, keep, tick)
+        else QueueStream(instance, policy, rule, keep, tick)
     )
     try:
         simulation.play(step)

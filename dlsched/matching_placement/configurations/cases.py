@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dlsched.matching_placement.arrays import Arrays, Counts, Fair, Floats
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 Flags = npt.NDArray[np.bool_]
 
@@ -48,12 +48,10 @@ class CaseCosts:
         """h(R)."""
         data = self.data
         times = data.work[cases.job] / rate + cases.ring
-        return times if data.costs is None else data.costs.of(cases.job, times)
+        return data.costs.of(cases.job, times)
 
     def _slope(self, cases: Cases, rate: Floats) -> Floats:
         """-h'(R)."""
         data = self.data
-        slope: Floats = data.work[cases.job] / rate / rate
-        if isinstance(data.costs, Fair):
-            slope = slope * data.costs.slopes(cases.job, data.work[cases.job] / rate + cases.ring)
-        return slope
+        slopes: Floats = data.work[cases.job] / rate / rate
+        return data.costs.sloped(slopes, cases.job, lambda: data.work[cases.job] / rate + cases.ring)

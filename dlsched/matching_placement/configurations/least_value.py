@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dlsched.matching_placement.arrays import Arrays, Counts, Fair, Floats
+from dlsched.algorithms.time_costs import Fair
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 ERROR = 2.0**-40
 """Relative, of sums, products and quotients of a few thousand terms >= 0."""

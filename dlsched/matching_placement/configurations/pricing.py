@@ -19,7 +19,7 @@ import numpy as np
 from dlsched.columns.pricing import Priced
 from dlsched.columns.slack import CELLS, Listed
 from dlsched.core.budget import Tick, no_tick
-from dlsched.matching_placement.arrays import Arrays, Counts, Fair, Floats
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 from dlsched.matching_placement.configurations.cases import CaseCosts, Cases
 from dlsched.matching_placement.configurations.deviations import deviations
 
@@ -53,7 +53,7 @@ class Pricing(CaseCosts):
         usable = np.stack([(able & each) @ data.stock for each in self.fast], axis=1)
         self._job, self._level = np.nonzero(there & (usable >= np.maximum(1, data.least)[:, None]))
         self._most = np.minimum(data.most[self._job], usable[self._job, self._level])
-        self._power = max(1.0, data.costs.power + 1) if isinstance(data.costs, Fair) else 1.0
+        self._power = data.costs.steepness
 
     @property
     def groups(self) -> int:

@@ -20,7 +20,7 @@ from dlsched.columns.closing import WIDTH
 from dlsched.columns.master import Master
 from dlsched.columns.slack import Listed, Prices, cheapest_within
 from dlsched.core.budget import Budget, Tick, TooMany, no_tick
-from dlsched.matching_placement.arrays import Arrays, Counts, Floats, Ratio, least_times
+from dlsched.matching_placement.arrays import Arrays, Counts, Floats, least_times
 from dlsched.matching_placement.configurations.covers import covers, some_price
 
 HAIR = 2.0**-36
@@ -102,7 +102,6 @@ def level_at(
 
     ``TooMany`` as ``covers``; ``tick`` is called often, ``budget`` says what linear programs may use.
     """
-    assert isinstance(data.costs, Ratio)
     every = []
     for job, equal_s in enumerate(data.costs.equal.tolist()):
         every.append(Covers(data, job, rho * equal_s, tick))
@@ -180,7 +179,6 @@ def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
 
     A job then needs a rate, R, of which a unit costs min_g p_g / rho_g.
     """
-    assert isinstance(data.costs, Ratio)
     fastest = np.where(data.rates > 0, data.bandwidth, 0.0).max(axis=1)
     left_s = rho * data.costs.equal - data.traffic * ((data.least - 1) / data.least) / fastest
     if (left_s <= 0).any():
@@ -198,7 +196,6 @@ def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
 
 def alone(data: Arrays) -> float:
     """The largest ratio that some job cannot undercut whatever it gets."""
-    assert isinstance(data.costs, Ratio)
     return float((least_times(data) / data.costs.equal).max())
 
 

@@ -39,8 +39,8 @@ from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, kind_of_workers
-from dlsched.matching_placement.feasibility import require_objective
 from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import require_served
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.formulation import Formulation
 
@@ -113,7 +113,7 @@ def build_assignment(
         z = {ring: pulp.LpVariable(f"z_{job}_{ring[0]}_{ring[1]}", 0, 1, pulp.LpInteger) for ring in rings}
         x = {k: pulp.LpVariable(f"x_{workers[k]}_{job}", 0, 1, pulp.LpInteger) for k in able}
         pi = {k: pulp.LpVariable(f"pi_{workers[k]}_{job}", 0, 1) for k in able}
-        part = held.jobs if held.costs is None else float(held.costs.equal[index])
+        part = float(held.costs.divisors[index])
         terms = [(slowest, unit / part), *((chosen, sent[ring] / part) for ring, chosen in z.items())]
         objective += terms
         if held.bottleneck:
@@ -168,7 +168,7 @@ def units(work: float, best: float, most_s: float) -> tuple[float, float, float]
 
 def require_assignment(instance: Instance) -> None:
     """Refuse what the model cannot hold: the errors of ``build_assignment``."""
-    require_objective(instance, "assignment", "mean", "max_rho")
+    require_served(instance, "assignment")
     if (size := _coefficients(arrays(instance))) > LARGEST:
         raise UsageError(f"the model has about {size:.2g} coefficients, allowed: up to {LARGEST}; use exact")
 

@@ -26,9 +26,11 @@ from dlsched.algorithms.count_vectors import undominated
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.core.labels import plain_labels
-from dlsched.matching_placement.arrays import Arrays, Counts, Fair, arrays, placement
+from dlsched.core.status import Sense
+from dlsched.matching_placement.arrays import Arrays, Counts, arrays, placement
 from dlsched.matching_placement.configurations.listing import configurations, count_configurations
 from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.formulation import Formulation
 
@@ -101,8 +103,8 @@ def build_milp(
         if rho is not None:
             terms = pulp.LpAffineExpression(ratios)
             largest.append(pulp.LpConstraint(terms, pulp.LpConstraintLE, f"largest_{label}", 0))
-    fair = isinstance(held.costs, Fair)
-    problem = pulp.LpProblem("matching_placement", pulp.LpMaximize if fair else pulp.LpMinimize)
+    rising = objective_of(instance).sense is Sense.MAXIMIZE
+    problem = pulp.LpProblem("matching_placement", pulp.LpMaximize if rising else pulp.LpMinimize)
     problem.setObjective(pulp.LpAffineExpression([] if within else objective if rho is None else [(rho, 1)]))
     for row in [*choices, *largest]:
         problem.addConstraint(row)
@@ -148,9 +150,7 @@ def _columns(
         kept = undominated(counts, costs)
         counts, costs = counts[kept], costs[kept]
     counts, costs = counts[costs <= most], costs[costs <= most]
-    if isinstance(held.costs, Fair):
-        return counts.tolist(), held.costs.utilities(job, held.times(job, counts)).tolist()
-    return counts.tolist(), (costs if held.bottleneck else costs / held.jobs).tolist()
+    return counts.tolist(), held.costs.parts(job, costs, held.times(job, counts)).tolist()
 
 
 def _name(held: Arrays, label: str, row: list[int]) -> str:

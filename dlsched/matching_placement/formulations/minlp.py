@@ -39,9 +39,9 @@ import numpy as np
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 from dlsched.matching_placement.arrays import arrays, kind_of_workers
-from dlsched.matching_placement.feasibility import require_objective
 from dlsched.matching_placement.formulations.assignment import NOTHING, STEEPEST, USELESS, units
 from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import require_served
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.formulation import Formulation
 
@@ -56,7 +56,7 @@ LARGEST = 200_000
 
 def require_minlp(instance: Instance) -> None:
     """Refuse what the model cannot hold: the errors of ``build_minlp``."""
-    require_objective(instance, "minlp", "mean")
+    require_served(instance, "minlp")
     held = arrays(instance)
     usable = (held.rates > 0) @ held.stock
     if (size := 8.0 * float(usable.sum()) + float(usable.max(initial=0)) * held.jobs**2) > LARGEST:

@@ -28,7 +28,7 @@ def initial(arrays: Arrays) -> Counts:
         return counts if (counts.sum(axis=1) == arrays.least).all() else smallest(arrays)
     kinds = np.repeat(np.arange(arrays.types), held)
     jobs = np.repeat(np.arange(arrays.jobs), arrays.least)
-    work = arrays.work if arrays.costs is None else arrays.work / arrays.costs.equal
+    work = arrays.work / arrays.costs.equal
     with np.errstate(divide="ignore"):
         cost = work[:, None] / (arrays.rates * arrays.least.astype(np.float64)[:, None] ** 2)
     seat, worker = linear_sum_assignment((cost / cost[arrays.rates > 0].max())[jobs][:, kinds])

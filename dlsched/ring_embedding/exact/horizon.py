@@ -3,17 +3,17 @@
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats
-from dlsched.core.errors import SolverError, SolverMissingError, UsageError
+from dlsched.core.errors import SolverError, SolverMissingError
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import CLOSED, MEETING
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
-from dlsched.ring_embedding.exact.programs import run_circuit, run_milp
-from dlsched.ring_embedding.formulations.handing import limits_of
+from dlsched.ring_embedding.exact.programs import circuits_or_rows, run_circuit, run_milp, small
+from dlsched.ring_embedding.formulations.solver_calls import limits_of
 from dlsched.ring_embedding.heuristics.ascent import ascend
 from dlsched.ring_embedding.heuristics.plan import Plan, Split
 from dlsched.ring_embedding.heuristics.steady import rings_wanted, steady
-from dlsched.ring_embedding.heuristics.warm import by_density, keeping, quick
+from dlsched.ring_embedding.heuristics.warm_start import by_density, keeping, quick
 from dlsched.ring_embedding.horizon.columns import slot_gains
 from dlsched.ring_embedding.horizon.relaxation import Relaxed, aggregated
 from dlsched.ring_embedding.instance import Instance
@@ -28,10 +28,6 @@ CONFLICTS = 300_000
 """Conflicts of CP-SAT in ``exact`` without limits."""
 SPAN_CONFLICTS = 10_000
 """The same on the spans of one slot: 32 jobs on 32 servers need some hundreds."""
-SMALL = 600
-"""Jobs times servers times slots up to which ``exact`` hands what is left open to CP-SAT."""
-SMALL_SLOT = 150
-"""Jobs times servers of one slot up to which it does so."""
 LARGE = 50_000
 """Rings that jobs can use from which on steady rings and the plan come before the greedy."""
 FEW = 5000
@@ -96,15 +92,9 @@ def _search(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     return _by_programs(instance, search, "its programs have nothing left to try")
 
 
-def _small(instance: Instance) -> bool:
-    """Whether what is left open is handed to CP-SAT."""
-    most = SMALL_SLOT if instance.one_slot else SMALL
-    return len(instance.jobs) * len(instance.servers) * instance.slots <= most
-
-
 def _enough(instance: Instance, search: Search[Embedding]) -> bool:
     """Whether the gap is closed; or the answer proven, and neither a limit nor the size says how long more may take."""
-    return search.closed(CLOSED) or (search.proven and not search.budget.limited and not _small(instance))
+    return search.closed(CLOSED) or (search.proven and not search.budget.limited and not small(instance))
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
@@ -191,7 +181,7 @@ def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
 
     nodes = None if search.budget.limited else SLOT_NODES
     gains = slot_gains(network)
-    within = CLOSED if search.budget.limited or _small(instance) else MEETING
+    within = CLOSED if search.budget.limited or small(instance) else MEETING
     found = best_slot(
         network, gains, search.generator, nodes=nodes, conflicts=SPAN_CONFLICTS, better=better, within=within
     )
@@ -221,19 +211,13 @@ def _by_programs(instance: Instance, search: Search[Embedding], otherwise: str) 
     In instances that are not small neither is solved, and ``otherwise`` says why there is no proof.
     """
     closing = search.proven
-    if not _small(instance):
+    if not small(instance):
         search.say("" if closing else f"no proof: {otherwise}")
         return TerminationStatus.FEASIBLE
-    try:
-        status = run_circuit(instance, search, nodes=CLOSING_CONFLICTS if closing else CONFLICTS)
-    except UsageError as error:
-        if closing and not search.budget.limited:
-            return TerminationStatus.FEASIBLE
-        search.say(f"{error}; so a linear program was solved")
-        status = run_milp(instance, search, nodes=NODES)
-    if status is TerminationStatus.NODE_LIMIT and not search.budget.limited:
-        search.say(
-            "" if closing else "a solver reached its nodes; with a limit on time or nodes it goes on to that limit"
-        )
-        return TerminationStatus.FEASIBLE
-    return status
+    return circuits_or_rows(
+        search,
+        lambda: run_circuit(instance, search, nodes=CLOSING_CONFLICTS if closing else CONFLICTS),
+        lambda: run_milp(instance, search, nodes=NODES),
+        solved="a linear program was",
+        closing=closing,
+    )

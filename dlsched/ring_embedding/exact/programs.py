@@ -3,52 +3,86 @@
 ``nodes``: of the solver, where the search has no limits at all; with ``max_min`` of each of its questions (``max_min.rounds``).
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
 
-from dlsched.core.budget import Budget
+from dlsched.core.errors import UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
-from dlsched.ring_embedding.formulations.goals import Goal
-from dlsched.ring_embedding.formulations.handing import arrays, limits_of, solve_circuit
-from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.solver_calls import LINEAR, Program, arrays, limits_of, solve_circuit
 from dlsched.ring_embedding.instance import Instance
-from dlsched.ring_embedding.max_min.rounds import run_rounds
+from dlsched.ring_embedding.objectives import objective_of
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.conclude import settled, solve_and_conclude
 from dlsched.solvers.cpsat import version
-from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.milp import solve_milp
 
-if TYPE_CHECKING:
-    import pulp
+SMALL = 600
+"""Jobs times servers times slots up to which ``exact`` hands what is left open to solvers as a whole."""
+SMALL_SLOT = 150
+"""Jobs times servers of one slot up to which it does so."""
 
 
-class _Build(Protocol):
-    def __call__(
-        self, instance: Instance, *, budget: Budget, goal: Goal | None = None
-    ) -> "Formulation[pulp.LpProblem, Embedding]": ...
+def small(instance: Instance) -> bool:
+    """Whether ``exact`` hands what is left open to solvers as a whole."""
+    most = SMALL_SLOT if instance.one_slot else SMALL
+    return len(instance.jobs) * len(instance.servers) * instance.slots <= most
+
+
+def circuits_or_rows(
+    search: Search[Embedding],
+    circuits: Callable[[], TerminationStatus],
+    rows: Callable[[], TerminationStatus],
+    *,
+    solved: str,
+    closing: bool = False,
+) -> TerminationStatus:
+    """CP-SAT on circuits; where its whole numbers do not suffice, linear programs, and it says so.
+
+    ``solved``: the words for that. ``closing``: the answer is proven, so that no word is lost on what stays open, and without a
+    limit no linear program is solved.
+    """
+    free = not search.budget.limited
+    try:
+        status = circuits()
+    except UsageError as error:
+        if closing and free:
+            return TerminationStatus.FEASIBLE
+        search.say(f"{error}; so {solved} solved")
+        status = rows()
+    if status is TerminationStatus.NODE_LIMIT and free:
+        search.say(
+            "" if closing else "a solver reached its nodes; with a limit on time or nodes it goes on to that limit"
+        )
+        return TerminationStatus.FEASIBLE
+    return status
 
 
 def run_arc(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
     """The arc model, by a solver; UsageError where it is too large."""
-    if instance.objective == "max_min":
-        return run_rounds(instance, search, program="arc", nodes=nodes)
-    return _by_program(instance, search, build_arc, nodes)
+    return objective_of(instance).run_program(instance, search, program="arc", nodes=nodes)
 
 
 def run_milp(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
     """The span model in a forest, ``arc`` where paths are listed; UsageError where it is too large."""
     if instance.paths is not None:
         return run_arc(instance, search, nodes=nodes)
-    if instance.objective == "max_min":
-        return run_rounds(instance, search, program="milp", nodes=nodes)
-    return _by_program(instance, search, build_span, nodes)
+    return objective_of(instance).run_program(instance, search, program="milp", nodes=nodes)
 
 
-def _by_program(instance: Instance, search: Search[Embedding], build: _Build, nodes: int | None) -> TerminationStatus:
+def run_circuit(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
+    """CP-SAT on the model with circuits; UsageError: its amounts are not whole multiples of one unit, or it is too large."""
+    return objective_of(instance).run_program(instance, search, program="circuit", nodes=nodes)
+
+
+def run_program(
+    instance: Instance, search: Search[Embedding], *, program: Program, nodes: int | None = None
+) -> TerminationStatus:
+    """Hand a sum to a solver, as a whole; the errors of the methods."""
+    if program == "circuit":
+        return _by_circuits(instance, search, nodes)
+    build = LINEAR[program]
     if _idle(instance, search):
         model = arrays(search, build(instance, budget=search.budget, goal="something"))
         outcome = solve_milp(model.model, solver=search.solver or "highs", limits=limits_of(search, nodes))
@@ -80,10 +114,7 @@ def _nothing_pays(search: Search[Embedding], status: TerminationStatus, bound: f
     return True
 
 
-def run_circuit(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
-    """CP-SAT on the model with circuits; UsageError: its amounts are not whole multiples of one unit, or it is too large."""
-    if instance.objective == "max_min":
-        return run_rounds(instance, search, program="circuit", nodes=nodes)
+def _by_circuits(instance: Instance, search: Search[Embedding], nodes: int | None) -> TerminationStatus:
     heard = partial(search.consider, source="incumbent")
     if _idle(instance, search):
         circuit = build_circuit(instance, search.budget, "something")

@@ -38,6 +38,7 @@ from dlsched.ring_embedding.formulations.arc import Arc, arcs_of_all, crossings_
 from dlsched.ring_embedding.formulations.goals import Goal, Stairs
 from dlsched.ring_embedding.formulations.workers import Found, embedded, paying, require_few, shared_servers
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.objectives import objective_of
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.formulation import Formulation
@@ -74,9 +75,9 @@ def build_circuit(instance: Instance, budget: Budget | None = None, goal: Goal |
         Demands or bandwidths have no common unit of which they are whole multiples up to 2**30, or there are too many
         variables; the objective is ``max_min``, and the goal no quotas.
     """
-    if instance.objective == "max_min" and not isinstance(goal, Stairs):
+    if not (objective_of(instance).additive or isinstance(goal, Stairs)):
         raise UsageError(
-            "the circuit model of max_min is one of quotas; found none, allowed: quotas, or the objective sum"
+            f"the circuit model of {instance.objective} is one of quotas; found none, allowed: quotas, or the objective sum"
         )
     return _Builder(Network(instance, budget)).built(goal)
 

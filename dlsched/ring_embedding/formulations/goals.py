@@ -37,6 +37,7 @@ from dlsched.algorithms.utility_steps import steps
 from dlsched.algorithms.utility_table import UtilityTable, power_of_two
 from dlsched.ring_embedding.formulations.workers import Terms, WorkersModel, require_few
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.objectives import objective_of
 
 
 @dataclass(frozen=True)
@@ -69,17 +70,18 @@ def goal_of(instance: Instance, goal: Goal | None) -> Callable[[WorkersModel], N
         return lambda model: _add_stairs(model, goal)
     if goal == "something":
         return _add_something
-    return _add_least if instance.objective == "max_min" else _add_sum
+    return objective_of(instance).goal
 
 
 def _add_something(model: WorkersModel) -> None:
     import pulp
 
-    _add_sum(model)
+    add_sum(model)
     model.add("something", [(y, 1) for y in model.y.values()], 1, sense=pulp.LpConstraintGE)
 
 
-def _add_sum(model: WorkersModel) -> None:
+def add_sum(model: WorkersModel) -> None:
+    """The goal ``sum``."""
     unit = _unit(sum(table.most for table in model.tables))
     terms = [(g, gain / unit) for reached in _add_utilities(model, model.tables) for g, gain in reached]
     prices = model.network.worker_price.tolist(), model.network.on_price.tolist()
@@ -88,7 +90,8 @@ def _add_sum(model: WorkersModel) -> None:
     model.maximise(terms, sum(table.nothing for table in model.tables) / unit, unit)
 
 
-def _add_least(model: WorkersModel) -> None:
+def add_least(model: WorkersModel) -> None:
+    """The goal ``max_min``."""
     import pulp
 
     top = min(float(table.values.max()) for table in model.tables)

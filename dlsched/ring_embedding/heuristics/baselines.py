@@ -22,8 +22,9 @@ from dlsched.algorithms.utility_table import Floats
 from dlsched.core.budget import Budget
 from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.checker import objective
-from dlsched.ring_embedding.heuristics.slot_greedy import Keep, Progress, forget, require_sum, slot_by_slot
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, Progress, forget, slot_by_slot
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.objectives import require_served
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.filling import fill
@@ -151,7 +152,7 @@ def density(instance: Instance, *, budget: Budget | None = None, keep: Keep = fo
         fill(slot, gains, progress.share)
         return switched(slot, gains, progress.share)
 
-    require_sum(instance, "density")
+    require_served(instance, "density")
     found, nothing = slot_by_slot(Network(instance, budget), fill_slot, keep), Embedding({})
     worse = instance.charges and objective(instance, found) < objective(instance, nothing)
     return nothing if worse else found

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlsched.core.budget import Budget
-from dlsched.ring_embedding.heuristics.slot_greedy import Keep, forget, require_sum, slot_greedy
+from dlsched.ring_embedding.heuristics.slot_greedy import Keep, forget, slot_greedy
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.objectives import require_served
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.g_vne import g_vne
@@ -43,7 +44,7 @@ def gadget(
 
     Cost: that of T linear programs; a slot finds the mappings that were good before.
     """
-    require_sum(instance, "gadget")
+    require_served(instance, "gadget")
     programs: list[MappingProgram] = []
 
     def solve_slot(network: Network, jobs: Sequence[int], gains: Gains) -> Slot:

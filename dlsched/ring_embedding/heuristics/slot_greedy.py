@@ -7,8 +7,8 @@ import numpy as np
 
 from dlsched.algorithms.utility_table import Floats, UtilityTable
 from dlsched.core.budget import Budget
-from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.objectives import require_served
 from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, embedding
 from dlsched.ring_embedding.slot.filling import shares
@@ -21,15 +21,6 @@ Keep = Callable[[Embedding], None]
 
 def forget(embedding: Embedding) -> None:
     """Keep nothing: the ``keep`` of callers that need no answer when they stop."""
-
-
-def require_sum(instance: Instance, method: str) -> None:
-    """Raise ``UsageError`` for the objective ``max_min``: the method takes what adds the most to a sum."""
-    if instance.objective != "sum":
-        others = "exact, milp, arc, circuit, plan, drf, las, fifo, bound, horizon, aggregated"
-        raise UsageError(
-            f"{method}: found the objective {instance.objective}, allowed: sum; methods for others: {others}"
-        )
 
 
 def net_tables(network: Network) -> list[UtilityTable]:
@@ -126,7 +117,7 @@ def slot_greedy(
 
     Cost: T times that of ``solve_slot``.
     """
-    require_sum(instance, "slot-greedy")
+    require_served(instance, "slot-greedy")
     network = Network(instance, budget)
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:

@@ -21,7 +21,6 @@ any answer that has them. After I rounds at most all places are proven.
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -32,11 +31,9 @@ from dlsched.core.gap import meets
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.checker import worker_slots
-from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import build_circuit
 from dlsched.ring_embedding.formulations.goals import Stairs
-from dlsched.ring_embedding.formulations.handing import arrays, limits_of, solve_circuit
-from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.formulations.solver_calls import LINEAR, Program, arrays, limits_of, solve_circuit
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
@@ -44,7 +41,6 @@ from dlsched.solvers.milp import solve_milp
 
 _EQUAL = 1e-13  # relative, of values that are one but for rounding
 _WHOLE = 1e-4  # more than solvers are off by when they count jobs
-Program = Literal["milp", "arc", "circuit"]
 
 
 def run_rounds(
@@ -176,8 +172,7 @@ class _Rounds:
 
     def _by_program(self, stairs: Stairs) -> tuple[TerminationStatus, int]:
         search = self.search
-        build = build_span if self.program == "milp" else build_arc
-        model = arrays(search, build(self.instance, budget=search.budget, goal=stairs))
+        model = arrays(search, LINEAR[self.program](self.instance, budget=search.budget, goal=stairs))
         outcome = solve_milp(
             model.model,
             solver=search.solver or "highs",

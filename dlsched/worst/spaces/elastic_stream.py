@@ -17,8 +17,8 @@ from dlsched.core.family import Method
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream.exact import SLOTS, offer_quick, run_exact
-from dlsched.elastic_stream.heuristics import POLICIES
 from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.named_policies import POLICIES
 from dlsched.elastic_stream.slots import plan
 from dlsched.elastic_stream.slots.search import TooLarge, search_slots
 from dlsched.elastic_stream.solution import Stream

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.elastic_stream.planning.test_course import drawn
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, bound, example
 from dlsched.elastic_stream.checker import check, infeasible, objective
-from dlsched.elastic_stream.planning.course import Course
-from dlsched.elastic_stream.planning.improve import improve
+from dlsched.elastic_stream.planning.fast_simulation import Course
 from dlsched.elastic_stream.planning.plan import plan_stream
 from dlsched.elastic_stream.planning.speeds import Speeds
+from dlsched.elastic_stream.planning.weight_search import improve
 from tests.elastic_stream.nasty import nasty
-from tests.elastic_stream.planning.test_course import drawn
 from tests.elastic_stream.streams import stream
 
 

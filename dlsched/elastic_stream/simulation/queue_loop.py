@@ -2,8 +2,7 @@
 
 What ``algorithms.overtaking`` and the simulator do in turns, on numbers alone: the same operations on the same floats in
 the same order, so the same stream in the same bits, without asking a policy, looking at its answer, and making a ``Run`` of
-every job. The parts, in their order: the line (who fits, who starts, who stops), the keys, the clock. Numba compiles them where
-it is there and the stream is long (``core.compiled``).
+every job. In order: the line (who fits, starts, stops), keys, clock. Numba compiles long streams (``core.compiled``).
 
 Cost of an event: that of the line, and O(log n) for n jobs present. Memory: a few numbers for every job of the stream.
 """
@@ -15,7 +14,8 @@ from heapq import heapify, heappop, heappush
 
 from dlsched.core.ticks import end_after, left_after
 from dlsched.core.tolerance import ROUNDING
-from dlsched.elastic_stream.simulation.served import ATTAINED, BARREN, FALLING, FALLING_APART, FEW, IDLE, STATIC, Served
+from dlsched.elastic_stream.simulation.limits import BARREN, FEW, IDLE
+from dlsched.elastic_stream.simulation.queued_job import ATTAINED, FALLING, FALLING_APART, STATIC, Queued
 
 _FREE, _KNOWN = range(2)  # in ``state``: units that are idle; whether keys of running jobs are those of now
 _MOMENTS = 256  # between two yields
@@ -26,7 +26,7 @@ Entry = tuple[float, int]
 """Key and position of a job."""
 
 
-def _left(run: Served, now: float) -> float:
+def _left(run: Queued, now: float) -> float:
     """Epochs to its real end."""
     if run.units:
         elapsed = now - run.since
@@ -35,7 +35,7 @@ def _left(run: Served, now: float) -> float:
     return run.left
 
 
-def _key(run: Served, order: int, now: float, stopped: bool) -> float:
+def _key(run: Queued, order: int, now: float, stopped: bool) -> float:
     """Key of a job now, or once it is stopped and goes on."""
     if order == STATIC:
         return run.key
@@ -50,7 +50,7 @@ def _key(run: Served, order: int, now: float, stopped: bool) -> float:
     return (pause + (_left(run, now) + run.hidden) * run.time) / run.weight
 
 
-def _sort_again(jobs: Sequence[Served], order: int, running: list[Entry], now: float) -> None:
+def _sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], now: float) -> None:
     """Give the running jobs the keys they have now."""
     for index, entry in enumerate(running):
         job = entry[1]
@@ -61,7 +61,7 @@ def _sort_again(jobs: Sequence[Served], order: int, running: list[Entry], now: f
 
 
 def _fits(
-    jobs: Sequence[Served], order: int, running: list[Entry], state: list[int], entry: Entry, shift: float, now: float
+    jobs: Sequence[Queued], order: int, running: list[Entry], state: list[int], entry: Entry, shift: float, now: float
 ) -> bool:
     """Whether the running jobs before a waiting one leave its size free."""
     size, free = jobs[entry[1]].size, state[_FREE]
@@ -84,7 +84,7 @@ def _fits(
     return False
 
 
-def _turn(jobs: Sequence[Served], changes: list[int], event: int, job: int, runs: int) -> None:
+def _turn(jobs: Sequence[Queued], changes: list[int], event: int, job: int, runs: int) -> None:
     """Note that a job shall run, or stop, from this event on."""
     run = jobs[job]
     if run.changed != event:
@@ -94,7 +94,7 @@ def _turn(jobs: Sequence[Served], changes: list[int], event: int, job: int, runs
 
 
 def _admit(
-    jobs: Sequence[Served],
+    jobs: Sequence[Queued],
     running: list[Entry],
     state: list[int],
     stopped: list[Entry],
@@ -132,7 +132,7 @@ def _admit(
     return left - before - size
 
 
-def _wait(jobs: Sequence[Served], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
+def _wait(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
     """Let a job wait, among those of its size."""
     kind = jobs[entry[1]].kind
     if not len(waiting[kind]):
@@ -141,7 +141,7 @@ def _wait(jobs: Sequence[Served], waiting: list[list[Entry]], filled: list[int],
 
 
 def _fill(
-    jobs: Sequence[Served],
+    jobs: Sequence[Queued],
     order: int,
     running: list[Entry],
     waiting: list[list[Entry]],
@@ -182,7 +182,7 @@ def _fill(
         gain += _admit(jobs, running, state, stopped, changes, event, best, shift)
 
 
-def _stop(run: Served, now: float) -> bool:
+def _stop(run: Queued, now: float) -> bool:
     """End the period of a job before its work is done; return whether it came on in it."""
     elapsed = now - run.since
     run.left = _left(run, now)
@@ -190,7 +190,7 @@ def _stop(run: Served, now: float) -> bool:
     return elapsed - run.pause > IDLE * elapsed
 
 
-def _start(run: Served, now: float) -> float:
+def _start(run: Queued, now: float) -> float:
     """Begin a period of a job; return when it will end."""
     run.pause = run.restart if run.started else 0.0
     run.started = 1
@@ -198,7 +198,7 @@ def _start(run: Served, now: float) -> float:
 
 
 def serve(
-    jobs: Sequence[Served], arriving: Sequence[int], order: int, units: int, kinds: int
+    jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, kinds: int
 ) -> Iterator[tuple[list[Ended], float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``.
 

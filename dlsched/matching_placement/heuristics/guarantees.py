@@ -7,6 +7,7 @@ from dlsched.core.family import Guarantee
 from dlsched.matching_placement.arrays import Arrays, Counts, arrays
 from dlsched.matching_placement.heuristics.initial import initial
 from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import MEAN, objective_of
 
 _LARGEST = 200_000  # completions that are tried
 
@@ -14,7 +15,7 @@ _LARGEST = 200_000  # completions that are tried
 def applies(instance: Instance) -> bool:
     """No communication, one worker suffices, no largest size; and few enough completions to try."""
     plain = all(job.gradient_bytes == 0 and job.min_workers == 1 and job.max_workers is None for job in instance.jobs)
-    return plain and instance.objective == "mean" and (len(instance.jobs) + 1) ** len(instance.workers) <= _LARGEST
+    return plain and objective_of(instance) is MEAN and (len(instance.jobs) + 1) ** len(instance.workers) <= _LARGEST
 
 
 def half_of_best_completion(instance: Instance, optimum: float) -> float:

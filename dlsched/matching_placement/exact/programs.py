@@ -6,14 +6,14 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement import bounds
 from dlsched.matching_placement.arrays import arrays, placement
-from dlsched.matching_placement.by_columns import run_columns
 from dlsched.matching_placement.configurations.states import additions, solve_by_states, state_bytes
+from dlsched.matching_placement.exact.columns import run_columns
 from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.assignment import build_assignment
 from dlsched.matching_placement.formulations.minlp import build_minlp
-from dlsched.matching_placement.formulations.ratio_programs import by_programs
-from dlsched.matching_placement.heuristics.warm import proven_optimal, total_of, warm
+from dlsched.matching_placement.heuristics.warm_start import proven_optimal, total_of, warm
 from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.conclude import conclude, solve_and_conclude
 from dlsched.solvers.minlp import solve_minlp
@@ -73,8 +73,11 @@ def require_milp(instance: Instance) -> None:
 def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The program over all configurations, by a solver; of the largest ratio one for each threshold."""
     warm(instance, search)
-    if instance.objective == "max_rho":
-        return by_programs(instance, search)
+    return objective_of(instance).run_milp(instance, search)
+
+
+def by_one_program(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """The program of a sum."""
     most = 2 * total_of(instance, search)
     built = milp.build_milp(instance, drop_dominated=True, most=most, tick=search.tick)
     return solve_and_conclude(search, built)
@@ -83,9 +86,8 @@ def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus
 def run_assignment(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """The plain assignment model, worker by worker, by a solver."""
     warm(instance, search)
-    costs = arrays(instance).costs
-    each = 1.0 if costs is None else costs.equal
-    built = build_assignment(instance, most_s=_roomy(instance, search) * each, tick=search.tick)
+    most_s = _roomy(instance, search) * arrays(instance).costs.equal
+    built = build_assignment(instance, most_s=most_s, tick=search.tick)
     return solve_and_conclude(search, built)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from dlsched.elastic_stream import generate
 from dlsched.elastic_stream.checker import check, objective
-from dlsched.elastic_stream.planning.course import Course
+from dlsched.elastic_stream.planning.fast_simulation import Course
 from dlsched.elastic_stream.planning.policy import Weighed
 from dlsched.elastic_stream.planning.speeds import Speeds
 from dlsched.elastic_stream.simulation.simulator import simulate

@@ -9,9 +9,9 @@ from dlsched.solvers import availability
 from dlsched.solvers.conclude import settled
 from dlsched.srpt_mapping.bounds import combined
 from dlsched.srpt_mapping.dispatching.plan import LARGEST
+from dlsched.srpt_mapping.exact.certified_bounds import prove, prove_prices
 from dlsched.srpt_mapping.exact.closing import Closing
-from dlsched.srpt_mapping.exact.proving import prove, prove_prices
-from dlsched.srpt_mapping.exact.warm import anneal_held, offer_policies, plan_held, warm
+from dlsched.srpt_mapping.exact.warm_start import anneal_held, offer_policies, plan_held, warm
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing.heavy_edge import compact
 from dlsched.srpt_mapping.placing.layouts import layouts

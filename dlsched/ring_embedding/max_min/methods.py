@@ -1,11 +1,11 @@
 """How methods run with max_min. They hold the embedding whose utilities in ascending order are lexicographically largest."""
 
-from dlsched.certificates import DualsCertificate
-from dlsched.core.errors import UsageError
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+from dlsched.ring_embedding.bounds import certify
+from dlsched.ring_embedding.exact.programs import circuits_or_rows, small
 from dlsched.ring_embedding.heuristics.plan import Plan
-from dlsched.ring_embedding.heuristics.warm import quick
+from dlsched.ring_embedding.heuristics.warm_start import quick
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.max_min.bounds import Water, aggregated, horizon
 from dlsched.ring_embedding.max_min.filling import Filling
@@ -18,10 +18,6 @@ NODES = 500
 """Nodes of a linear program in ``exact`` without limits."""
 CONFLICTS = 20_000
 """Conflicts of CP-SAT in ``exact`` without limits."""
-SMALL = 600
-"""Jobs times servers times slots up to which ``exact`` goes through the rounds."""
-SMALL_SLOT = 150
-"""Jobs times servers of one slot up to which it does so."""
 
 
 def warm(instance: Instance, search: Search[Embedding]) -> None:
@@ -43,17 +39,17 @@ def keep(instance: Instance, search: Search[Embedding], found: Embedding, source
 
 def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The certificate of one pool, then that of the relaxation."""
-    _certify(aggregated(instance, search.budget), search)
-    _certify(horizon(instance, search.budget), search)
+    certify(aggregated(instance, search.budget), search)
+    certify(horizon(instance, search.budget), search)
     return TerminationStatus.FEASIBLE
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The plan that follows the relaxation, which bounds it; what ``quick`` finds is held until then."""
     keep(instance, search, quick(instance), "quick")
-    _certify(aggregated(instance, search.budget), search)
+    certify(aggregated(instance, search.budget), search)
     water = Water(instance, search.budget)
-    least = raise_levels(water, first=lambda: _certify(water.certificate(), search))
+    least = raise_levels(water, first=lambda: certify(water.certificate(), search))
 
     def enough(found: Embedding) -> bool:
         keep(instance, search, found, "plan")
@@ -65,9 +61,9 @@ def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus
 
 def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """The plan, and where the instance is small the rounds of exact programs; it says what is not proven."""
+    warm(instance, search)
     run_plan(instance, search)
-    small = SMALL_SLOT if instance.one_slot else SMALL
-    if len(instance.jobs) * len(instance.servers) * instance.slots <= small:
+    if small(instance):
         return _by_rounds(instance, search)
     if not search.proven:
         search.say("no proof: its programs have nothing left to try")
@@ -77,21 +73,11 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 
 
 def _by_rounds(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """CP-SAT on circuits; where its whole numbers do not suffice, linear programs, and it says so."""
+    """The rounds of exact programs, from what the plan proved on."""
     upper = search.objective if search.proven else search.bound  # a certificate rounds up
-    limited = search.budget.limited
-    try:
-        status = run_rounds(instance, search, program="circuit", upper=upper, nodes=None if limited else CONFLICTS)
-    except UsageError as error:
-        search.say(f"{error}; so linear programs were solved")
-        status = run_rounds(instance, search, program="milp", upper=upper, nodes=None if limited else NODES)
-    if status is TerminationStatus.NODE_LIMIT and not limited:
-        search.say("a solver reached its nodes; with a limit on time or nodes it goes on to that limit")
-        return TerminationStatus.FEASIBLE
-    return status
-
-
-def _certify(certificate: DualsCertificate, search: Search[Embedding]) -> None:
-    """Hand over a certificate that proves more than is known."""
-    if search.bound is None or certificate.value < search.bound:
-        search.prove(certificate.value, source="certificate", certificate=certificate)
+    return circuits_or_rows(
+        search,
+        lambda: run_rounds(instance, search, program="circuit", upper=upper, nodes=CONFLICTS),
+        lambda: run_rounds(instance, search, program="milp", upper=upper, nodes=NODES),
+        solved="linear programs were",
+    )

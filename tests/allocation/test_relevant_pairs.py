@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.allocation import leading, passes
+from dlsched.allocation import passes, relevant_pairs
 from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.leading import Leading
+from dlsched.allocation.relevant_pairs import RelevantPairs
 from dlsched.testing import cost_tables
 
 SETTINGS = settings(max_examples=80, derandomize=True, deadline=None, database=None)
@@ -17,7 +17,7 @@ PRICES = st.sampled_from([0.0, 1e-300, 1e-9, 0.3, 1.0, 3.7, 250.0])
 @pytest.fixture(autouse=True)
 def always(monkeypatch):
     """However few pairs there are, and whether or not there are loops."""
-    monkeypatch.setattr(leading, "_ENOUGH", 0)
+    monkeypatch.setattr(relevant_pairs, "_ENOUGH", 0)
     monkeypatch.setattr(passes, "_fast", lambda loop, pairs: None)
 
 
@@ -39,7 +39,7 @@ def hyperbolic(seed, jobs, offset=0.0):
 @given(table=cost_tables(max_jobs=6, max_pairs=12), prices=st.lists(PRICES, min_size=1, max_size=4), data=st.data())
 def test_one_price_after_the_other(table, prices, data):
     """Ties and negative costs included, whatever pair is handed in, and whatever was looked at before."""
-    looks = Leading(table)
+    looks = RelevantPairs(table)
     for price in prices:
         near = data.draw(st.one_of(st.none(), st.just(table.first), st.just(table.last)))
         cheapest = looks.cheapest(price, near)
@@ -58,7 +58,7 @@ def test_one_price_after_the_other(table, prices, data):
 def test_long_tables(seed, offset):
     """Also where the price is lost in the rounding of the costs, so that many pairs tie."""
     table = hyperbolic(seed, 30, offset)
-    looks = Leading(table)
+    looks = RelevantPairs(table)
     for price in (1.0, 0.8, 1.1, 0.01):
         cheapest = passes.minima(*all_of(table), price)
         assert looks.cheapest(price).tolist() == cheapest.tolist()
@@ -74,7 +74,7 @@ def test_most_pairs_are_spared(monkeypatch):
     minima, gather = passes.minima, passes.leading
     monkeypatch.setattr(passes, "minima", lambda starts, *rest: looked.append(int(starts[-1])) or minima(starts, *rest))
     monkeypatch.setattr(passes, "leading", lambda *arrays: gathered.append(1) or gather(*arrays))
-    looks = Leading(table)
+    looks = RelevantPairs(table)
     cheapest = looks.cheapest(1.0)
     looks.cheapest(0.95, cheapest)
     looks.near(0.97, cheapest, 0.1)

@@ -40,7 +40,7 @@ class _Part:
         return pairs if self.pairs is None else pairs + (self.starts[:-1] - table.first)
 
 
-class Leading:
+class RelevantPairs:
     """Looks at the pairs of a table at one price after the other, and keeps those that mattered at the one before."""
 
     def __init__(self, table: CostTable) -> None:

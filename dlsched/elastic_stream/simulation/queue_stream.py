@@ -1,4 +1,4 @@
-"""Streams of a policy that serves jobs in an order, each on a size of its own: ``line_loop`` on the columns of an instance.
+"""Streams of a policy that serves jobs in an order, each on a size of its own: ``queue_loop`` on the columns of an instance.
 
 For streams without ticks, at whose arrivals and ends alone the policy is asked. They are those of the simulator, bit for bit.
 """
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.compiled import compiled
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.simulation.line_loop import PARTS, serve
+from dlsched.elastic_stream.simulation.limits import BARREN
+from dlsched.elastic_stream.simulation.messages import how_far, restarts_for_ever
 from dlsched.elastic_stream.simulation.present_job import PresentJob
-from dlsched.elastic_stream.simulation.served import BARREN, FALLING, FALLING_APART, STATIC, Served
+from dlsched.elastic_stream.simulation.queue_loop import PARTS, serve
+from dlsched.elastic_stream.simulation.queued_job import FALLING, FALLING_APART, STATIC, Queued
 from dlsched.elastic_stream.simulation.view import Policy, View
-from dlsched.elastic_stream.simulation.words import how_far, restarts_for_ever
 
 Keep = Callable[[int, float, float, int], None]
 """Takes a period as it ends: position of the job, start and end in seconds, units."""
@@ -27,14 +28,14 @@ COMPILED_FROM = 50_000
 
 
 class Rule(NamedTuple):
-    """How a policy serves: a kind of key of ``line_loop``, the size of a job, and its key, used where that is static."""
+    """How a policy serves: a kind of key of ``queue_loop``, the size of a job, and its key, used where that is static."""
 
     order: int
     size: Callable[[View, int], int]
     key: Callable[[View, int, int], float]
 
 
-class InLine:
+class QueueStream:
     """The simulation of one such stream; as ``simulator.run`` has it."""
 
     def __init__(self, instance: Instance, policy: Policy, rule: Rule, keep: Keep, tick: Tick) -> None:
@@ -59,7 +60,7 @@ class InLine:
         columns, kinds = given(self._instance, self._rule)
         loop = compiled(serve, *PARTS) if len(jobs) >= COMPILED_FROM else None
         if loop is None:
-            turns = serve(list(map(Served, *columns)), arriving, order, self._instance.units, kinds)
+            turns = serve(list(map(Queued, *columns)), arriving, order, self._instance.units, kinds)
         else:
             turns = loop(records(columns), np.array(arriving), order, self._instance.units, kinds)
         del columns, arriving
@@ -76,7 +77,7 @@ class InLine:
 
 
 def given(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
-    """What is given of all jobs, in the columns of ``Served``, and how many different sizes there are."""
+    """What is given of all jobs, in the columns of ``Queued``, and how many different sizes there are."""
     jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]
@@ -101,7 +102,7 @@ def given(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
 
 def records(columns: Sequence[Sequence[float]]) -> NDArray[np.void]:
     """The columns as an array of records."""
-    names = fields(Served)
+    names = fields(Queued)
     made = np.zeros(len(columns[0]), dtype=[(field.name, field.type) for field in names])
     for field, column in zip(names, columns, strict=False):
         made[field.name] = column

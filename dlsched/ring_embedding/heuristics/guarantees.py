@@ -2,6 +2,7 @@
 
 from dlsched.core.family import Guarantee
 from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.objectives import SUM, objective_of
 
 _ROUNDING = 1e-9
 _SOLVED = 1e-6  # relative, to which the programs of slots are solved
@@ -9,7 +10,7 @@ _SOLVED = 1e-6  # relative, to which the programs of slots are solved
 
 def applies(instance: Instance) -> bool:
     """Whether utilities are concave, rings stay feasible when workers are taken away (a forest), and energy costs nothing."""
-    if instance.charges or instance.objective != "sum":
+    if objective_of(instance) is not SUM:
         return False
     return instance.paths is None and all(job.utility.concave for job in instance.jobs)
 

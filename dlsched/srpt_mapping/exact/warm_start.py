@@ -4,8 +4,9 @@ from dlsched.core.budget import Stopped
 from dlsched.core.search import Search
 from dlsched.srpt_mapping.dispatching.annealing import anneal
 from dlsched.srpt_mapping.dispatching.plan import plan
-from dlsched.srpt_mapping.heuristics import POLICIES, WARM, one_by_one
+from dlsched.srpt_mapping.heuristics import WARM, one_by_one
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.solution import Schedule
 
 

@@ -1,14 +1,18 @@
 """Models handed to their solvers, within what is left of a search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from dlsched.core.budget import Stopped
+from dlsched.core.budget import Budget, Stopped
 from dlsched.core.limits import Limits
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+from dlsched.ring_embedding.formulations.arc import build_arc
 from dlsched.ring_embedding.formulations.circuit import Circuit
+from dlsched.ring_embedding.formulations.goals import Goal
+from dlsched.ring_embedding.formulations.span import build_span
+from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import LinearModel, from_pulp
@@ -16,6 +20,19 @@ from dlsched.solvers.linear import LinearModel, from_pulp
 if TYPE_CHECKING:
     import pulp
     from ortools.sat.python import cp_model
+
+Program = Literal["milp", "arc", "circuit"]
+"""The models of a whole horizon, by the methods that solve them."""
+
+
+class _Build(Protocol):
+    def __call__(
+        self, instance: Instance, *, budget: Budget, goal: Goal | None = None
+    ) -> "Formulation[pulp.LpProblem, Embedding]": ...
+
+
+LINEAR: Mapping[str, _Build] = {"milp": build_span, "arc": build_arc}
+"""Those that are linear models."""
 
 _VARIABLE_S = 1e-5  # measured, to read one of a PuLP model, with its rows
 

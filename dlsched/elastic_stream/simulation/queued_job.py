@@ -1,19 +1,13 @@
-"""A job of a stream that is served in an order, as numbers alone; the kinds of keys, and limits that simulations share."""
+"""A job of a stream that is served in an order, as numbers alone; and the kinds of keys that order them."""
 
 from dataclasses import dataclass
 
 STATIC, FALLING, FALLING_APART, ATTAINED = range(4)
 """Keys: as given; seconds left; seconds left over weights that differ; unit-seconds held over the weight."""
-BARREN = 10_000
-"""Periods without progress in a row, after which a policy is taken never to finish."""
-IDLE = 1e-6
-"""Of a period: it ended in its pause if no more of it came after that."""
-FEW = 64
-"""Entries of jobs that changed, which the heap of ends may hold besides as many as the others."""
 
 
 @dataclass(slots=True)
-class Served:
+class Queued:
     """A job in the loop, or a record of an array of such: what is given, its present period, its place in the line."""
 
     arrival: float

@@ -7,7 +7,7 @@ import pytest
 from dlsched.core.errors import PolicyError
 from dlsched.elastic_stream import generate, run
 from dlsched.elastic_stream.policies import ORDERS, Fastest, Fixed, Knee, Queue
-from dlsched.elastic_stream.simulation import in_line, line_loop, simulator
+from dlsched.elastic_stream.simulation import queue_loop, queue_stream, simulator
 
 from .drawn import drawn
 
@@ -32,7 +32,7 @@ def test_the_loop_gives_the_stream_of_the_simulator(order, size, fast, monkeypat
     """Ties, pauses, weights, early ends, jobs without work: the same floats, in the same order."""
     if fast and importlib.util.find_spec("numba") is None:
         pytest.skip("Numba is not installed")
-    monkeypatch.setattr(in_line, "COMPILED_FROM", 1 if fast else 10**9)
+    monkeypatch.setattr(queue_stream, "COMPILED_FROM", 1 if fast else 10**9)
     for instance in STREAMS:
         assert Queue(order, SIZES[size]).rule is not None and Asked(order, SIZES[size]).rule is None
         assert made(instance, Queue(order, SIZES[size])) == made(instance, Asked(order, SIZES[size]))
@@ -40,9 +40,9 @@ def test_the_loop_gives_the_stream_of_the_simulator(order, size, fast, monkeypat
 
 def test_restarts_for_ever_are_named_alike(monkeypatch):
     """At the first period that ends in its pause, instead of the ten thousandth, if no other job comes on."""
-    for module in (in_line, line_loop, simulator):
+    for module in (queue_stream, queue_loop, simulator):
         monkeypatch.setattr(module, "BARREN", 0)
-    monkeypatch.setattr(in_line, "COMPILED_FROM", 10**9)
+    monkeypatch.setattr(queue_stream, "COMPILED_FROM", 10**9)
     refused = 0
     for seed in range(60):
         instance = drawn(seed, restart_s=30.0)

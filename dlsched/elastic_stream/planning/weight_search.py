@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dlsched.core.budget import Tick, no_tick
-from dlsched.elastic_stream.planning.course import Course
+from dlsched.elastic_stream.planning.fast_simulation import Course
 from dlsched.elastic_stream.planning.speeds import FRESH
 
 _HEAT = 0.01

@@ -28,8 +28,9 @@ from dlsched.matching_placement.configurations.thresholds import (
 from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.ratio_programs import within
 from dlsched.matching_placement.heuristics.local_search import improve
-from dlsched.matching_placement.heuristics.warm import proven_optimal, total_of, warm
+from dlsched.matching_placement.heuristics.warm_start import proven_optimal, total_of, warm
 from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.solution import Placement
 from dlsched.solvers.milp import solve_milp
 from dlsched.version import VERSION
@@ -50,10 +51,13 @@ def run_columns(instance: Instance, search: Search[Placement]) -> TerminationSta
 
     Where the search has too many labels, MILPs over the configurations that can matter, by HiGHS, go on.
     """
-    data = arrays(instance)
     warm(instance, search)
-    if data.bottleneck:
-        return _by_thresholds(instance, data, search)
+    return objective_of(instance).run_columns(instance, search)
+
+
+def by_prices(instance: Instance, search: Search[Placement]) -> TerminationStatus:
+    """``columns`` of a sum."""
+    data = arrays(instance)
 
     def node() -> None:
         search.tick(1)
@@ -83,7 +87,7 @@ def run_columns(instance: Instance, search: Search[Placement]) -> TerminationSta
             prices,
             total_of(instance, search),
             tick=node,
-            proven=lambda bound: search.prove(data.objective_of(bound), source=COLUMNS),
+            proven=lambda bound: search.prove(data.costs.objective(bound), source=COLUMNS),
         )
 
     closed = close()
@@ -148,7 +152,7 @@ def _by_programs(
         search.solver_version = outcome.solver
         if outcome.values is not None:
             search.consider(formulation.decode(outcome.values), source=outcome.solver)
-        beyond = data.objective_of(prices.beyond(slack))
+        beyond = data.costs.objective(prices.beyond(slack))
         bound = beyond if outcome.status is TerminationStatus.INFEASIBLE else outcome.bound
         if bound is not None:
             search.prove(
@@ -167,11 +171,12 @@ def _by_programs(
     return TerminationStatus.OPTIMAL
 
 
-def _by_thresholds(instance: Instance, data: Arrays, search: Search[Placement]) -> TerminationStatus:
+def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """Prices, then a search of the thresholds between what they prove and the incumbent; a node is a threshold.
 
     Where the search has too many labels, HiGHS chooses among the configurations that keep the threshold.
     """
+    data = arrays(instance)
 
     def offer(counts: Counts) -> None:
         search.offer(placement(instance, counts), source=COLUMNS)

@@ -1,0 +1,183 @@
+"""Costs: what algorithms minimise in place of the objective, > 0 and rising with a job's completion time J.
+
+``Costs`` are the times themselves, for their mean; ``Ratio`` and ``Fair`` say what is otherwise for another objective.
+
+With y = J / J(equal share) and p = alpha - 1 the utility of a job is U = -y^p / p, and -ln y for p = 0. Let y* be no more than
+any y. Then ``Fair`` costs
+
+    y*^p (1 + ((y / y*)^p - 1) / p),     1 + ln(y / y*) for p = 0:     the utility at y* and y*^p, less U
+
+which is at least y*^p, however the signs of utilities are; the sum of U is the sum of ``offset`` less the costs. In the rate R
+of a job's workers all of them are convex at a fixed ring, since U is concave and rises, and 1 / y is concave in R and rises.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dlsched.core.arrays import FloatArray as Floats
+from dlsched.core.arrays import IntArray
+
+Jobs = int | slice | IntArray
+_LARGEST = 600.0  # logarithm of a cost that is let through: sums of them are finite
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """The times themselves. ``job`` is one, or some or all: then the last axis is theirs.
+
+    Parameters
+    ----------
+    equal
+        Seconds that count as one, shape (S,): here 1, else J(equal share).
+    """
+
+    bottleneck: ClassVar[bool] = False
+    """Whether the largest of the costs is minimised, not their sum."""
+
+    equal: Floats
+
+    @property
+    def offset(self) -> Floats:
+        """Cost and part of the objective together, shape (S,), where that is the same for all times."""
+        return np.zeros(len(self.equal))
+
+    @property
+    def steepness(self) -> float:
+        """By how much larger a relative error of a cost can be than that of its time, at least 1."""
+        return 1.0
+
+    @property
+    def divisors(self) -> Floats:
+        """What seconds are divided by to be part of the objective, shape (S,), where it is linear in them."""
+        return self.equal * len(self.equal)
+
+    def of(self, job: Jobs, times: Floats) -> Floats:
+        """Cost of every time."""
+        del job
+        return times
+
+    def sloped(self, slopes: Floats, job: Jobs, times: Callable[[], Floats]) -> Floats:
+        """Slopes of costs, from those of times."""
+        del job, times
+        return slopes
+
+    def parts(self, job: Jobs, costs: Floats, times: Floats) -> Floats:
+        """What jobs add to the objective, from their costs and their times."""
+        del job, times
+        return costs / len(self.equal)
+
+    def multipliers(self, prices: Floats) -> Floats:
+        """Multipliers of the rows of the stock in the objective, from prices in costs."""
+        return -(prices / len(self.equal))
+
+    def objective(self, total: float) -> float:
+        """The objective where ``total`` is what is minimised."""
+        return total / len(self.equal)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fair(Costs):
+    """Costs of alpha-fair utilities.
+
+    Parameters
+    ----------
+    power
+        p = alpha - 1.
+    least
+        No more than any J, in seconds, shape (S,).
+    """
+
+    power: float
+    least: Floats
+
+    @property
+    def scale(self) -> Floats:
+        """y*^p, shape (S,)."""
+        scale: Floats = (self.least / self.equal) ** self.power
+        return scale
+
+    @property
+    def offset(self) -> Floats:
+        """Cost and utility together, shape (S,)."""
+        if self.power == 0:
+            return 1 - np.log(self.least / self.equal)
+        return self.scale * (1 - 1 / self.power)
+
+    @property
+    def steepness(self) -> float:
+        """The power of a cost, and 1 for what it is added to."""
+        return max(1.0, self.power + 1)
+
+    def of(self, job: Jobs, times: Floats) -> Floats:
+        """Cost of every time."""
+        longer = np.log(times / self.least[job])
+        if self.power == 0:
+            return 1 + longer
+        costs: Floats = self.scale[job] * (1 + np.expm1(self.power * longer) / self.power)
+        return costs
+
+    def utilities(self, job: Jobs, times: Floats) -> Floats:
+        """U of every time."""
+        ratio = times / self.equal[job]
+        return -np.log(ratio) if self.power == 0 else -(ratio**self.power) / self.power
+
+    def slopes(self, job: Jobs, times: Floats) -> Floats:
+        """Cost of a further second, at every time."""
+        slopes: Floats = self.scale[job] * (times / self.least[job]) ** self.power / times
+        return slopes
+
+    def sloped(self, slopes: Floats, job: Jobs, times: Callable[[], Floats]) -> Floats:
+        """Slopes of costs, from those of times."""
+        return slopes * self.slopes(job, times())
+
+    def parts(self, job: Jobs, costs: Floats, times: Floats) -> Floats:
+        """U of every time."""
+        del costs
+        return self.utilities(job, times)
+
+    def multipliers(self, prices: Floats) -> Floats:
+        """The prices: what is minimised and the objective add up to the offsets."""
+        return prices
+
+    def objective(self, total: float) -> float:
+        """The offsets less the costs."""
+        return float(self.offset.sum()) - total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratio(Costs):
+    """The ratio J / J(equal share), of which the largest is minimised."""
+
+    bottleneck: ClassVar[bool] = True
+
+    @property
+    def divisors(self) -> Floats:
+        """J(equal share)."""
+        return self.equal
+
+    def of(self, job: Jobs, times: Floats) -> Floats:
+        """Cost of every time."""
+        return times / self.equal[job]
+
+    def parts(self, job: Jobs, costs: Floats, times: Floats) -> Floats:
+        """The ratios, none of which may be above the objective."""
+        del job, times
+        return costs
+
+    def objective(self, total: float) -> float:
+        """The largest ratio."""
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Power(Costs):
+    """A power of the ratio J / ``equal``: the larger the power, the more a sum of them is the largest of them."""
+
+    power: float
+
+    def of(self, job: Jobs, times: Floats) -> Floats:
+        """Cost of every time."""
+        return np.exp(np.minimum(self.power * np.log(times / self.equal[job]), _LARGEST))

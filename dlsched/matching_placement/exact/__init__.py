@@ -1,0 +1,1 @@
+"""Exact methods: programs and the dynamic program, column generation and its closing."""

@@ -1,0 +1,119 @@
+"""The objectives of matching_placement, a record each: what it is, who does what for it, and which methods cannot serve it.
+
+A further one is a name in ``instance.Instance.objective``, a record here, and the functions that it names: costs as those of
+``algorithms.time_costs``, values and bounds.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dlsched.core.errors import UsageError
+from dlsched.core.objective import Late, Objective, served_by
+from dlsched.core.search import Search
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.matching_placement.instance import Instance
+from dlsched.matching_placement.solution import Placement
+
+if TYPE_CHECKING:
+    from dlsched.algorithms.time_costs import Costs
+    from dlsched.certificates import DualsCertificate
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementObjective(Objective[Instance, Placement]):
+    """An objective of placements.
+
+    Parameters
+    ----------
+    costs
+        What algorithms minimise in its place, from an instance and its arrays.
+    total
+        What is minimised, of the incumbent of a search.
+    proofs
+        Value of a certificate, by its formulation: from the instance, the certificate and the rows of the types.
+    configuration_lp
+        The bound as a function.
+    run_columns, run_milp
+        How the methods run, from the incumbent on.
+    """
+
+    costs: "Callable[..., Costs]"
+    total: Callable[[Instance, Search[Placement]], float]
+    proofs: Mapping[str, Callable[..., Fraction]]
+    configuration_lp: "Callable[..., DualsCertificate]"
+    run_columns: Callable[[Instance, Search[Placement]], TerminationStatus]
+    run_milp: Callable[[Instance, Search[Placement]], TerminationStatus]
+
+
+_OTHERS = "use exact, columns, dp or milp, and configuration-lp for a bound"
+
+MEAN = PlacementObjective(
+    name="mean",
+    sense=Sense.MINIMIZE,
+    unit="mean seconds to completion",
+    value=Late("matching_placement.checker:mean_completion"),
+    costs=Late("matching_placement.arrays:plain_costs"),
+    total=Late("matching_placement.heuristics.warm_start:total_of_mean"),
+    proofs={
+        "milp": Late("matching_placement.certificate:mean_value"),
+        "relaxation": Late("matching_placement.certificate:relaxation_value"),
+    },
+    configuration_lp=Late("matching_placement.bounds:by_prices"),
+    run_columns=Late("matching_placement.exact.columns:by_prices"),
+    run_milp=Late("matching_placement.exact.programs:by_one_program"),
+)
+
+MAX_RHO = PlacementObjective(
+    name="max_rho",
+    sense=Sense.MINIMIZE,
+    unit="times the time of an equal share, of the job that is worst off",
+    refused=("relaxation", "minlp"),
+    instead=_OTHERS,
+    value=Late("matching_placement.checker:largest_ratio"),
+    costs=Late("matching_placement.arrays:ratio_costs"),
+    total=Late("matching_placement.heuristics.warm_start:total_of_counts"),
+    proofs={"threshold": Late("matching_placement.certificate:threshold_value")},
+    configuration_lp=Late("matching_placement.bounds:by_thresholds"),
+    run_columns=Late("matching_placement.exact.columns:by_thresholds"),
+    run_milp=Late("matching_placement.formulations.ratio_programs:by_programs"),
+)
+
+ALPHA_FAIR = replace(
+    MEAN,
+    name="alpha_fair",
+    sense=Sense.MAXIMIZE,
+    unit="alpha-fair utility of speed against an equal share",
+    refused=("relaxation", "minlp", "assignment"),
+    instead=_OTHERS,
+    value=Late("matching_placement.checker:total_utility"),
+    costs=Late("matching_placement.arrays:fair_costs"),
+    total=MAX_RHO.total,
+    proofs={"milp": Late("matching_placement.certificate:fair_value")},
+)
+
+OBJECTIVES: Mapping[str, PlacementObjective] = {each.name: each for each in (MEAN, MAX_RHO, ALPHA_FAIR)}
+"""By their names in instances."""
+
+
+def objective_of(instance: Instance) -> PlacementObjective:
+    """Return the objective of an instance; that with an alpha is called by it."""
+    found = OBJECTIVES[instance.objective]
+    if instance.alpha is None:
+        return found
+    return replace(found, name=f"{found.name} {instance.alpha}".removesuffix(".0"))
+
+
+def require_served(instance: Instance, method: str) -> None:
+    """Refuse an instance whose objective a method cannot serve.
+
+    Raises
+    ------
+    UsageError
+        The method is among those that the objective's record refuses.
+    """
+    found = OBJECTIVES[instance.objective]
+    if method in found.refused:
+        allowed = served_by(method, OBJECTIVES.values())
+        raise UsageError(f"method {method}: found objective {found.name!r}, allowed: {allowed}; {found.instead}")

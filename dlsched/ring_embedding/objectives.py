@@ -1,0 +1,131 @@
+"""The objectives of ring_embedding, a record each: what it is, who does what for it, and which methods cannot serve it.
+
+A further one is a name in ``instance.Instance.objective``, a record here, and the functions that it names.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dlsched.core.budget import Budget
+from dlsched.core.errors import UsageError
+from dlsched.core.objective import Late, Objective, served_by
+from dlsched.core.search import Search
+from dlsched.core.status import Sense, TerminationStatus
+from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.solution import Embedding
+
+if TYPE_CHECKING:
+    from dlsched.certificates import DualsCertificate
+
+
+@dataclass(frozen=True, kw_only=True)
+class RingObjective(Objective[Instance, Embedding]):
+    """An objective of embeddings.
+
+    Parameters
+    ----------
+    additive
+        Whether it is a sum of what jobs gain: then gains of slots add up, and so do steps in the model with circuits.
+    goal
+        Adds it to a linear model with workers (``formulations.goals``).
+    proven
+        Value of a certificate: the most that it can be at prices of worker-slots, all other rows being worth some amount.
+    aggregated, horizon
+        Certificates of the relaxations as functions.
+    plan
+        The heuristic as a function.
+    warm, run_plan, run_bound, run_exact
+        What is offered at once; how the methods run.
+    run_program
+        How ``milp``, ``arc`` and ``circuit`` run: with ``program``, one of these names, and ``nodes`` for a solver.
+    """
+
+    additive: bool
+    goal: Callable[..., None]
+    proven: Callable[..., Fraction]
+    aggregated: "Callable[[Instance, Budget | None], DualsCertificate]"
+    horizon: "Callable[[Instance, Budget | None], DualsCertificate]"
+    plan: Callable[[Instance, Budget | None], Embedding]
+    warm: Callable[[Instance, Search[Embedding]], None]
+    run_plan: Callable[[Instance, Search[Embedding]], TerminationStatus]
+    run_bound: Callable[[Instance, Search[Embedding]], TerminationStatus]
+    run_exact: Callable[[Instance, Search[Embedding]], TerminationStatus]
+    run_program: Callable[..., TerminationStatus]
+
+
+SUM = RingObjective(
+    name="sum",
+    sense=Sense.MAXIMIZE,
+    unit="utility, the sum over the jobs",
+    additive=True,
+    value=Late("ring_embedding.checker:total"),
+    goal=Late("ring_embedding.formulations.goals:add_sum"),
+    proven=Late("ring_embedding.certificate:total_proven"),
+    aggregated=Late("ring_embedding.horizon.relaxation:aggregated"),
+    horizon=Late("ring_embedding.horizon.relaxation:horizon"),
+    plan=Late("ring_embedding.heuristics.plan:plan"),
+    warm=Late("ring_embedding.heuristics.warm_start:warm"),
+    run_plan=Late("ring_embedding.exact.horizon:run_plan"),
+    run_bound=Late("ring_embedding.bounds:run_bound"),
+    run_exact=Late("ring_embedding.exact.horizon:run_exact"),
+    run_program=Late("ring_embedding.exact.programs:run_program"),
+)
+
+NET = replace(SUM, name="sum less energy", unit=f"{SUM.unit}, less energy")
+"""``sum`` where energy has a price."""
+
+MAX_MIN = RingObjective(
+    name="max_min",
+    sense=Sense.MAXIMIZE,
+    unit="utility, the least of a job",
+    refused=("slot-greedy", "gadget", "density", "columns"),
+    instead="exact, milp, arc, circuit, plan, drf, las, fifo, bound, horizon, aggregated",
+    additive=False,
+    value=Late("ring_embedding.checker:least"),
+    goal=Late("ring_embedding.formulations.goals:add_least"),
+    proven=Late("ring_embedding.certificate:least_proven"),
+    aggregated=Late("ring_embedding.max_min.bounds:aggregated"),
+    horizon=Late("ring_embedding.max_min.bounds:horizon"),
+    plan=Late("ring_embedding.max_min.plan:plan"),
+    warm=Late("ring_embedding.max_min.methods:warm"),
+    run_plan=Late("ring_embedding.max_min.methods:run_plan"),
+    run_bound=Late("ring_embedding.max_min.methods:run_bound"),
+    run_exact=Late("ring_embedding.max_min.methods:run_exact"),
+    run_program=Late("ring_embedding.max_min.rounds:run_rounds"),
+)
+
+OBJECTIVES: Mapping[str, RingObjective] = {"sum": SUM, "max_min": MAX_MIN}
+"""By their names in instances."""
+
+
+def objective_of(instance: Instance) -> RingObjective:
+    """Return the objective of an instance."""
+    found = OBJECTIVES[instance.objective]
+    return NET if found is SUM and instance.charges else found
+
+
+def require_served(instance: Instance, method: str) -> None:
+    """Raise ``UsageError`` for an objective that the method cannot serve: it takes what adds the most to a sum."""
+    found = OBJECTIVES[instance.objective]
+    if method in found.refused:
+        allowed = served_by(method, OBJECTIVES.values())
+        raise UsageError(
+            f"{method}: found the objective {found.name}, allowed: {allowed}; methods for others: {found.instead}"
+        )
+
+
+def aggregated(instance: Instance, budget: Budget | None = None) -> "DualsCertificate":
+    """All slots and servers as one pool, see ``horizon.relaxation.aggregated`` and ``max_min.bounds.aggregated``."""
+    return objective_of(instance).aggregated(instance, budget)
+
+
+def horizon(instance: Instance, budget: Budget | None = None) -> "DualsCertificate":
+    """The relaxation over all slots, without rings, see ``horizon.relaxation.relax`` and ``max_min.bounds.Water``."""
+    return objective_of(instance).horizon(instance, budget)
+
+
+def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
+    """Follow the relaxation over all slots, see ``heuristics.plan.plan`` and ``max_min.plan.plan``."""
+    return objective_of(instance).plan(instance, budget)
