@@ -46,9 +46,7 @@ NODES_A_JOB = 6
 _UPDATE_PASSES = 3
 _MEMORY_BYTES_PER_S = 2e10
 
-_EPOCHS, _DATASET, _SHARDS = (
-    RANGES[f"jobs[].{name}"].usual for name in ("epochs", "dataset_examples", "shards")
-)
+_EPOCHS, _DATASET, _SHARDS = (RANGES[f"jobs[].{name}"].usual for name in ("epochs", "dataset_examples", "shards"))
 _BATCHES = RANGES["jobs[].batch_examples"].choices
 _PARAMETER_BYTES, _BANDWIDTH, _COMPUTE_S, _UPDATE_S = (
     RANGES[f"jobs[].{name}"].usual for name in ("parameter_bytes", "bandwidth_bytes_per_s", "compute_s", "update_s")

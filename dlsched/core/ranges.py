@@ -27,6 +27,8 @@ Ends: TypeAlias = tuple[float, float]
 """Least and most."""
 Values: TypeAlias = tuple[float, ...]
 
+LARGEST_COUNT = 2**53
+"""Counts up to here are exact in every JSON reader and in double precision."""
 MODERATE: Ends = (1e-100, 1e100)
 """Between which sizes of files have to lie, which leaves room for products and quotients."""
 NOTHING: Ends = (math.inf, -math.inf)

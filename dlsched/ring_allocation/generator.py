@@ -30,11 +30,10 @@ Drawn = tuple[str, dict[str, Any]]
 
 PRESETS = LISTED.presets
 
-_EPOCHS, _COMPUTE_S, _SAMPLES, _MODEL_BYTES = (
-    RANGES[f"jobs[].{name}"].usual
-    for name in ("epochs", "speed_law.theta[]", "speed_law.samples", "speed_law.model_bytes")
+_EPOCHS, (_RESTART_S, _) = (RANGES[f"jobs[].{name}"].usual for name in ("epochs", "restart_s"))
+_COMPUTE_S, _SAMPLES, _MODEL_BYTES = (
+    RANGES[f"jobs[].speed_law.{name}"].usual for name in ("theta[]", "samples", "model_bytes")
 )
-_, _RESTART_S = RANGES["jobs[].restart_s"].usual
 
 # 50 Gbit/s (6.25e9 B/s), 50 us a message, and a reduction at 25 GB/s: orders of magnitude, not a measurement
 _LINK = Link(latency_s=5e-5, transfer_s_per_byte=1.6e-10, reduction_s_per_byte=4e-11)

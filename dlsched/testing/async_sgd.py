@@ -24,7 +24,7 @@ from dlsched.async_sgd.solution import Allocation
 from dlsched.queueing.network import Network, Station
 from dlsched.testing.cases import Case
 from dlsched.testing.choices import fitting
-from dlsched.testing.drawing import Data, counts, named, several, values
+from dlsched.testing.drawing import Data, named, several, values, whole_numbers
 
 LARGEST = 1_000_000
 """Allocations that fit, beyond which ``brute_force_async`` refuses."""
@@ -130,7 +130,7 @@ _JOBS: st.SearchStrategy[Data] = st.fixed_dictionaries(
     {
         **{name: values(RANGES[f"jobs[].{name}"]) for name in _NUMBERS},
         "duplex": st.sampled_from(["full", "half"]),
-        "max_nodes": st.one_of(st.none(), counts(_MOST), st.sampled_from(_MOST.edges)),
+        "max_nodes": st.one_of(st.none(), whole_numbers(_MOST), st.sampled_from(_MOST.edges)),
     }
 )
 

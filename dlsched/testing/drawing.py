@@ -34,7 +34,7 @@ def values(drawn: Range, digits: int = 6) -> st.SearchStrategy[float]:
     return st.one_of(*kinds) if len(kinds) > 1 else kinds[0]
 
 
-def counts(drawn: Range) -> st.SearchStrategy[int]:
+def whole_numbers(drawn: Range) -> st.SearchStrategy[int]:
     """What a range of whole numbers has for tests."""
     low, high = drawn.tested
     return st.integers(int(low), int(high))

@@ -153,7 +153,8 @@ def _laws(draw: st.DrawFn, whole: bool | None) -> Data:
     theta = [draw(term), draw(term), draw(term), draw(term)]
     if theta[0] + theta[3] == 0:
         theta[draw(st.sampled_from([0, 3]))] = 1.0
-    return {"theta": theta, "samples": draw(numbers(*_SAMPLES.tested, whole)), "model_bytes": draw(numbers(*_BYTES.tested, whole))}
+    samples, model_bytes = (draw(numbers(*each.tested, whole)) for each in (_SAMPLES, _BYTES))
+    return {"theta": theta, "samples": samples, "model_bytes": model_bytes}
 
 
 def _with_table(job: Data, table: dict[str, float]) -> Data:

@@ -19,6 +19,7 @@ import numpy as np
 from dlsched.core.figures import log_uniform
 from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
+from dlsched.matching_placement.instance import RANGES
 from dlsched.worst.places import rounded, within
 from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space
 from dlsched.worst.spaces import placements
@@ -26,24 +27,26 @@ from dlsched.worst.spaces.naming import lettered, require_sizes, sizes_said
 from dlsched.worst.spaces.placements import BANDWIDTHS, MOST_TYPES
 
 JOBS, GPUS = 3, 6
-BATCH = 10.0
+BATCH, _ = RANGES["jobs[].batch_samples"].searched
 
-FASTEST = 1.25e10
+FASTEST = RANGES["workers[].bandwidth_bytes_per_s"].choices[-1]
 """B/s of the generator's fastest networks, which are the fastest here."""
 
-_ITERATIONS, _RATES, _BYTES = (1.0, 1000.0), (1.0, 10.0), (0.0, 1e10)
+_ITERATIONS, _RATES, _BYTES = (
+    RANGES[f"jobs[].{name}"].searched for name in ("iterations", "samples_per_s{}", "gradient_bytes")
+)
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # the fewest that are drawn, beside none; fewer than those count as none
 _EXCHANGED = (0.05, 2.0)  # seconds of a ring over those of computing
 _NUMBERS = (
-    Number("jobs[].iterations", *_ITERATIONS, whole=True),
-    Number("jobs[].samples_per_s{}", *_RATES),
-    Number("jobs[].gradient_bytes", *_BYTES),
+    Number.searched(RANGES, "jobs[].iterations", whole=True),
+    Number.searched(RANGES, "jobs[].samples_per_s{}"),
+    Number.searched(RANGES, "jobs[].gradient_bytes"),
 )
 _OF_PRESETS = (
-    Number("jobs[].iterations", 1, 1e7, whole=True),
-    Number("jobs[].samples_per_s{}", 1, 1e5),
-    Number("jobs[].gradient_bytes", 0, 1e10),
-    Number("workers[].bandwidth_bytes_per_s", 1e9, 1e10),
+    Number.of_presets(RANGES, "jobs[].iterations", whole=True),
+    Number.of_presets(RANGES, "jobs[].samples_per_s{}"),
+    Number.of_presets(RANGES, "jobs[].gradient_bytes"),
+    Number.of_presets(RANGES, "workers[].bandwidth_bytes_per_s"),
 )
 
 

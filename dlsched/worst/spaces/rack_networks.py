@@ -6,9 +6,10 @@ from itertools import chain
 
 import numpy as np
 
+from dlsched.ring_embedding.instance import RANGES
 from dlsched.worst.space import Data
 
-LINK = 1e9
+LINK, _ = RANGES["links[].bandwidth_bytes_per_s"].searched
 """B/s of all links."""
 
 Racks = list[list[float]]
