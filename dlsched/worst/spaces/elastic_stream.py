@@ -24,7 +24,7 @@ from dlsched.elastic_stream.slots.search import TooLarge, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.families import FAMILIES
 from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.naming import jobs_drawn, lettered, sizes_said
+from dlsched.worst.spaces.arguments import jobs_drawn, lettered, sizes_said
 from dlsched.worst.spaces.speed_tables import (
     drawn,
     in_class,

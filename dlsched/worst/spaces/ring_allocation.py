@@ -12,7 +12,7 @@ import numpy as np
 from dlsched.families import FAMILIES
 from dlsched.ring_allocation.instance import RANGES
 from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.naming import jobs_drawn, lettered, sizes_said
+from dlsched.worst.spaces.arguments import jobs_drawn, lettered, sizes_said
 from dlsched.worst.spaces.speed_tables import (
     drawn,
     in_class,

@@ -12,7 +12,7 @@ from dlsched.worst.proving import Proven
 from dlsched.worst.result import Worst, finite, said_of
 
 
-def proved(worst: Worst, *proofs: Proven) -> Worst:
+def with_proofs(worst: Worst, *proofs: Proven) -> Worst:
     """Return what a search found with proofs, and with the instance of the largest supremum where that is as bad.
 
     Parameters
