@@ -49,7 +49,7 @@ RANGES: Ranges = {
         usual=(0.02, 2), searched=(0.1, 10.0), ties=(0.25, 1, 0.5), edges=(1e-4, 0.01, 0.125, 2, 100)
     ),
     "jobs[].update_s": Range(usual=(1e-4, 0.1), searched=(0.0, 10.0), ties=(0, 0.01, 0.25), edges=(1e-5, 0.02, 0.5, 4)),
-    "jobs[].shards": Range(usual=(1, 4), ties=(1, 1, 2, 3), nasty=(1, 1, 2, 3, 7)),
+    "jobs[].shards": Range(usual=(1, 4), ties=(1, 1, 2, 3, 7), nasty=(1, 1, 2, 3, 7)),
     "jobs[].max_nodes": Range(tested=(1, 4), edges=(1, 6, 100, LARGEST_COUNT)),
 }
 

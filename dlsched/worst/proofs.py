@@ -1,4 +1,4 @@
-"""A search beside its proofs: how bad a method can be at all, and an instance on which it is that bad."""
+"""Proofs joined to what a search found: how bad a method can be at all, and an instance on which it is that bad."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How gangs on servers are changed in a search for worst instances, and made simpler: chains, servers and releases."""
+"""Moves and simplifications of gangs on servers: chains of stages, sizes of servers, releases, bytes."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Servers of one or two GPUs in one rack or two, as a search for worst instances changes them and makes them simpler."""
+"""Networks of servers of one or two GPUs in one rack or two: how instances hold them, a move, and simplifications."""
 
 import copy
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How workers of types, and jobs with a rate on each, are changed in a search for worst instances, and made simpler."""
+"""Moves and simplifications of workers of several types, and of jobs that have a rate on each: types, networks, limits."""
 
 import copy
 from itertools import permutations
