@@ -1,6 +1,7 @@
 """Nasty numbers, and one nasty instance through everything that dlsched has for it: every method, the check of every result."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits
+from dlsched.core.ranges import MAGNITUDES
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import MEETING, rounding
 from dlsched.families import family_of
@@ -18,13 +20,20 @@ from dlsched.results.verification import verify_claim
 OWN, OTHERS = 1e-9, 1e-6
 """Relative errors allowed of objectives and bounds: of our own algorithms, and where another's solver answers."""
 
+POWERS = tuple(map(math.log10, MAGNITUDES))
+"""Least and most power of ten of a number that may be anything."""
 NEAR = (1.0, 1.0 + 1e-12, 1.0 + 3e-12, 1.0 - 1e-9, 0.1 + 0.2)
 """Factors that tie, or miss a tie by rounding."""
 
 
+def magnitude(generator: np.random.Generator) -> float:
+    """A number of any magnitude."""
+    return float(10.0 ** generator.uniform(*POWERS))
+
+
 def magnitudes(generator: np.random.Generator, quantities: Collection[str]) -> Callable[[str], float]:
     """How an instance draws its quantities: near 1, a few values, or anything, each about a base of its own."""
-    bases = {name: 10.0 ** generator.uniform(-12, 12) if generator.random() < 0.4 else 1.0 for name in quantities}
+    bases = {name: magnitude(generator) if generator.random() < 0.4 else 1.0 for name in quantities}
     ways = {name: generator.integers(5) for name in quantities}
 
     def draw(name: str) -> float:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.async_sgd.instance import Instance
+from dlsched.async_sgd.instance import RANGES, Instance
 from dlsched.catalogue.async_sgd import LISTED
 from dlsched.cluster.published_steps import (
     IMAGENET_IMAGES,
@@ -32,7 +32,7 @@ from dlsched.cluster.published_steps import (
     published_steps,
 )
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.figures import four_digits
+from dlsched.core.figures import four_digits, whole
 
 Fields = dict[str, Any]
 """Fields of a job, without its id."""
@@ -46,15 +46,11 @@ NODES_A_JOB = 6
 _UPDATE_PASSES = 3
 _MEMORY_BYTES_PER_S = 2e10
 
-# Choices of ours, orders of magnitude that occur
-_COMPUTE_S = (0.02, 2.0)
-_PARAMETER_BYTES = (1e6, 1e9)
-_BANDWIDTH = (1e8, 1e10)  # B/s
-_UPDATE_S = (1e-4, 0.1)
-_EPOCHS = (1.0, 100.0)
-_DATASET = (1e4, 1.3e6)
-_BATCHES = (16, 32, 64, 128, 256)
-_SHARDS = 4
+_EPOCHS, _DATASET, _SHARDS = (RANGES[f"jobs[].{name}"].usual for name in ("epochs", "dataset_examples", "shards"))
+_BATCHES = RANGES["jobs[].batch_examples"].choices
+_PARAMETER_BYTES, _BANDWIDTH, _COMPUTE_S, _UPDATE_S = (
+    RANGES[f"jobs[].{name}"].usual for name in ("parameter_bytes", "bandwidth_bytes_per_s", "compute_s", "update_s")
+)
 
 _CHOSEN = (
     "Chosen by dlsched, not measured: links of 1, 10 or 25 Gbit/s (all bits are payload), epochs, shards and duplex. "
@@ -231,7 +227,7 @@ def _job(
 def _servers(generator: np.random.Generator) -> Fields:
     """One to four parameter servers; a third of the jobs half duplex."""
     half = generator.random() < 1 / 3
-    return {"shards": int(generator.integers(1, _SHARDS + 1)), "duplex": "half" if half else "full"}
+    return {"shards": whole(generator, *_SHARDS), "duplex": "half" if half else "full"}
 
 
 def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:

@@ -31,12 +31,29 @@ from pydantic import BaseModel, Field, model_validator
 
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.ranges import LARGEST_COUNT, MODERATE, Range, Ranges
 
 if TYPE_CHECKING:
     from dlsched.core.arrays import FloatArray
     from dlsched.queueing.networks import Networks
 
-_SHORTEST_S, _LONGEST_S = 1e-100, 1e100  # of a cycle; beyond these floats lose their precision in the recursion
+RANGES: Ranges = {
+    "jobs[].epochs": Range(usual=(1, 100), ties=(1, 2, 10), edges=(1, 0, 0.5, 3, 1000)),
+    "jobs[].dataset_examples": Range(usual=(1e4, 1.3e6), searched=(1.0, 1000.0), ties=(1024, 100, 1000, 50000)),
+    "jobs[].batch_examples": Range(choices=(16, 32, 64, 128, 256), searched=(1.0, 1.0), ties=(128, 1, 32, 100)),
+    "jobs[].parameter_bytes": Range(
+        usual=(1e6, 1e9), searched=(0.0, 1e10), ties=(1e8, 2e7, 0), edges=(1e8, 1, 1e5, 4e7, 1.02e8, 3e9)
+    ),
+    "jobs[].bandwidth_bytes_per_s": Range(usual=(1e8, 1e10), searched=(1e9, 1e9), ties=(1e9, 1.25e9, 1e8, 2.0**30)),
+    "jobs[].compute_s": Range(
+        usual=(0.02, 2), searched=(0.1, 10.0), ties=(0.25, 1, 0.5), edges=(1e-4, 0.01, 0.125, 2, 100)
+    ),
+    "jobs[].update_s": Range(usual=(1e-4, 0.1), searched=(0.0, 10.0), ties=(0, 0.01, 0.25), edges=(1e-5, 0.02, 0.5, 4)),
+    "jobs[].shards": Range(usual=(1, 4), ties=(1, 1, 2, 3, 7), nasty=(1, 1, 2, 3, 7)),
+    "jobs[].max_nodes": Range(tested=(1, 4), edges=(1, 6, 100, LARGEST_COUNT)),
+}
+
+_SHORTEST_S, _LONGEST_S = MODERATE  # of a cycle; beyond these floats lose their precision in the recursion
 _FEWEST, _MOST = 1e-150, 1e150  # batches, other than none
 _COLUMNS = ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s", "shards")
 

@@ -23,7 +23,7 @@ from dlsched.families import find_family, instance_from, write
 from dlsched.worst.finding import BUDGET, find_worst
 from dlsched.worst.judging import Failure
 from dlsched.worst.options import space_of
-from dlsched.worst.proved import proved
+from dlsched.worst.proofs import with_proofs
 from dlsched.worst.proving import Proven
 from dlsched.worst.proving import prove as prove_supremum
 from dlsched.worst.result import Worst
@@ -116,7 +116,7 @@ def run(
             **options,
         )
     if proofs:
-        worst = proved(worst, *proofs)
+        worst = with_proofs(worst, *proofs)
     if worst.proof is not None and certificate is not None:
         write_text(certificate, json_text(worst.proof.as_data()))
     if out is not None:

@@ -7,8 +7,8 @@ import numpy as np
 
 from dlsched.cluster.topologies import Topology, fat_tree, leaf_spine, racks, ring_of_switches
 from dlsched.core.figures import four_digits
+from dlsched.core.ranges import Ends
 
-Range = tuple[float, float]
 Shape = Literal["racks", "fat-tree", "general"]
 """Racks of 2 to 5 servers; a fat tree, bundled; leaves and spines or a ring of switches, which are no trees."""
 
@@ -16,7 +16,7 @@ _GBIT = 1.25e8  # B/s
 
 
 def drawn_topology(
-    generator: np.random.Generator, shape: Shape, servers: int, server_gbit: Range, upper_gbit: Range
+    generator: np.random.Generator, shape: Shape, servers: int, server_gbit: Ends, upper_gbit: Ends
 ) -> Topology:
     """Draw a network.
 
@@ -71,6 +71,12 @@ def network_data(
     )
 
 
-def drawn_bandwidth(generator: np.random.Generator, gbit: Range) -> float:
+def gbit(bandwidth: Ends) -> Ends:
+    """Ends in Gbit/s of a range in B/s."""
+    least, most = bandwidth
+    return least / _GBIT, most / _GBIT
+
+
+def drawn_bandwidth(generator: np.random.Generator, gbit: Ends) -> float:
     """B/s from a range of Gbit/s."""
     return four_digits(generator.uniform(*gbit) * _GBIT)

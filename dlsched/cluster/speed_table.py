@@ -13,8 +13,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from dlsched.core.instance import LARGEST_COUNT
 from dlsched.core.messages import Refused, shown
+from dlsched.core.ranges import LARGEST_COUNT
 
 KeyT = TypeVar("KeyT")
 

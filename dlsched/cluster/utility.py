@@ -17,10 +17,29 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_seri
 from dlsched.cluster.network import Amount, Size
 from dlsched.core.instance import STRICT, NonNegative
 from dlsched.core.messages import Refused
+from dlsched.core.ranges import MODERATE, Range, Ranges
 
 Floats = npt.NDArray[np.float64]
 
-_LEAST, _MOST = 1e-100, 1e100
+_WORTH = Range(usual=(1, 100), searched=(1.0, 10.0), of_presets=(0.01, 1000), ties=(1, 8), tested=(0.25, 8))
+RANGES: Ranges = {
+    "scale": _WORTH,
+    "height": _WORTH,
+    "slope": _WORTH,
+    "cap": Range(searched=(10.0, 100.0), of_presets=(0.01, 1000)),
+    "steepness": Range(searched=(2.0, 2.0), ties=(0.5, 1, 3, 50, 2000)),
+    "midpoint": Range(searched=(0.5, 6.0), of_presets=(0.01, 1000)),
+    "alpha": Range(ties=(1, 0.5, 0), edges=(2, 5, 1), tested=(0, 5), nasty=(0, 0.5, 1, 1 + 1e-9, 2, 5)),
+    "shift": Range(ties=(1, 0, 0.25, 0, 3)),
+    "curve.b0": Range(ties=(1, 0, 0.1, 10), tested=(0.25, 8)),
+    "curve.b1": Range(ties=(1, 0.25, 7.5)),
+    "curve.b2": Range(ties=(0, 0.5)),
+    "progress[]": Range(ties=(1, 2, 0.5), tested=(0.5, 4)),
+    "worth[]": Range(ties=(0, 1, 4), tested=(0.25, 8)),
+}
+"""Of the numbers of all kinds, in units of whoever draws them; the family has them in its own."""
+
+_LEAST, _MOST = MODERATE
 
 
 class _Utility(BaseModel):

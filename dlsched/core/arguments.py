@@ -7,9 +7,7 @@ from typing import ParamSpec, TypeVar
 
 from dlsched.core.errors import InstanceError, UsageError
 from dlsched.core.messages import shown
-
-MODERATE = (1e-100, 1e100)
-"""Between which sizes of files have to lie, which leaves room for products and quotients."""
+from dlsched.core.ranges import MODERATE
 
 LARGEST_DRAWN = 100_000_000
 """Of every count that a generator takes: of more jobs no memory holds an instance. Files may hold larger counts."""

@@ -1,5 +1,6 @@
 """Figures that generators draw: over orders of magnitude, and with four digits, so that files stay short."""
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,16 @@ def log_uniform(generator: "np.random.Generator", low: float, high: float) -> fl
     import numpy as np  # what reads files goes without it
 
     return float(np.exp(generator.uniform(np.log(low), np.log(high))))
+
+
+def power_of_ten(generator: "np.random.Generator", low: float, high: float) -> float:
+    """Draw a number between ``low`` and ``high``, both > 0, whose power of ten is uniform."""
+    return float(10 ** float(generator.uniform(math.log10(low), math.log10(high))))
+
+
+def whole(generator: "np.random.Generator", low: float, high: float) -> int:
+    """Draw a whole number between two, which are whole and among those drawn."""
+    return int(generator.integers(int(low), int(high) + 1))
 
 
 def four_digits(value: float) -> float:

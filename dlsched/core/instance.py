@@ -10,11 +10,9 @@ from pydantic_core import ErrorDetails, SchemaValidator
 from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
 from dlsched.core.messages import Refused, sentences
+from dlsched.core.ranges import LARGEST_COUNT
 from dlsched.core.sparing import ENOUGH, sparing
 from dlsched.core.status import Sense
-
-LARGEST_COUNT = 2**53
-"""Counts up to here are exact in every JSON reader and in double precision."""
 
 
 def _no_minus_zero(value: float) -> float:

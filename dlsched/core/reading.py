@@ -6,8 +6,8 @@ from typing import Any
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
-from dlsched.core.instance import LARGEST_COUNT
 from dlsched.core.messages import field_path, shown
+from dlsched.core.ranges import LARGEST_COUNT
 
 Where = tuple[str | int, ...]
 

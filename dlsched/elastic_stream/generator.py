@@ -16,7 +16,8 @@ from dlsched.cluster.arrivals import Times, burst_arrivals, daynight_arrivals, p
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments, require_moderate, require_positive
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream.instance import Instance
+from dlsched.core.figures import whole
+from dlsched.elastic_stream.instance import RANGES, Instance
 
 Drawn = dict[str, Any]
 
@@ -122,7 +123,7 @@ def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
     speed = usable[int(generator.integers(len(usable)))]
     duration_s = float(np.clip(generator.lognormal(math.log(2 * 3600), 1.3), 300, 5 * 86400))
     epochs = float(f"{duration_s / speed.epoch_time_s[0]:.4g}")
-    restart_s = float(generator.integers(10, 61))
+    restart_s = float(whole(generator, *RANGES["jobs[].restart_s"].usual))
     return [{"epochs": epochs, "epoch_time_s": speed.times_up_to(max_gpus), "restart_s": restart_s}]
 
 
@@ -135,9 +136,11 @@ def _resnet110(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
 
 def _search(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
     """Eight jobs with the speeds of one; each stops at 5 %, 25 % or all of its work (50, 30, 20 of 100)."""
-    known = [{"fraction": 0.05, "probability": 0.5}, {"fraction": 0.25, "probability": 0.3}]
+    fractions, chances = (RANGES[f"jobs[].early_stop[].{name}"].choices for name in ("fraction", "probability"))
+    known = [{"fraction": fraction, "probability": chance} for fraction, chance in zip(fractions, chances, strict=True)]
     (job,) = _published(generator, max_gpus)
-    stops = [float(generator.choice([0.05, 0.25, 1.0], p=[0.5, 0.3, 0.2])) for _ in range(8)]
+    ends = RANGES["jobs[].stops_at"].choices
+    stops = [float(generator.choice(ends, p=[*chances, 1 - math.fsum(chances)])) for _ in range(8)]
     return [job | {"stops_at": stop, "early_stop": known} for stop in stops]
 
 
@@ -169,6 +172,6 @@ _RECIPES = {
     "daynight": _Recipe(_published, daynight_arrivals),
     "resnet110": _Recipe(_resnet110, poisson_arrivals),
     "search": _Recipe(_search, burst_arrivals),
-    "slots": _Recipe(_slots, poisson_arrivals, 3, 60.0),
+    "slots": _Recipe(_slots, poisson_arrivals, 3, RANGES["tick_s"].usual[0]),
 }
 PRESETS = LISTED.presets

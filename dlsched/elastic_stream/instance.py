@@ -29,11 +29,27 @@ from pydantic import BaseModel, Field, model_validator
 from dlsched.cluster.training_job import TrainingJob, without_default_counts
 from dlsched.core.instance import STRICT, Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.ranges import MODERATE, Range, Ranges
 from dlsched.core.ticks import first_tick
+
+RANGES: Ranges = {
+    "tick_s": Range(allowed=MODERATE, usual=(60.0, 60.0), searched=(100.0, 100.0), ties=(8, 10, 16)),
+    "jobs[].epochs": Range(ties=(0, 0.5, 1, 1, 2), nasty=(1, 1, 3, 0.1, 1e-9, 1e9, 0)),
+    "jobs[].epoch_time_s{}": Range(searched=(100.0, 600.0), ties=(2, 5, 8, 10, 12, 16, 24, 30, 45)),
+    "jobs[].speed_law.theta[]": Range(ties=(0, 8, 20), edges=(0, 1, 4)),
+    "jobs[].speed_law.samples": Range(ties=(1,)),
+    "jobs[].speed_law.model_bytes": Range(ties=(0,)),
+    "jobs[].arrival_s": Range(allowed=(0, 1e100), searched=(0.0, 300.0)),
+    "jobs[].restart_s": Range(allowed=(0, 1e100), usual=(10, 60), ties=(0, 1, 3), edges=(20,)),
+    "jobs[].weight": Range(allowed=MODERATE, ties=(0.5, 1, 1, 2, 3, 16), nasty=(1, 1, 2, 3, 1 + 1e-9, 1e-9, 1e9)),
+    "jobs[].stops_at": Range(choices=(0.05, 0.25, 1), ties=(0.25, 0.5), nasty=(0.25, 0.3, 1e-3)),
+    "jobs[].early_stop[].fraction": Range(choices=(0.05, 0.25), ties=(0.5,)),
+    "jobs[].early_stop[].probability": Range(choices=(0.5, 0.3), ties=(0.5,)),
+}
 
 _ROUNDING = 1e-9  # by which probabilities may add up to more than 1
 _SHORTEST_TICK = 1e-9  # of the last arrival, and of a job on its fastest count
-_LEAST, _MOST = 1e-100, 1e100
+_LEAST, _MOST = MODERATE
 _MODERATE = "from 1e-100 to 1e100"
 
 
@@ -98,13 +114,13 @@ class Instance(InstanceFile):
         if self.tick_s is not None:
             if self.tick_s < _SHORTEST_TICK * last_s:
                 raise Refused(repr(self.tick_s), f"at least 1e-9 of the last arrival, {last_s!r}", "tick_s")
-            if not _LEAST <= self.tick_s <= _MOST:
+            if not RANGES["tick_s"].allows(self.tick_s):
                 raise Refused(repr(self.tick_s), f"seconds {_MODERATE}", "tick_s")
         for index, job in enumerate(self.jobs):
             for name, seconds in (("arrival_s", job.arrival_s), ("restart_s", job.restart_s)):
-                if seconds > _MOST:
+                if not RANGES[f"jobs[].{name}"].allows(seconds):
                     raise Refused(repr(seconds), "at most 1e100 s", "jobs", index, name)
-            if not _LEAST <= job.weight <= _MOST:
+            if not RANGES["jobs[].weight"].allows(job.weight):
                 raise Refused(repr(job.weight), f"a number {_MODERATE}", "jobs", index, "weight")
             if job.epochs > 0:
                 self._require_moderate(index, job)

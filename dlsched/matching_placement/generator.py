@@ -8,6 +8,7 @@ on a type is batch / c times the type's speed and a factor of job and type (logn
 job cannot serve it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,8 @@ from dlsched.catalogue.matching_placement import LISTED
 from dlsched.cluster.published_rates import PublishedRates, published_rates
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import four_digits, log_uniform
-from dlsched.matching_placement.instance import Instance
+from dlsched.core.figures import four_digits, log_uniform, whole
+from dlsched.matching_placement.instance import RANGES, Instance
 
 Drawn = dict[str, Any]
 
@@ -30,10 +31,11 @@ WORKERS_PER_JOB = 3
 OBJECTIVES = ("mean", "max_rho", "alpha_fair")
 
 # All figures of this block are choices of ours, orders of magnitude that occur; none is a measurement.
-_NICS = (1.25e9, 3.125e9, 5e9, 1.25e10)  # B/s: 10, 25, 40 and 100 Gbit/s
+_NICS = RANGES["workers[].bandwidth_bytes_per_s"].choices  # B/s
 _SLOW, _FAST = _NICS[0], _NICS[-1]
 _MEMORIES_GB = (8.0, 12.0, 16.0, 24.0, 32.0, 40.0, 80.0)
-_GRADIENTS = (1e7, 1e9)  # bytes: 2.5 to 250 million parameters of 4 bytes
+_GRADIENTS = RANGES["jobs[].gradient_bytes"].usual  # bytes: 2.5 to 250 million parameters of 4 bytes
+_BATCHES, _MOST_WORKERS = (RANGES[f"jobs[].{name}"].usual for name in ("batch_samples", "max_workers"))
 _LARGE_GRADIENTS = (1e8, 4e9)  # 25 to 1000 million parameters
 _PUBLISHED_BANDWIDTHS = {"K80": 1.25e9, "P100": 1.25e9, "T4": 3.125e9, "V100": 3.125e9, "A100": 1.25e10}
 _UNKNOWN_GRADIENT = 1e8  # bytes, for models whose number of parameters is not published
@@ -182,7 +184,7 @@ def generate(
 
 def _sizes(generator: np.random.Generator, spare: int) -> Drawn:
     """Limits of a job's size, where it has some; a second worker only if one is to spare."""
-    two, limited, limit = generator.random() < 1 / 4, generator.random() < 1 / 3, int(generator.integers(4, 17))
+    two, limited, limit = generator.random() < 1 / 4, generator.random() < 1 / 3, whole(generator, *_MOST_WORKERS)
     return ({"min_workers": 2} if two and spare > 0 else {}) | ({"max_workers": limit} if limited else {})
 
 
@@ -206,7 +208,7 @@ def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> lis
 def _job(generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Kind], kinds: Sequence[_Kind]) -> Drawn:
     """Work of 10 minutes to 5 days on a worker of speed 1, .1 to 2 s an iteration; memory the promised have."""
     iteration_s = log_uniform(generator, 0.1, 2)
-    batch = 2 ** int(generator.integers(4, 12))
+    batch = 2 ** whole(generator, *map(math.log2, _BATCHES))
     needed_gb = float(generator.uniform(2, min(kind.memory_gb for kind in promised)))
     factors = generator.lognormal(0.0, 0.25, size=len(kinds)).tolist()
     return {

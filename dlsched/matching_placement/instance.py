@@ -24,6 +24,7 @@ from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, model_va
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.ranges import MODERATE, Range, Ranges
 
 Rates = Annotated[
     dict[Name, Positive],
@@ -32,12 +33,38 @@ Rates = Annotated[
     PlainSerializer(dict, return_type=dict[str, float]),
 ]
 
-_MODERATE = 1e-100, 1e100
-_LARGEST_ALPHA = 1000.0
+_ODD = 0.5, 60
+RANGES: Ranges = {
+    "alpha": Range(allowed=(0, 1000), ties=(0.0, 0.5, 1.0, 2.0, 5.0), nasty=(0, 0.5, 1, 1, 1 + 1e-9, 2, 3, 8)),
+    "workers[].bandwidth_bytes_per_s": Range(
+        allowed=MODERATE,
+        choices=(1.25e9, 3.125e9, 5e9, 1.25e10),  # 10, 25, 40 and 100 Gbit/s
+        searched=(1e9, 1e10),
+        of_presets=(1e9, 1e10),
+        ties=(4, 4, 8),
+        edges=(0.125, 1, 64),
+        tested=_ODD,
+    ),
+    "jobs[].iterations": Range(searched=(1.0, 1000.0), of_presets=(1, 1e7), ties=(1, 2, 10), tested=_ODD),
+    "jobs[].batch_samples": Range(usual=(16, 2048), searched=(10.0, 10.0), ties=(8, 12, 64), tested=_ODD),
+    "jobs[].gradient_bytes": Range(
+        usual=(1e7, 1e9), searched=(0.0, 1e10), of_presets=(0, 1e10), ties=(1, 8, 32), tested=_ODD
+    ),
+    "jobs[].samples_per_s{}": Range(
+        allowed=MODERATE,
+        searched=(1.0, 10.0),
+        of_presets=(1, 1e5),
+        ties=(1, 2, 3, 4),
+        edges=(0.5, 1, 8, 100),
+        tested=_ODD,
+    ),
+    "jobs[].min_workers": Range(tested=(1, 3)),
+    "jobs[].max_workers": Range(usual=(4, 16)),
+}
 
 
-def _require_moderate(value: float, *where: str | int) -> None:
-    if not _MODERATE[0] <= value <= _MODERATE[1]:
+def _require_moderate(value: float, path: str, *where: str | int) -> None:
+    if not RANGES[path].allows(value):
         raise Refused(f"{value}", "a number from 1e-100 to 1e100", *where)
 
 
@@ -152,11 +179,11 @@ class Instance(InstanceFile):
             return
         if self.alpha is None:
             raise Refused("none", "a number >= 0 with objective 'alpha_fair'", "alpha")
-        if self.alpha > _LARGEST_ALPHA:
-            raise Refused(f"{self.alpha}", f"a number <= {_LARGEST_ALPHA:g}", "alpha")
+        if not RANGES["alpha"].allows(self.alpha):
+            raise Refused(f"{self.alpha}", f"a number <= {RANGES['alpha'].allowed[1]:g}", "alpha")
         for index, job in enumerate(self.jobs):
             furthest = max((abs(math.log10(ratio)) for ratio in self._ratios(job)), default=0.0)
-            if abs(self.alpha - 1) * furthest > -math.log10(_MODERATE[0]):
+            if abs(self.alpha - 1) * furthest > -math.log10(MODERATE[0]):
                 allowed = f"a number near enough to 1 that utilities of jobs[{index}] are from 1e-100 to 1e100"
                 raise Refused(f"{self.alpha}", allowed, "alpha")
 
@@ -175,16 +202,17 @@ class Instance(InstanceFile):
     def _refuse_overflow(self) -> None:
         """Times, rates and bandwidths must leave room for squares and quotients in double precision."""
         for index, worker in enumerate(self.workers):
-            _require_moderate(worker.bandwidth_bytes_per_s, "workers", index, "bandwidth_bytes_per_s")
+            path, bandwidth = "workers[].bandwidth_bytes_per_s", worker.bandwidth_bytes_per_s
+            _require_moderate(bandwidth, path, "workers", index, "bandwidth_bytes_per_s")
         slowest = min(worker.bandwidth_bytes_per_s for worker in self.workers)
         for index, job in enumerate(self.jobs):
             for kind, rate in job.samples_per_s.items():
-                _require_moderate(rate, "jobs", index, "samples_per_s", kind)
+                _require_moderate(rate, "jobs[].samples_per_s{}", "jobs", index, "samples_per_s", kind)
             rates = job.samples_per_s.values()
             samples, sent = job.iterations * job.batch_samples, 2 * job.iterations * job.gradient_bytes
             longest = samples / min(rates) + sent / slowest
             shortest = min(samples, samples / (len(self.workers) * max(rates)))
-            if not (longest <= _MODERATE[1] and shortest >= _MODERATE[0]):
+            if not (longest <= MODERATE[1] and shortest >= MODERATE[0]):
                 allowed = "samples and seconds of a job from 1e-100 to 1e100"
                 raise Refused("times that are vast or vanish", allowed, "jobs", index)
 

@@ -22,13 +22,18 @@ from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.cluster.all_reduce import Link, halving_doubling
 from dlsched.cluster.published import published_speeds
 from dlsched.core.arguments import drawing, require_arguments
-from dlsched.core.figures import four_digits
-from dlsched.ring_allocation.instance import Instance, Job
+from dlsched.core.figures import four_digits, power_of_ten, whole
+from dlsched.ring_allocation.instance import RANGES, Instance, Job
 
 Drawn = tuple[str, dict[str, Any]]
 """Where a job's figures come from (empty: the command says it all), and its fields."""
 
 PRESETS = LISTED.presets
+
+_EPOCHS, (_RESTART_S, _) = (RANGES[f"jobs[].{name}"].usual for name in ("epochs", "restart_s"))
+_COMPUTE_S, _SAMPLES, _MODEL_BYTES = (
+    RANGES[f"jobs[].speed_law.{name}"].usual for name in ("theta[]", "samples", "model_bytes")
+)
 
 # 50 Gbit/s (6.25e9 B/s), 50 us a message, and a reduction at 25 GB/s: orders of magnitude, not a measurement
 _LINK = Link(latency_s=5e-5, transfer_s_per_byte=1.6e-10, reduction_s_per_byte=4e-11)
@@ -98,13 +103,13 @@ def generate(
 def _mixed(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """Steps per epoch x (compute / w + all-reduce of the gradients)."""
     compute_s = float(generator.lognormal(0.0, 1.0))
-    gradient_bytes = 10 ** float(generator.uniform(7.0, 9.0))
+    gradient_bytes = power_of_ten(generator, *_MODEL_BYTES)
     steps = float(generator.uniform(200, 5000))
     times = {
         w: four_digits(steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)))
         for w in range(1, max_gpus + 1)
     }
-    return "", {"epochs": four_digits(float(generator.uniform(5, 300))), "epoch_time_s": times}
+    return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "epoch_time_s": times}
 
 
 def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
@@ -115,15 +120,15 @@ def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
     drawn: dict[str, Any] = {"epochs": four_digits(float(generator.uniform(1, 120))), "epoch_time_s": times}
     if generator.random() < 0.5:
         drawn["current_gpus"] = int(generator.choice(list(times)))
-        drawn["restart_s"] = 10.0
+        drawn["restart_s"] = _RESTART_S
     gpu = f" on {speed.gpu}" if speed.gpu else ""
     return f"{speed.model}{gpu}, batch {speed.batch_samples}: {speed.source}", drawn
 
 
 def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
     """A speed law: compute, an overhead per GPU, and a constant."""
-    samples = float(generator.integers(10_000, 1_300_000))
-    compute = four_digits(10 ** float(generator.uniform(-4, -2)))
+    samples = float(whole(generator, *_SAMPLES))
+    compute = four_digits(power_of_ten(generator, *_COMPUTE_S))
     fastest = float(generator.uniform(4, max(5, 2 * max_gpus)))
     law = {
         "theta": [
@@ -133,9 +138,9 @@ def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
             four_digits(float(generator.uniform(0, 2))),
         ],
         "samples": samples,
-        "model_bytes": four_digits(10 ** float(generator.uniform(7, 9))),
+        "model_bytes": four_digits(power_of_ten(generator, *_MODEL_BYTES)),
     }
-    return "", {"epochs": four_digits(float(generator.uniform(5, 300))), "max_gpus": max_gpus, "speed_law": law}
+    return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "max_gpus": max_gpus, "speed_law": law}
 
 
 def _adversarial(generator: np.random.Generator, max_gpus: int) -> Drawn:
@@ -147,7 +152,7 @@ def _adversarial(generator: np.random.Generator, max_gpus: int) -> Drawn:
     for w in range(1, max_gpus + 1):
         power = 2 ** (w.bit_length() - 1)
         times[w] = four_digits(base * (serial + (1 - serial) / power) * (1.0 if w == power else hump))
-    return "", {"epochs": four_digits(float(generator.uniform(5, 300))), "epoch_time_s": times}
+    return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "epoch_time_s": times}
 
 
 _DRAW: dict[str, Callable[[np.random.Generator, int], Drawn]] = {

@@ -24,9 +24,21 @@ from pydantic import Field, model_validator
 from dlsched.cluster.training_job import TrainingJob, without_default_counts
 from dlsched.core.instance import Count, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.ranges import LARGEST_COUNT, Range, Ranges
 
 if TYPE_CHECKING:
     from dlsched.ring_allocation.arrays import JobArrays
+
+RANGES: Ranges = {
+    "jobs[].epochs": Range(usual=(5.0, 300.0), ties=(0.0, 1.0), tested=(1, 200)),
+    "jobs[].epoch_time_s{}": Range(searched=(1.0, 1000.0), tested=(1, 400)),
+    "jobs[].speed_law.theta[]": Range(usual=(1e-4, 1e-2), ties=(0.0,), tested=(1, 9)),
+    "jobs[].speed_law.samples": Range(usual=(10_000, 1_299_999), tested=(1, 300)),
+    "jobs[].speed_law.model_bytes": Range(usual=(1e7, 1e9), tested=(0, 40)),
+    "jobs[].max_gpus": Range(nasty=(1, 3, 10**6, LARGEST_COUNT)),
+    "jobs[].weight": Range(ties=(2.0, 3.0), edges=(0.25, 0.5, 2.0, 3.0, 8.0)),
+    "jobs[].restart_s": Range(usual=(10.0, 10.0), tested=(0, 100)),
+}
 
 
 class Job(TrainingJob):

@@ -37,13 +37,14 @@ import numpy as np
 from pydantic import ValidationError
 
 from dlsched.catalogue.ring_embedding import LISTED
-from dlsched.cluster.drawn_networks import Range, Shape, drawn_bandwidth, drawn_topology, network_data
+from dlsched.cluster.drawn_networks import Shape, drawn_bandwidth, drawn_topology, gbit, network_data
 from dlsched.cluster.topologies import racks
 from dlsched.cluster.utility import KINDS, AlphaFair, Log, Sigmoid, Sqrt, Utility
 from dlsched.core.arguments import drawing, require_arguments, require_moderate
 from dlsched.core.errors import UsageError
-from dlsched.core.figures import four_digits
-from dlsched.ring_embedding.instance import Instance
+from dlsched.core.figures import four_digits, whole
+from dlsched.core.ranges import Ends, Values
+from dlsched.ring_embedding.instance import RANGES, Instance
 
 Drawn = dict[str, Any]
 
@@ -52,8 +53,11 @@ PRESETS = LISTED.presets
 _CONCAVE = ("sqrt", "log", "capped")
 _SPREAD = 8  # jobs of a burst, roughly
 _SHIFT = 4  # slots of a worker, whose progress is the shift of alpha-fair utilities
-_IDLE_W = 300.0, 800.0  # of one GPU and of eight
-_WORKER_W = 200.0, 400.0
+_IDLE_W = RANGES["nodes[].power_on_w"].usual  # of one GPU and of eight
+_SIZES = RANGES["nodes[].capacity{}"].choices  # GPUs of a server
+_WORKERS, _RATE, _WORKER_W = (RANGES[f"jobs[].{name}"].usual for name in ("max_workers", "rate", "worker_power_w"))
+_HEIGHT = RANGES["jobs[].utility.height"].usual
+_RING_GBIT, _LINK_GBIT = (gbit(RANGES[f"{name}[].bandwidth_bytes_per_s"].usual) for name in ("jobs", "links"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +68,12 @@ class _Recipe:
     servers: int
     slots: int
     shape: Shape = "racks"
-    sizes: tuple[int, ...] = (1, 2)  # GPUs of a server
-    workers: tuple[int, int] = (3, 8)  # N_i
-    ring_gbit: Range = (3.0, 8.0)  # as links have: about half of them hold a given ring, few hold two
-    server_gbit: Range = (3.0, 8.0)
-    upper_gbit: Range = (3.0, 8.0)
-    rate: Range = (0.05, 0.5)  # logarithms are then nearly straight over one slot, and large rings worth it
+    sizes: Values = _SIZES
+    workers: Ends = _WORKERS  # N_i
+    ring_gbit: Ends = _RING_GBIT  # as links have: about half of them hold a given ring, few hold two
+    server_gbit: Ends = _LINK_GBIT
+    upper_gbit: Ends = _LINK_GBIT
+    rate: Ends = _RATE  # logarithms are then nearly straight over one slot, and large rings worth it
     kinds: tuple[str, ...] = (*_CONCAVE, "sigmoid")
     budgets: tuple[int, int] | None = None  # F_i; None: half of the jobs have one that may bind
     cpus: bool = False
@@ -248,7 +252,7 @@ def _arrivals(generator: np.random.Generator, recipe: _Recipe) -> list[int]:
 
 
 def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn:
-    workers = int(generator.integers(recipe.workers[0], recipe.workers[1] + 1))
+    workers = whole(generator, *recipe.workers)
     rate = four_digits(generator.uniform(*recipe.rate))
     demand = {"gpu": 1}
     if recipe.cpus:
@@ -292,7 +296,7 @@ def _utility(generator: np.random.Generator, recipe: _Recipe, kind: str, most: f
     """A utility whose argument reaches ``most`` when a job has all its workers in every slot."""
     if kind == "alike":
         return _alpha_fair(recipe, float(np.mean(recipe.rate) * np.mean(recipe.workers)) * recipe.slots, 50.0)
-    height = generator.uniform(1.0, 100.0)
+    height = generator.uniform(*_HEIGHT)
     if kind == "paper":
         steepness, midpoint = 1.0 - generator.random(), generator.uniform(300.0, 3000.0)
         figures = {"height": height, "steepness": steepness, "midpoint": midpoint}

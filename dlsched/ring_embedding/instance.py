@@ -18,6 +18,7 @@ code                        mathematics
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
@@ -25,10 +26,37 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from dlsched.cluster.network import Amount, Amounts, Link, Node, Path, Size, require_network
+from dlsched.cluster.utility import RANGES as OF_UTILITIES
 from dlsched.cluster.utility import Utility
 from dlsched.core.frozen import FrozenMapping
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, require_unique_ids
 from dlsched.core.messages import Refused
+from dlsched.core.ranges import Range, Ranges
+
+_THIN = Range(usual=(3.75e8, 1e9), tested=(0.25, 8))
+RANGES: Ranges = {
+    "slot_s": Range(ties=(3600, 60, 1e5)),
+    "energy_price_per_kwh": Range(ties=(1, 0.25, 0)),
+    "nodes[].capacity{}": Range(choices=(1, 2), ties=(1, 2), edges=(0.9, 1.5, 3, 4), tested=(0.25, 8)),
+    "nodes[].power_on_w": Range(usual=(300, 800), ties=(0.2, 0, 0.5, 1, 4), tested=(0.01, 2)),
+    "links[].bandwidth_bytes_per_s": replace(_THIN, searched=(1e9, 1e9), ties=(1, 2), edges=(1, 0.3, 3, 4, 16)),
+    "jobs[].max_workers": Range(usual=(3, 8), of_presets=(1, 8)),
+    "jobs[].demand{}": Range(ties=(1,), edges=(1, 0.5, 0.3, 2, 3), tested=(0.25, 8)),
+    "jobs[].budget{}": Range(ties=(2, 0, 0.9, 1, 2.5, 4), tested=(0.25, 8)),
+    "jobs[].bandwidth_bytes_per_s": replace(
+        _THIN, searched=(1e8, 1e9), of_presets=(2e8, 2e9), ties=(1,), edges=(1, 0, 0.1, 0.5, 2, 3)
+    ),
+    "jobs[].rate": Range(
+        usual=(0.05, 0.5),
+        searched=(0.1, 10.0),
+        of_presets=(0.01, 1000),
+        ties=(1,),
+        edges=(0.5, 2, 100),
+        tested=(0.25, 8),
+    ),
+    "jobs[].worker_power_w": Range(usual=(200, 400), ties=(0, 0, 0.1, 0.5), tested=(0.01, 1)),
+    **{f"jobs[].utility.{name}": each for name, each in OF_UTILITIES.items()},
+}
 
 _LEAST, _MOST = Fraction(1, 10**100), Fraction(10**100)
 

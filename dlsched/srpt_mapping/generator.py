@@ -34,7 +34,7 @@ from dlsched.cluster.published_stages import PublishedModel, published_stages
 from dlsched.core.arguments import drawing, require_arguments, require_positive
 from dlsched.core.errors import UsageError
 from dlsched.core.figures import four_digits, log_uniform
-from dlsched.srpt_mapping.instance import Instance, Stage
+from dlsched.srpt_mapping.instance import RANGES, Instance, Stage
 
 Drawn = dict[str, Any]
 
@@ -43,14 +43,15 @@ PRESETS = LISTED.presets
 TOTAL_GPUS = 16
 
 # All figures of this block are choices of ours, orders of magnitude that occur; none is a measurement.
-_INTRA = 1.5e11  # B/s inside a server
-_NIC, _SLOW_NIC = 1.25e10, 1.25e9  # B/s: 100 and 10 Gbit/s
+_INTRA, _ = RANGES["intra_bandwidth_bytes_per_s"].usual  # B/s inside a server
+_SLOW_NIC, _NIC = RANGES["nic_bandwidth_bytes_per_s"].usual  # B/s: 10 and 100 Gbit/s
 _GPUS = {1: 0.35, 2: 0.2, 3: 0.05, 4: 0.15, 6: 0.05, 8: 0.1, 12: 0.05, 16: 0.05}
 _POWERS = {1: 0.4, 2: 0.25, 4: 0.15, 8: 0.12, 16: 0.08}
 _MOSTLY_ONE = {1: 0.93, 2: 0.03, 4: 0.02, 8: 0.02}
-_ITERATION_S = (0.05, 1.0)
-_OUTPUTS = (1e6, 1e8)  # bytes of an iteration
-_PARAMETERS = (1e7, 1e9)  # bytes: 2.5 to 250 million parameters of 4 bytes
+_SIZES = [int(size) for size in RANGES["servers[].gpus"].choices]
+_ITERATION_S, _OUTPUTS, _PARAMETERS = (  # 2.5 to 250 million parameters of 4 bytes
+    RANGES[f"jobs[].stages[].{name}"].usual for name in ("compute_s", "output_bytes", "parameter_bytes")
+)
 _HEAVIER = 3.0
 _LENGTHS_S = (60.0, 7200.0)
 _MOST_PUBLISHED = 16  # GPUs of a job
@@ -186,7 +187,7 @@ def _uneven_sizes(generator: np.random.Generator, gpus: int) -> list[int]:
     """1, 2, 4 or 8 with equal chances, of those that are left and at most half of all."""
     sizes: list[int] = []
     while (left := gpus - sum(sizes)) > 0:
-        able = [size for size in (1, 2, 4, 8) if size <= min(left, max(1, gpus // 2))]
+        able = [size for size in _SIZES if size <= min(left, max(1, gpus // 2))]
         sizes.append(int(generator.choice(able)))
     return sizes
 

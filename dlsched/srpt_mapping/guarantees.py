@@ -13,7 +13,7 @@ eta1 rho G times their virtual sizes, which the virtual machine has served by v_
 rho n_k g_k alpha^low_k in all. So start_k <= v_k (1 + eta1 rho G / m) - rho n_k alpha^low_k g_k / m. SRPT is optimal on the
 virtual machine, and sizes eta2 times as large make its sum at most eta2 times as large: sum v_k <= eta2 OPT, as OPT is at
 least SRPT's sum with true sizes. Last, n_k alpha_k <= rho n_k alpha^low_k, and n_k alpha^low_k sum to at most OPT.
-``worst.known.strict_family`` reaches the factor where the largest job takes all GPUs and the smallest one of them.
+``worst.closed_forms.strict_family`` reaches the factor where the largest job takes all GPUs and the smallest one of them.
 
 Where jobs have begun before the clock starts, nothing is claimed: they did not wait for their virtual completion.
 """

@@ -17,8 +17,10 @@ code                              mathematics
 """
 
 import functools
+import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
@@ -28,8 +30,37 @@ from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.clock import from_the_first
 from dlsched.core.instance import STRICT, Count, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import FOUND, Refused
+from dlsched.core.ranges import MODERATE, Range, Ranges
 
-_MODERATE = 1e-100, 1e100
+_ODD = 0.5, 60
+_SENT = Range(searched=(0.0, 1e10), ties=(1, 4), edges=(16, 64), tested=_ODD)
+RANGES: Ranges = {
+    "intra_bandwidth_bytes_per_s": Range(
+        allowed=MODERATE, usual=(1.5e11, 1.5e11), searched=(1e11, 1e11), ties=(8, 16, 64, 4), tested=_ODD
+    ),
+    "nic_bandwidth_bytes_per_s": Range(
+        allowed=MODERATE, usual=(1.25e9, 1.25e10), searched=(1e10, 1e10), ties=(2, 16, 1, 4), tested=_ODD
+    ),
+    "servers[].gpus": Range(choices=(1, 2, 4, 8), searched=(1, 8), nasty=(1, 2, 2, 3)),
+    "jobs[].release_s": Range(
+        allowed=(0, 1e100), searched=(0.0, 1000.0), of_presets=(0, 1e6), ties=(0,), edges=(0, 1, 2, 4), tested=_ODD
+    ),
+    "jobs[].iterations": Range(
+        searched=(1.0, 1000.0), of_presets=(1, 1e6), ties=(1, 2, 10), edges=tuple(range(1, 9)), tested=(1, 60.5)
+    ),
+    "jobs[].predicted_iterations": Range(searched=(1.0, 1e6), ties=(0.01,)),
+    "jobs[].stages[].compute_s": Range(
+        allowed=(1e-100, math.inf),
+        usual=(0.05, 1),
+        searched=(1.0, 1.0),
+        of_presets=(0.01, 10),
+        ties=(1, 1, 2),
+        edges=(0.25, 0.5, 4),
+        tested=_ODD,
+    ),
+    "jobs[].stages[].output_bytes": replace(_SENT, usual=(1e6, 1e8), of_presets=(0, 1e9)),
+    "jobs[].stages[].parameter_bytes": replace(_SENT, usual=(1e7, 1e9), of_presets=(0, 1e10)),
+}
 _ALLOWED = "a number from 1e-100 to 1e100"
 
 
@@ -182,17 +213,17 @@ class Instance(InstanceFile):
         require_unique_ids([server.id for server in self.servers], "servers")
         require_unique_ids([job.id for job in self.jobs], "jobs")
         for field in ("intra_bandwidth_bytes_per_s", "nic_bandwidth_bytes_per_s"):
-            if not _MODERATE[0] <= getattr(self, field) <= _MODERATE[1]:
+            if not RANGES[field].allows(getattr(self, field)):
                 raise Refused(f"{getattr(self, field)}", _ALLOWED, field)
         for index, job in enumerate(self.jobs):
-            if job.release_s > _MODERATE[1]:
+            if not RANGES["jobs[].release_s"].allows(job.release_s):
                 raise Refused(f"{job.release_s}", "a number up to 1e100", "jobs", index, "release_s")
             for number, stage in enumerate(job.stages):
-                if stage.compute_s < _MODERATE[0]:
+                if not RANGES["jobs[].stages[].compute_s"].allows(stage.compute_s):
                     raise Refused(f"{stage.compute_s}", _ALLOWED, "jobs", index, "stages", number, "compute_s")
             least, most = sorted((job.iterations, job.predicted))
             iteration_s = job.graph.uniform_s(self.slowest)
-            if not (most * iteration_s <= _MODERATE[1] and least * iteration_s >= _MODERATE[0]):
+            if not (most * iteration_s <= MODERATE[1] and least * iteration_s >= MODERATE[0]):
                 allowed = "seconds of a job and of its prediction from 1e-100 to 1e100"
                 raise Refused("times that are vast or vanish", allowed, "jobs", index)
         self._room_for_begun()

@@ -19,12 +19,12 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from dlsched.async_sgd.instance import Instance, Job
+from dlsched.async_sgd.instance import RANGES, Instance, Job
 from dlsched.async_sgd.solution import Allocation
 from dlsched.queueing.network import Network, Station
 from dlsched.testing.cases import Case
 from dlsched.testing.choices import fitting
-from dlsched.testing.drawing import Data, named, several
+from dlsched.testing.drawing import Data, named, several, values, whole_numbers
 
 LARGEST = 1_000_000
 """Allocations that fit, beyond which ``brute_force_async`` refuses."""
@@ -106,14 +106,7 @@ def _job_times(instance: Instance) -> list[list[Fraction]]:
     return times
 
 
-_EPOCHS = st.one_of(st.sampled_from([1.0, 2.0, 10.0]), st.sampled_from([1.0, 0.0, 0.5, 3.0, 1000.0]))
-_DATASETS = st.sampled_from([1024.0, 100.0, 1000.0, 50000.0])
-_BATCHES = st.sampled_from([128.0, 1.0, 32.0, 100.0])
-_BYTES = st.one_of(st.sampled_from([1e8, 2e7, 0.0]), st.sampled_from([1e8, 1.0, 1e5, 4e7, 1.02e8, 3e9]))
-_BANDWIDTHS = st.sampled_from([1e9, 1.25e9, 1e8, 2.0**30])
-_SECONDS = st.one_of(st.sampled_from([0.25, 1.0, 0.5]), st.sampled_from([1e-4, 0.01, 0.125, 2.0, 100.0]))
-_UPDATES = st.one_of(st.sampled_from([0.0, 0.01, 0.25]), st.sampled_from([1e-5, 0.02, 0.5, 4.0]))
-_MOST = st.one_of(st.none(), st.integers(1, 4), st.sampled_from([1, 6, 100, 2**53]))
+_MOST = RANGES["jobs[].max_nodes"]
 
 _DEMANDS = st.one_of(
     st.sampled_from([0.0, 0.25, 1.0]),
@@ -123,18 +116,21 @@ _DEMANDS = st.one_of(
 _DELAYS = st.one_of(st.sampled_from([0.25, 1.0]), st.sampled_from([0.0, 1e-6, 1e-3, 0.1, 16.0, 1e3]))
 _STATIONS = st.builds(Station, _DEMANDS, st.sampled_from([1, 1, 2, 3, 4]))
 
+_NUMBERS = (
+    "epochs",
+    "dataset_examples",
+    "batch_examples",
+    "parameter_bytes",
+    "bandwidth_bytes_per_s",
+    "compute_s",
+    "update_s",
+    "shards",
+)
 _JOBS: st.SearchStrategy[Data] = st.fixed_dictionaries(
     {
-        "epochs": _EPOCHS,
-        "dataset_examples": _DATASETS,
-        "batch_examples": _BATCHES,
-        "parameter_bytes": _BYTES,
-        "bandwidth_bytes_per_s": _BANDWIDTHS,
-        "compute_s": _SECONDS,
-        "update_s": _UPDATES,
-        "shards": st.sampled_from([1, 1, 2, 3]),
+        **{name: values(RANGES[f"jobs[].{name}"]) for name in _NUMBERS},
         "duplex": st.sampled_from(["full", "half"]),
-        "max_nodes": _MOST,
+        "max_nodes": st.one_of(st.none(), whole_numbers(_MOST), st.sampled_from(_MOST.edges)),
     }
 )
 

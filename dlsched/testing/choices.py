@@ -1,4 +1,4 @@
-"""Every way to choose one number each within a capacity, for optima by trying everything."""
+"""Every way to give each job one of its counts within a capacity, for brute force."""
 
 from collections.abc import Iterator, Sequence
 

@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
+from dlsched.core.ranges import NOTHING, Range
+
 Data: TypeAlias = dict[str, Any]
 """Fields of an instance's file."""
 
@@ -25,8 +27,22 @@ def odd(low: float, high: float, digits: int = 6) -> st.SearchStrategy[float]:
     return st.floats(low, high, allow_subnormal=False).map(lambda value: float(f"{value:.{digits}g}"))
 
 
-def numbers(low: int, high: int, whole: bool | None) -> st.SearchStrategy[float]:
-    """Numbers with many ties when whole; floats in between else; None: either."""
+def values(drawn: Range, digits: int = 6) -> st.SearchStrategy[float]:
+    """What a range has for tests: values that tie, those at the edges, and numbers of so many digits in between."""
+    few = [st.just(*each) if len(each) == 1 else st.sampled_from(each) for each in (drawn.ties, drawn.edges) if each]
+    kinds = few if drawn.tested == NOTHING else [*few, odd(*drawn.tested, digits)]
+    return st.one_of(*kinds) if len(kinds) > 1 else kinds[0]
+
+
+def whole_numbers(drawn: Range) -> st.SearchStrategy[int]:
+    """What a range of whole numbers has for tests."""
+    low, high = drawn.tested
+    return st.integers(int(low), int(high))
+
+
+def numbers(low: float, high: float, whole: bool | None) -> st.SearchStrategy[float]:
+    """Numbers from one whole number to another: whole ones, of which many tie; floats in between; None: either."""
+    low, high = int(low), int(high)
     integers = st.integers(low, high).map(float)
     if whole is not None:
         return integers if whole else odd(low, high)

@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 
 from dlsched.elastic_stream import Instance, Stream
 from dlsched.elastic_stream.checker import check, objective
+from dlsched.elastic_stream.instance import RANGES
 from dlsched.testing.cases import Case
-from dlsched.testing.drawing import Data, named, several
+from dlsched.testing.drawing import Data, named, several, values
+
+_THETA = RANGES["jobs[].speed_law.theta[]"]
+_LAW = {name: RANGES[f"jobs[].speed_law.{name}"].ties[0] for name in ("samples", "model_bytes")}
+_EARLY = {name: RANGES[f"jobs[].early_stop[].{name}"].ties[0] for name in ("fraction", "probability")}
 
 LARGEST = 2_000_000
 """States of all jobs at a tick, beyond which ``brute_force_stream`` refuses."""
@@ -202,7 +207,7 @@ def elastic_stream_instances(
         Whether jobs have weights, many of them alike.
     """
     units = draw(st.integers(1, max_units))
-    tick = float(draw(st.sampled_from([8, 10, 16])))
+    tick = float(draw(values(RANGES["tick_s"])))
     number = draw(st.integers(1, max_jobs))
     kind = _jobs(units, tick, ticked)
     jobs = several(draw, kind, number)
@@ -210,7 +215,7 @@ def elastic_stream_instances(
         kept = {key: value for key, value in jobs[-1].items() if key not in ("speed_law", "max_gpus")}
         jobs[-1] = kept | {"epoch_time_s": {str(units + 1): 4.0}, "epochs": 1.0}
     if weighted:
-        jobs = [job | {"weight": draw(st.sampled_from([0.5, 1.0, 1.0, 2.0, 3.0, 16.0]))} for job in jobs]
+        jobs = [job | {"weight": draw(values(RANGES["jobs[].weight"]))} for job in jobs]
     arrivals = st.one_of(
         st.just(0.0), st.integers(0, int(4 * tick)).map(float), st.integers(0, 4).map(lambda n: n * tick)
     )
@@ -224,29 +229,28 @@ def elastic_stream_instances(
 
 @st.composite
 def _jobs(draw: st.DrawFn, units: int, tick: float, ticked: bool) -> Data:
-    job: Data = {"epochs": draw(st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0]))}
+    job: Data = {"epochs": draw(values(RANGES["jobs[].epochs"]))}
     if draw(st.integers(0, 4)) == 0:
         theta = [
-            draw(st.sampled_from([0.0, 8.0, 20.0])),
-            draw(st.sampled_from([0.0, 1.0, 4.0])),
+            draw(st.sampled_from(_THETA.ties)),
+            draw(st.sampled_from(_THETA.edges)),
             0.0,
-            draw(st.sampled_from([1.0, 4.0])),
+            draw(st.sampled_from(_THETA.edges[1:])),
         ]
-        job["speed_law"] = {"theta": theta, "samples": 1.0, "model_bytes": 0.0}
+        job["speed_law"] = {"theta": theta, **_LAW}
         if draw(st.booleans()):
             job["max_gpus"] = draw(st.integers(1, units + 1))
     else:
         counts = sorted(draw(st.sets(st.integers(1, units), min_size=1, max_size=3)))
         if draw(st.integers(0, 4)) == 0:
             counts.append(units + 1)
-        job["epoch_time_s"] = {
-            str(count): float(draw(st.sampled_from([2, 5, 8, 10, 12, 16, 24, 30, 45]))) for count in counts
-        }
-    restarts = [0.0, 1.0, 3.0, tick - 1.0] if ticked else [0.0, 1.0, 3.0, 20.0]
-    job["restart_s"] = draw(st.sampled_from(restarts))
+        job["epoch_time_s"] = {str(count): float(draw(values(RANGES["jobs[].epoch_time_s{}"]))) for count in counts}
+    restarts = RANGES["jobs[].restart_s"]
+    longest = (tick - 1.0,) if ticked else restarts.edges
+    job["restart_s"] = draw(st.sampled_from(restarts.ties + longest))
     if draw(st.integers(0, 3)) == 0:
-        job["stops_at"] = draw(st.sampled_from([0.25, 0.5]))
-        job["early_stop"] = [{"fraction": 0.5, "probability": 0.5}]
+        job["stops_at"] = draw(values(RANGES["jobs[].stops_at"]))
+        job["early_stop"] = [_EARLY]
     return job
 
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from dlsched.matching_placement.checker import check, job_time, objective
 from dlsched.matching_placement.feasibility import infeasible
-from dlsched.matching_placement.instance import Instance, Job
+from dlsched.matching_placement.instance import RANGES, Instance, Job
 from dlsched.matching_placement.solution import Placement
 from dlsched.testing.cases import Case
 from dlsched.testing.choices import fitting
-from dlsched.testing.drawing import Data, named, odd, several
+from dlsched.testing.drawing import Data, named, several, values, whole_numbers
 
 LARGEST = 1_000_000
 """Placements that differ in more than the names of identical workers, beyond which ``brute_force_placement`` refuses."""
@@ -124,9 +124,10 @@ def _placement(instance: Instance, by_job: tuple[tuple[int, ...], ...]) -> Place
     )
 
 
-_ODD = odd(0.5, 60)
-_RATES = st.one_of(st.sampled_from([1.0, 2.0, 3.0, 4.0]), st.sampled_from([0.5, 1.0, 8.0, 100.0]), _ODD)
-_BANDWIDTHS = st.one_of(st.sampled_from([4.0, 4.0, 8.0]), st.sampled_from([0.125, 1.0, 64.0]), _ODD)
+_BANDWIDTHS = values(RANGES["workers[].bandwidth_bytes_per_s"])
+_RATES, _ITERATIONS, _BATCHES, _BYTES = (
+    values(RANGES[f"jobs[].{name}"]) for name in ("samples_per_s{}", "iterations", "batch_samples", "gradient_bytes")
+)
 
 
 @st.composite
@@ -190,18 +191,18 @@ def _served_by_all(job: Data, types: list[str]) -> Data:
 @st.composite
 def _jobs(draw: st.DrawFn, types: list[str], max_workers: int, exchange: bool | None, sizes: bool) -> Data:
     job: Data = {
-        "iterations": draw(st.one_of(st.sampled_from([1.0, 2.0, 10.0]), _ODD)),
-        "batch_samples": draw(st.one_of(st.sampled_from([8.0, 12.0, 64.0]), _ODD)),
+        "iterations": draw(_ITERATIONS),
+        "batch_samples": draw(_BATCHES),
         "gradient_bytes": 0.0,
     }
     if exchange is not False and (exchange or draw(st.integers(0, 3)) > 0):
-        job["gradient_bytes"] = draw(st.one_of(st.sampled_from([1.0, 8.0, 32.0]), _ODD))
+        job["gradient_bytes"] = draw(_BYTES)
     rated = types + ["nowhere"] * draw(st.booleans())
     if draw(st.booleans()):
         rated = draw(st.lists(st.sampled_from(rated), min_size=1, unique=True))
     job["samples_per_s"] = {kind: draw(_RATES) for kind in rated}
     if sizes and draw(st.integers(0, 3)) == 0:
-        job["min_workers"] = draw(st.integers(1, 3))
+        job["min_workers"] = draw(whole_numbers(RANGES["jobs[].min_workers"]))
     if sizes and draw(st.integers(0, 2)) == 0:
         job["max_workers"] = draw(st.integers(job.get("min_workers", 1), max_workers))
     return job
@@ -209,7 +210,7 @@ def _jobs(draw: st.DrawFn, types: list[str], max_workers: int, exchange: bool | 
 
 FAIR: tuple[dict[str, object], ...] = (
     {"objective": "max_rho"},
-    *({"objective": "alpha_fair", "alpha": alpha} for alpha in (0.0, 0.5, 1.0, 2.0, 5.0)),
+    *({"objective": "alpha_fair", "alpha": alpha} for alpha in RANGES["alpha"].ties),
 )
 """The objectives beside the mean."""
 _REFUSED = {"minlp": FAIR, "relaxation": FAIR, "assignment": FAIR[1:]}

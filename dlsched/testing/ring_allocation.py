@@ -13,12 +13,18 @@ from hypothesis import strategies as st
 
 from dlsched.ring_allocation import Allocation, Instance
 from dlsched.ring_allocation.checker import check, job_cost, objective
+from dlsched.ring_allocation.instance import RANGES
 from dlsched.testing.cases import Case
 from dlsched.testing.choices import fitting
 from dlsched.testing.drawing import Data, named, numbers, several
 
 LARGEST = 1_000_000
 """Allocations that fit, beyond which ``brute_force_allocation`` refuses."""
+
+_EPOCHS, _TIMES_S, _WEIGHTS, _RESTARTS_S = (
+    RANGES[f"jobs[].{name}"] for name in ("epochs", "epoch_time_s{}", "weight", "restart_s")
+)
+_THETA, _SAMPLES, _BYTES = (RANGES[f"jobs[].speed_law.{name}"] for name in ("theta[]", "samples", "model_bytes"))
 
 _MINLP_PAIRS = 30  # SCIP takes minutes for the non-linear program of four jobs of 16 counts
 
@@ -98,7 +104,7 @@ def ring_allocation_instances(
 
 @st.composite
 def _jobs(draw: st.DrawFn, most: int, laws: bool, restarts: bool, whole: bool | None) -> Data:
-    job: Data = {"epochs": draw(st.one_of(st.sampled_from([0.0, 1.0]), numbers(1, 200, whole)))}
+    job: Data = {"epochs": draw(st.one_of(st.sampled_from(_EPOCHS.ties), numbers(*_EPOCHS.tested, whole)))}
     if laws and not whole and draw(st.integers(0, 3)) == 0:
         job["speed_law"] = draw(_laws(whole))
         if draw(st.booleans()):
@@ -108,10 +114,10 @@ def _jobs(draw: st.DrawFn, most: int, laws: bool, restarts: bool, whole: bool | 
         job["epoch_time_s"] = draw(_tables(most, whole))
         allowed = list(map(int, job["epoch_time_s"]))
     if draw(st.integers(0, 2)) == 0:
-        job["weight"] = draw(st.sampled_from([0.25, 0.5, 2.0, 3.0, 8.0] if whole is not True else [2.0, 3.0]))
+        job["weight"] = draw(st.sampled_from(_WEIGHTS.ties if whole is True else _WEIGHTS.edges))
     if restarts and draw(st.booleans()):
         job["current_gpus"] = draw(st.one_of(st.sampled_from(allowed), st.integers(1, 2 * most)))
-        job["restart_s"] = draw(numbers(0, 100, whole))
+        job["restart_s"] = draw(numbers(*_RESTARTS_S.tested, whole))
     return job
 
 
@@ -132,9 +138,9 @@ def _tables(draw: st.DrawFn, most: int, whole: bool | None) -> dict[str, float]:
     """Times that mean nothing, or a share of the work, an overhead for each GPU and some noise."""
     counts = draw(_counts(most))
     if draw(st.booleans()):
-        times = draw(st.lists(numbers(1, 400, whole), min_size=len(counts), max_size=len(counts)))
+        times = draw(st.lists(numbers(*_TIMES_S.tested, whole), min_size=len(counts), max_size=len(counts)))
     else:
-        work, overhead = draw(numbers(1, 400, whole)), draw(numbers(0, 9, whole))
+        work, overhead = draw(numbers(*_TIMES_S.tested, whole)), draw(numbers(0, 9, whole))
         times = [work / w + overhead * (w - 1) + draw(st.sampled_from([0.0, 0.0, 5.0])) for w in counts]
         times = [max(1.0, float(round(time))) for time in times] if whole else times
     return {str(count): time for count, time in zip(counts, times, strict=True)}
@@ -143,11 +149,12 @@ def _tables(draw: st.DrawFn, most: int, whole: bool | None) -> dict[str, float]:
 @st.composite
 def _laws(draw: st.DrawFn, whole: bool | None) -> Data:
     """Laws of every shape, terms missing included; tau(1) > 0."""
-    term = st.one_of(st.just(0.0), numbers(1, 9, whole))
+    term = st.one_of(st.just(*_THETA.ties), numbers(*_THETA.tested, whole))
     theta = [draw(term), draw(term), draw(term), draw(term)]
     if theta[0] + theta[3] == 0:
         theta[draw(st.sampled_from([0, 3]))] = 1.0
-    return {"theta": theta, "samples": draw(numbers(1, 300, whole)), "model_bytes": draw(numbers(0, 40, whole))}
+    samples, model_bytes = (draw(numbers(*each.tested, whole)) for each in (_SAMPLES, _BYTES))
+    return {"theta": theta, "samples": samples, "model_bytes": model_bytes}
 
 
 def _with_table(job: Data, table: dict[str, float]) -> Data:

@@ -16,28 +16,34 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from dlsched.cluster.utility import AlphaFair
-from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.instance import RANGES, Instance
 from dlsched.testing.cases import Case
-from dlsched.testing.drawing import Data, named, odd, several
+from dlsched.testing.drawing import Data, named, several, values
 from dlsched.testing.ring_brute_force import brute_force_ring
 from dlsched.testing.topologies import forests, graphs, paths
 
-_ODD = odd(0.25, 8, 4)
-_DEMANDS = st.one_of(st.just(1.0), st.sampled_from([1.0, 0.5, 0.3, 2.0, 3.0]), _ODD)
-_CAPACITIES = st.one_of(st.sampled_from([1.0, 2.0]), st.sampled_from([0.9, 1.5, 3.0, 4.0]), _ODD)
+_DIGITS = 4
+_SLOTS_S, _ENERGY, _CAPACITIES, _ON, _BANDWIDTHS = (
+    values(RANGES[path], _DIGITS)
+    for path in (
+        "slot_s",
+        "energy_price_per_kwh",
+        "nodes[].capacity{}",
+        "nodes[].power_on_w",
+        "links[].bandwidth_bytes_per_s",
+    )
+)
+_DEMANDS, _BUDGETS, _LOADS, _RATES, _WORKERS = (
+    values(RANGES[f"jobs[].{name}"], _DIGITS)
+    for name in ("demand{}", "budget{}", "bandwidth_bytes_per_s", "rate", "worker_power_w")
+)
+_SCALES, _SLOPES, _STEEPNESS, _ALPHAS, _SHIFTS, _SPEEDS, _STARTS, _FLOORS = (
+    values(RANGES[f"jobs[].utility.{name}"], _DIGITS)
+    for name in ("scale", "worth[]", "steepness", "alpha", "shift", "curve.b0", "curve.b1", "curve.b2")
+)
+_WIDTHS = values(RANGES["jobs[].utility.progress[]"], 3)
 _SINGLE = st.one_of(st.just(1.0), st.sampled_from([1.0, 1.2, 2.0]))
 _PARTS = st.one_of(st.just(1.0), st.sampled_from([1.0, 0.5, 0.7, 1.1]))
-_LOADS = st.one_of(st.just(1.0), st.sampled_from([1.0, 0.0, 0.1, 0.5, 2.0, 3.0]), _ODD)
-_BANDWIDTHS = st.one_of(st.sampled_from([1.0, 2.0]), st.sampled_from([1.0, 0.3, 3.0, 4.0, 16.0]), _ODD)
-_RATES = st.one_of(st.just(1.0), st.sampled_from([0.5, 2.0, 100.0]), _ODD)
-_BUDGETS = st.one_of(st.sampled_from([2.0, 0.0, 0.9, 1.0, 2.5, 4.0]), _ODD)
-_SCALES = st.one_of(st.sampled_from([1.0, 8.0]), _ODD)
-_ALPHAS = st.one_of(st.sampled_from([1.0, 0.5, 0.0]), st.sampled_from([2.0, 5.0, 1.0]), odd(0.0, 5.0, 4))
-_SHIFTS = st.sampled_from([1.0, 0.0, 0.25, 0.0, 3.0])
-_SPEEDS = st.one_of(st.sampled_from([1.0, 0.0, 0.1, 10.0]), _ODD)
-_ENERGY = st.sampled_from([1.0, 0.25, 0.0])
-_ON = st.one_of(st.sampled_from([0.2, 0.0, 0.5, 1.0, 4.0]), odd(0.01, 2.0, 4))
-_WORKERS = st.one_of(st.sampled_from([0.0, 0.0, 0.1, 0.5]), odd(0.01, 1.0, 4))
 
 _OF_SUMS = ("density", "gadget", "slot-greedy", "columns")
 
@@ -110,7 +116,7 @@ def ring_embedding_instances(
 @st.composite
 def _powered(draw: st.DrawFn, nodes: list[Data], jobs: list[Data]) -> tuple[Data, list[Data], list[Data]]:
     """The price of energy, and servers and jobs with power: of servers that are worth their price when full, and of others."""
-    whole = {"slot_s": draw(st.sampled_from([3600.0, 60.0, 1e5])), "energy_price_per_kwh": draw(_ENERGY)}
+    whole = {"slot_s": draw(_SLOTS_S), "energy_price_per_kwh": draw(_ENERGY)}
     watts = 3.6e6 / whole["slot_s"] / (whole["energy_price_per_kwh"] or 1.0)  # of a price of 1 a slot
     same = draw(st.one_of(st.none(), st.just(0.0), _ON))
     nodes = [node | {"power_on_w": watts * (draw(_ON) if same is None else same)} for node in nodes]
@@ -172,8 +178,8 @@ def _concave(draw: st.DrawFn, kind: str, rate: float, reach: int) -> Data:
         first = AlphaFair(alpha=alpha, scale=1.0, shift=shift).at(rate)
         return {"kind": kind, "alpha": alpha, "scale": scale / first, "shift": shift}
     if kind == "loss":
-        start = draw(st.sampled_from([1.0, 0.25, 7.5]))
-        curve = {"b0": draw(_SPEEDS) * start / rate, "b1": start, "b2": draw(st.sampled_from([0.0, 0.5]))}
+        start = draw(_STARTS)
+        curve = {"b0": draw(_SPEEDS) * start / rate, "b1": start, "b2": draw(_FLOORS)}
         return {"kind": kind, "scale": 2 * scale * start, "curve": curve}
     return {"kind": "sigmoid", "height": scale, "steepness": draw(_SCALES) / rate, "midpoint": 0.0}
 
@@ -181,11 +187,11 @@ def _concave(draw: st.DrawFn, kind: str, rate: float, reach: int) -> Data:
 @st.composite
 def _tables(draw: st.DrawFn, rate: float, any_shape: bool) -> Data:
     """Up to five points, half a worker-slot apart or more; slopes of any order, or each half of the one before."""
-    widths = draw(st.lists(st.one_of(st.sampled_from([1.0, 2.0, 0.5]), odd(0.5, 4.0, 3)), max_size=4))
+    widths = draw(st.lists(_WIDTHS, max_size=4))
     first = draw(_SCALES)
     slopes = [first * 0.5**index for index in range(len(widths))]
     if any_shape:
-        slopes = [draw(st.one_of(st.sampled_from([0.0, 1.0, 4.0]), _ODD)) for _ in widths]
+        slopes = [draw(_SLOPES) for _ in widths]
     progress = [width * rate for width in accumulate(widths, initial=0.0)]
     rises = (slope * width for slope, width in zip(slopes, widths, strict=True))
     return {
@@ -198,7 +204,7 @@ def _tables(draw: st.DrawFn, rate: float, any_shape: bool) -> Data:
 @st.composite
 def _sigmoids(draw: st.DrawFn, rate: float, reach: int) -> Data:
     """A midpoint after some worker-slots, now and then more than there can be; a slope from flat to a jump."""
-    steepness = draw(st.sampled_from([0.5, 1.0, 3.0, 50.0, 2000.0]))
+    steepness = draw(_STEEPNESS)
     midpoint = draw(st.one_of(st.integers(1, reach), st.floats(0.5, 2.0 * reach))) * rate
     return {"kind": "sigmoid", "height": draw(_SCALES), "steepness": steepness / rate, "midpoint": midpoint}
 

@@ -28,10 +28,10 @@ from itertools import product
 from hypothesis import strategies as st
 
 from dlsched.srpt_mapping.checker import check, iteration_time, objective
-from dlsched.srpt_mapping.instance import Instance, Job
+from dlsched.srpt_mapping.instance import RANGES, Instance, Job
 from dlsched.srpt_mapping.solution import Schedule, Share
 from dlsched.testing.cases import Case
-from dlsched.testing.drawing import Data, named, odd, several
+from dlsched.testing.drawing import Data, named, odd, several, values
 
 LARGEST = 2_000_000
 """Placements of one job, or orders times usages of all, beyond which ``brute_force_srpt`` refuses."""
@@ -172,12 +172,16 @@ def _splits(count: int, servers: int) -> Iterator[tuple[int, ...]]:
             yield here, *rest
 
 
-_ODD = odd(0.5, 60)
-_RELEASES = st.one_of(st.just(0.0), st.sampled_from([0.0, 1.0, 2.0, 4.0]), _ODD)
-_ITERATIONS = st.one_of(st.sampled_from([1.0, 2.0, 10.0]), st.integers(1, 8).map(float), _ODD.map(lambda n: n + 0.5))
-_SECONDS = st.one_of(st.sampled_from([1.0, 1.0, 2.0]), st.sampled_from([0.25, 0.5, 4.0]), _ODD)
-_BYTES = st.one_of(st.sampled_from([1.0, 4.0]), st.sampled_from([16.0, 64.0]), _ODD)
-_BANDWIDTHS = st.one_of(st.sampled_from([(8.0, 2.0), (16.0, 16.0), (64.0, 1.0), (4.0, 4.0)]), st.tuples(_ODD, _ODD))
+_INTRA, _NIC = (RANGES[f"{name}_bandwidth_bytes_per_s"] for name in ("intra", "nic"))
+_BANDWIDTHS = st.one_of(
+    st.sampled_from(list(zip(_INTRA.ties, _NIC.ties, strict=True))), st.tuples(odd(*_INTRA.tested), odd(*_NIC.tested))
+)
+_RELEASES, _ITERATIONS, _TOO_FEW = (
+    values(RANGES[f"jobs[].{name}"]) for name in ("release_s", "iterations", "predicted_iterations")
+)
+_SECONDS, _OUTPUTS, _PARAMETERS = (
+    values(RANGES[f"jobs[].stages[].{name}"]) for name in ("compute_s", "output_bytes", "parameter_bytes")
+)
 
 
 @st.composite
@@ -277,7 +281,7 @@ def _jobs(draw: st.DrawFn, total: int, max_stages: int, exchange: bool | None, p
     stages[-1]["output_bytes"] = 0.0
     job: Data = {"release_s": draw(_RELEASES), "iterations": draw(_ITERATIONS), "stages": stages}
     if draw(st.booleans()) if predicted is None else predicted:
-        job["predicted_iterations"] = draw(st.one_of(_ITERATIONS, st.just(0.01), st.just(job["iterations"])))
+        job["predicted_iterations"] = draw(st.one_of(_ITERATIONS, _TOO_FEW, st.just(job["iterations"])))
     return job
 
 
@@ -287,8 +291,8 @@ def _stages(draw: st.DrawFn, replicas: int, sends: bool) -> Data:
     return {
         "replicas": replicas,
         "compute_s": draw(_SECONDS),
-        "output_bytes": draw(st.one_of(nothing, _BYTES, _BYTES)) if sends else 0.0,
-        "parameter_bytes": draw(st.one_of(nothing, _BYTES, _BYTES)) if sends else 0.0,
+        "output_bytes": draw(st.one_of(nothing, _OUTPUTS, _OUTPUTS)) if sends else 0.0,
+        "parameter_bytes": draw(st.one_of(nothing, _PARAMETERS, _PARAMETERS)) if sends else 0.0,
     }
 
 

@@ -1,4 +1,7 @@
-"""The spaces of the families, by the options that they take beside ``jobs``, ``gpus`` and ``preset``."""
+"""Spaces made from options: a family's by name, or one of the caller's own, which takes none.
+
+Beside ``SHARED`` every family has options of its own; the catalogue lists them, with their words for the command line.
+"""
 
 from collections.abc import Mapping
 

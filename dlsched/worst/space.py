@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dlsched.core.family import AnyFamily, AnyMethod
+from dlsched.core.ranges import Ranges
 
 Data: TypeAlias = dict[str, Any]
 """An instance as its file holds it."""
@@ -42,6 +43,16 @@ class Number:
     low: float
     high: float
     whole: bool = False
+
+    @classmethod
+    def searched(cls, ranges: Ranges, path: str, *, whole: bool = False) -> "Number":
+        """Make the number of a path, in the range that its family searches where no preset is given."""
+        return cls(path, *ranges[path].searched, whole=whole)
+
+    @classmethod
+    def of_presets(cls, ranges: Ranges, path: str, *, whole: bool = False) -> "Number":
+        """Make it in the range that is searched among the instances of a preset."""
+        return cls(path, *ranges[path].of_presets, whole=whole)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ many shards, nodes to spare and none.
 import numpy as np
 from nasty import magnitudes
 
-from dlsched.async_sgd.instance import Instance
+from dlsched.async_sgd.instance import RANGES, Instance
 
 _QUANTITIES = ("epochs", "dataset", "batch", "bytes", "bandwidth", "compute", "update")
 
@@ -32,7 +32,7 @@ def _job(generator, magnitude):
         "bandwidth_bytes_per_s": magnitude("bandwidth"),
         "compute_s": magnitude("compute"),
         "update_s": 0.0 if generator.random() < 0.3 else magnitude("update"),
-        "shards": int(generator.choice([1, 1, 2, 3, 7])),
+        "shards": int(generator.choice(RANGES["jobs[].shards"].nasty)),
         "duplex": str(generator.choice(["full", "half"])),
     }
     if generator.random() < 0.3:

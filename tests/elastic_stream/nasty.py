@@ -3,8 +3,10 @@
 from typing import Any
 
 import numpy as np
+from nasty import magnitude
 
 from dlsched.elastic_stream import Instance
+from dlsched.elastic_stream.instance import RANGES
 
 DECIMALS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.1, 1.2, 1.5, 1.7, 2.0, 2.3)
 """Of a tick: of these sums and products miss each other by rounding."""
@@ -22,7 +24,7 @@ def nasty(
 
     if ticked is None:
         ticked = bool(generator.integers(2))
-    tick = one((1.0, 60.0, 0.1, 2.0**-20, 10.0 ** float(generator.uniform(-12, 12))))
+    tick = one((1.0, 60.0, 0.1, 2.0**-20, magnitude(generator)))
     clock = one(CLOCKS) * tick
     if generator.random() < 0.3 and (not ticked or tick > 10.0):
         clock = 1.7e9 + one((0.0, 0.3, 0.1 * tick))
@@ -36,8 +38,8 @@ def nasty(
     if generator.random() < 0.03:
         jobs[-1] = jobs[-1] | {"epochs": 1.0, "epoch_time_s": {str(units + 1): tick}}
     if weighted:
-        level = one((1.0, 0.1, 10.0 ** float(generator.uniform(-12, 12))))
-        jobs = [job | {"weight": level * one((1.0, 1.0, 2.0, 3.0, 1.0 + 1e-9, 1e-9, 1e9))} for job in jobs]
+        level = one((1.0, 0.1, magnitude(generator)))
+        jobs = [job | {"weight": level * one(RANGES["jobs[].weight"].nasty)} for job in jobs]
     return Instance(name="nasty", units=units, tick_s=tick if ticked else None, jobs=jobs)
 
 
@@ -45,7 +47,7 @@ def _job(generator: np.random.Generator, one: Any, tick: float, units: int) -> d
     """Work and speeds: of the magnitude of a tick, or 1e-9 of it; now and then none."""
     small = one((1.0, 1.0, 1.0, 1e-3, 1e-9))
     counts = sorted({int(count) for count in generator.integers(1, units + 1, size=3)})
-    epochs = one((1.0, 1.0, 3.0, 0.1, 1e-9, 1e9, 0.0))
+    epochs = one(RANGES["jobs[].epochs"].nasty)
     time_s = tick * small / (epochs or 1.0)
     job = {
         "epochs": epochs,
@@ -55,6 +57,6 @@ def _job(generator: np.random.Generator, one: Any, tick: float, units: int) -> d
         "restart_s": one((0.0, 0.0, 0.1, 0.3, 1.0 - 2.0**-40, 1e-9)) * tick,
     }
     if generator.random() < 0.25:
-        job["stops_at"] = one((0.25, 0.3, 1e-3))
+        job["stops_at"] = one(RANGES["jobs[].stops_at"].nasty)
         job["early_stop"] = [{"fraction": 0.5, "probability": 0.5}]
     return job

@@ -8,7 +8,8 @@ import numpy as np
 from nasty import magnitudes
 
 from dlsched.core.errors import InstanceError
-from dlsched.matching_placement.instance import Instance
+from dlsched.core.figures import whole
+from dlsched.matching_placement.instance import RANGES, Instance
 
 _QUANTITIES = ("bandwidth", "iterations", "batch", "gradient", "rate")
 
@@ -40,7 +41,7 @@ def _job(generator, types, magnitude):
         "samples_per_s": {str(kind): magnitude("rate") for kind in served},
     }
     if generator.random() < 0.2:
-        job["min_workers"] = int(generator.integers(1, 4))
+        job["min_workers"] = whole(generator, *RANGES["jobs[].min_workers"].tested)
     if generator.random() < 0.3:
         job["max_workers"] = int(generator.integers(job.get("min_workers", 1), 6))
     return job
@@ -51,7 +52,7 @@ def nasty_objective(generator: np.random.Generator) -> Instance:
     instance = nasty(generator)
     if generator.random() < 0.4:
         return instance.model_copy(update={"objective": "max_rho"})
-    alpha = float(generator.choice([0.0, 0.5, 1.0, 1.0, 1.0 + 1e-9, 2.0, 3.0, 8.0]))
+    alpha = float(generator.choice(RANGES["alpha"].nasty))
     try:
         return instance.model_copy(update={"objective": "alpha_fair", "alpha": alpha})
     except InstanceError:  # powers of speeds so far apart are beyond floats

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
+from nasty import magnitude
 
 from dlsched.ring_allocation import Instance
-
-LARGEST = 2**53
+from dlsched.ring_allocation.instance import RANGES
 
 
 def nasty(generator: np.random.Generator) -> Instance:
@@ -14,12 +14,12 @@ def nasty(generator: np.random.Generator) -> Instance:
     jobs = int(generator.integers(1, 6))
     gpus = int(generator.integers(jobs, 16))
     kind = generator.choice(["any", "one", "wild", "whole", "near"])
-    level = 10.0 ** generator.uniform(-12, 12)
+    level = magnitude(generator)
 
     def number() -> float:
         """A number of the instance's kind."""
         if kind == "any":  # every number of a magnitude of its own
-            return float(10.0 ** generator.uniform(-12, 12))
+            return magnitude(generator)
         if kind == "one":  # all of one magnitude
             return float(level * generator.uniform(1, 9))
         if kind == "wild":  # two magnitudes, 1e9 apart, and ties
@@ -49,7 +49,8 @@ def _job(generator: np.random.Generator, number: Any, gpus: int, times: int) -> 
             "model_bytes": float(generator.choice([0.0, number()])),
         }
         if generator.random() < 0.6:
-            job["max_gpus"] = int(generator.choice([1, 3, gpus, 10**6, LARGEST]))
+            *few, million, largest = RANGES["jobs[].max_gpus"].nasty
+            job["max_gpus"] = int(generator.choice([*few, gpus, million, largest]))
     else:
         most = max(2, gpus + gpus // 3)
         size = min(most, int(generator.integers(1, 7)))

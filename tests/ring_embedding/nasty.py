@@ -4,14 +4,15 @@ import random
 from itertools import accumulate
 
 import numpy as np
+from nasty import POWERS
 
 from dlsched.cluster.utility import AlphaFair
 from dlsched.ring_embedding.checker import worth
-from dlsched.ring_embedding.instance import Instance
+from dlsched.ring_embedding.instance import RANGES, Instance
 
 from .networks import any_forest, any_graph, any_paths
 
-SMALLEST, LARGEST = -12, 12  # powers of ten
+SMALLEST, LARGEST = map(int, POWERS)
 EDGES = 1, 1, 1, 1 - 0.5e-9, 1 + 0.5e-9, 1 - 2e-9, 1 - 1e-6, 1 - 1e-12
 """Within the checker's tolerance of what is needed, or not; far within that of solvers."""
 PARTS = 1, 1, 1, 0.1, 0.3, 0.7, 2 / 3, 2, 2.7e-10, 1e9
@@ -103,7 +104,7 @@ def most_gained(instance: Instance) -> float:
 def _other_utility(rng, rate, height, most):
     kind = rng.choice(["alpha_fair", "alpha_fair", "loss", "table", "table"])
     if kind == "alpha_fair":
-        alpha = rng.choice([0, 0.5, 1, 1 + 1e-9, 2, 5])
+        alpha = rng.choice(RANGES["jobs[].utility.alpha"].nasty)
         shift = rate * rng.choice([1, 1, 1e-3, 1e3, most] if alpha >= 1 else [0, 1, 1e-9, 1e9])
         scale = height / AlphaFair(alpha=float(alpha), scale=1.0, shift=shift).at(rate)
         return {"kind": kind, "alpha": alpha, "scale": scale, "shift": shift}

@@ -1,8 +1,9 @@
 """Small instances that are hard on floats: late clocks, ties, and magnitudes that differ by a thousand million."""
 
 import numpy as np
+from nasty import POWERS
 
-from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.instance import RANGES, Instance
 
 
 def nasty(generator: np.random.Generator, begun: bool = False) -> Instance:
@@ -13,12 +14,12 @@ def nasty(generator: np.random.Generator, begun: bool = False) -> Instance:
     identical jobs; rarely a job larger than the cluster. With ``begun`` the first jobs that fit together run already.
     """
     pick = generator.choice
-    sizes = [int(pick([1, 2, 2, 3])) for _ in range(int(pick([1, 2, 2, 3])))]
-    seconds = 10.0 ** float(pick([0, 0, 0, -3, 3, -12, 12]))
-    sent = 10.0 ** float(pick([0, 0, -12, 12, 9])) * seconds
+    sizes = [int(pick(RANGES["servers[].gpus"].nasty)) for _ in range(int(pick([1, 2, 2, 3])))]
+    seconds = 10.0 ** float(pick([0, 0, 0, -3, 3, *POWERS]))
+    sent = 10.0 ** float(pick([0, 0, *POWERS, 9])) * seconds
     spread = float(pick([1.0, 1.0, 1e3, 1e9]))  # of the magnitudes within the instance
     inside = 10.0 ** float(pick([0, 0, 3, -3, 9])) * float(pick([1.0, 3.0]))
-    nic = inside * 10.0 ** float(pick([-1, -1, 0, -9, 12]))
+    nic = inside * 10.0 ** float(pick([-1, -1, 0, -9, POWERS[1]]))
     clock = float(pick([0.0, 0.0, 1.7e9, 1.7e9 + 0.3, 1e6, 1e15]))
     apart = float(pick([1.0, 1.0, 10.0, 1e9])) * seconds
 

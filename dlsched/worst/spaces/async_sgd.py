@@ -11,17 +11,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dlsched.async_sgd.instance import RANGES
 from dlsched.core.figures import four_digits, log_uniform
+from dlsched.core.ranges import Ends
 from dlsched.families import FAMILIES
 from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.naming import jobs_drawn, lettered, require_one_of, require_sizes, sizes_said
+from dlsched.worst.spaces.arguments import jobs_drawn, lettered, require_one_of, require_sizes, sizes_said
 
 NODES = 16
-BATCHES = (1.0, 1000.0)
-COMPUTE_S = (0.1, 10.0)
-UPDATE_S = (0.0, 10.0)
-BYTES = (0.0, 1e10)
-BANDWIDTH = 1e9
+BATCHES, COMPUTE_S, UPDATE_S, BYTES = (
+    RANGES[f"jobs[].{name}"].searched for name in ("dataset_examples", "compute_s", "update_s", "parameter_bytes")
+)
+ONE_BATCH, _ = RANGES["jobs[].batch_examples"].searched
+BANDWIDTH, _ = RANGES["jobs[].bandwidth_bytes_per_s"].searched
 
 _KEYS = ("dataset_examples", "compute_s", "update_s", "parameter_bytes")
 _LEAST_S = 0.01  # of an update or transfer that takes time
@@ -83,10 +85,10 @@ def space_of(*, jobs: int | None = None, gpus: int | None = None, preset: str | 
         f"up to {COMPUTE_S[1]:g} s a batch, an update or a transfer",
         wider=["--jobs", "--gpus"],
         numbers=[
-            Number("jobs[].dataset_examples", *BATCHES, whole=True),
-            Number("jobs[].compute_s", *COMPUTE_S),
-            Number("jobs[].update_s", *UPDATE_S),
-            Number("jobs[].parameter_bytes", *BYTES),
+            Number.searched(RANGES, "jobs[].dataset_examples", whole=True),
+            Number.searched(RANGES, "jobs[].compute_s"),
+            Number.searched(RANGES, "jobs[].update_s"),
+            Number.searched(RANGES, "jobs[].parameter_bytes"),
         ],
         members=[("jobs", 1, most)],
         moves=(perfect, stuck, as_long, all_but_one, swap_services),
@@ -167,7 +169,7 @@ def _job(batches: float, compute_s: float, update_s: float, moved_bytes: float) 
     return {
         "epochs": 1.0,
         "dataset_examples": float(round(_within(batches, BATCHES))),
-        "batch_examples": 1.0,
+        "batch_examples": ONE_BATCH,
         "parameter_bytes": _within(moved_bytes, BYTES, _LEAST_S * BANDWIDTH),
         "bandwidth_bytes_per_s": BANDWIDTH,
         "compute_s": _within(compute_s, COMPUTE_S),
@@ -175,7 +177,7 @@ def _job(batches: float, compute_s: float, update_s: float, moved_bytes: float) 
     }
 
 
-def _within(value: float, ends: tuple[float, float], least: float = 0.0) -> float:
+def _within(value: float, ends: Ends, least: float = 0.0) -> float:
     """Bring a value into a range; what is nearer to 0 than to the least that is not 0 becomes 0."""
     return 0.0 if value < least / 2 else min(max(value, ends[0], least), ends[1])
 

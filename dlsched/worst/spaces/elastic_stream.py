@@ -17,14 +17,14 @@ from dlsched.core.family import Method
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream.exact import SLOTS, offer_quick, run_exact
-from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.instance import RANGES, Instance
 from dlsched.elastic_stream.named_policies import POLICIES
 from dlsched.elastic_stream.slots import plan
 from dlsched.elastic_stream.slots.search import TooLarge, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.families import FAMILIES
 from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.naming import jobs_drawn, lettered, sizes_said
+from dlsched.worst.spaces.arguments import jobs_drawn, lettered, sizes_said
 from dlsched.worst.spaces.speed_tables import (
     drawn,
     in_class,
@@ -38,9 +38,9 @@ from dlsched.worst.spaces.speed_tables import (
 from dlsched.worst.spaces.table_moves import simpler_tables, table_moves
 
 JOBS, UNITS = 3, 8
-TICK_S = 100.0
-LOW_S, HIGH_S = TICK_S, 600.0
-LATEST_S = 300.0
+TICK_S, _ = RANGES["tick_s"].searched
+LOW_S, HIGH_S = RANGES["jobs[].epoch_time_s{}"].searched
+_, LATEST_S = RANGES["jobs[].arrival_s"].searched
 """Last arrival."""
 _FIRST = ("srpt-marginal", "weighted")  # streams that are seldom bad
 
@@ -160,7 +160,11 @@ def space_of(
         f"arrivals at ticks of {TICK_S:g} s up to {LATEST_S:g} s, "
         + (f"restarts of up to {restart:g} s" if restart else "no restarts"),
         wider=[*wider_than(tables, counts), "--restart", "--jobs", "--gpus"],
-        numbers=[Number("jobs[].epoch_time_s{}", LOW_S, HIGH_S), Number("jobs[].arrival_s", 0.0, LATEST_S), *restarts],
+        numbers=[
+            Number.searched(RANGES, "jobs[].epoch_time_s{}"),
+            Number.searched(RANGES, "jobs[].arrival_s"),
+            *restarts,
+        ],
         members=[("jobs", 1, most)],
         moves=(*table_moves(allowed), together, at_another, whole_ticks),
         simpler=[simpler_tables(repair), sooner],

@@ -19,31 +19,34 @@ import numpy as np
 from dlsched.core.figures import log_uniform
 from dlsched.matching_placement import FAMILY, generate
 from dlsched.matching_placement.generator import PRESETS
+from dlsched.matching_placement.instance import RANGES
 from dlsched.worst.places import rounded, within
 from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space
-from dlsched.worst.spaces import placements
-from dlsched.worst.spaces.naming import lettered, require_sizes, sizes_said
-from dlsched.worst.spaces.placements import BANDWIDTHS, MOST_TYPES
+from dlsched.worst.spaces import worker_moves
+from dlsched.worst.spaces.arguments import lettered, require_sizes, sizes_said
+from dlsched.worst.spaces.worker_moves import BANDWIDTHS, MOST_TYPES
 
 JOBS, GPUS = 3, 6
-BATCH = 10.0
+BATCH, _ = RANGES["jobs[].batch_samples"].searched
 
-FASTEST = 1.25e10
+FASTEST = RANGES["workers[].bandwidth_bytes_per_s"].choices[-1]
 """B/s of the generator's fastest networks, which are the fastest here."""
 
-_ITERATIONS, _RATES, _BYTES = (1.0, 1000.0), (1.0, 10.0), (0.0, 1e10)
+_ITERATIONS, _RATES, _BYTES = (
+    RANGES[f"jobs[].{name}"].searched for name in ("iterations", "samples_per_s{}", "gradient_bytes")
+)
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # the fewest that are drawn, beside none; fewer than those count as none
 _EXCHANGED = (0.05, 2.0)  # seconds of a ring over those of computing
 _NUMBERS = (
-    Number("jobs[].iterations", *_ITERATIONS, whole=True),
-    Number("jobs[].samples_per_s{}", *_RATES),
-    Number("jobs[].gradient_bytes", *_BYTES),
+    Number.searched(RANGES, "jobs[].iterations", whole=True),
+    Number.searched(RANGES, "jobs[].samples_per_s{}"),
+    Number.searched(RANGES, "jobs[].gradient_bytes"),
 )
 _OF_PRESETS = (
-    Number("jobs[].iterations", 1, 1e7, whole=True),
-    Number("jobs[].samples_per_s{}", 1, 1e5),
-    Number("jobs[].gradient_bytes", 0, 1e10),
-    Number("workers[].bandwidth_bytes_per_s", 1e9, 1e10),
+    Number.of_presets(RANGES, "jobs[].iterations", whole=True),
+    Number.of_presets(RANGES, "jobs[].samples_per_s{}"),
+    Number.of_presets(RANGES, "jobs[].gradient_bytes"),
+    Number.of_presets(RANGES, "workers[].bandwidth_bytes_per_s"),
 )
 
 
@@ -93,8 +96,8 @@ def space_of(
         draw=_draw(most, total, limited, aimed) if preset is None else _draw_preset(preset, most, total, aimed),
         numbers=_NUMBERS if preset is None else _OF_PRESETS,
         members=(("jobs", 1, most), ("workers", 1, total)),
-        moves=(*placements.MOVES, *(placements.OF_LIMITS if free else ())),
-        simpler=(*placements.SIMPLER, *((placements.unlimited,) if free else ())),
+        moves=(*worker_moves.MOVES, *(worker_moves.OF_LIMITS if free else ())),
+        simpler=(*worker_moves.SIMPLER, *((worker_moves.unlimited,) if free else ())),
         repair=lambda data: _repair(data, free),
         reference="dp",
         presets={}
@@ -115,7 +118,7 @@ def _draw(most: int, total: int, limited: bool, aimed: Data) -> Draw:
         networks = generator.permutation([*BANDWIDTHS, generator.choice(BANDWIDTHS)]).tolist()
         drawn = lettered([_job(generator, networks, sorted(set(kinds))) for _ in range(jobs)])
         if limited:  # a smallest size might not fit
-            placements.any_of(drawn, generator)["max_workers"] = int(generator.integers(1, len(kinds) + 1))
+            worker_moves.any_of(drawn, generator)["max_workers"] = int(generator.integers(1, len(kinds) + 1))
         return {
             "format": "dlsched/matching_placement/1",
             "name": "worst",
@@ -172,7 +175,7 @@ def _draw_generated(preset: str, most: int, total: int, limited: bool, aimed: Da
         jobs = int(generator.integers(1, most + 1))
         workers = int(generator.integers(max(jobs, total - 2), total + 1))
         made = generate(preset=preset, jobs=jobs, gpus=workers, seed=int(generator.integers(2**31))).as_data()
-        kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(placements.networks_of(made))}
+        kinds = {kind: f"g{index % MOST_TYPES}" for index, kind in enumerate(worker_moves.networks_of(made))}
         held: list[Data] = [
             {"type": kinds[each["type"]], "bandwidth_bytes_per_s": _nearest(each["bandwidth_bytes_per_s"])}
             for each in made["workers"]
@@ -219,7 +222,7 @@ def _rounded(job: Data, kinds: dict[str, str], longest_s: float, limited: bool) 
 def _repair(data: Data, free: bool) -> Data | None:
     """One bandwidth a type, rates of the types that there are (``free``: of some), bytes and limits that count, ids by index."""
     repaired = copy.deepcopy(data)
-    networks = placements.networks_of(repaired)
+    networks = worker_moves.networks_of(repaired)
     for index, worker in enumerate(repaired["workers"]):
         worker |= {"id": f"w{index}", "bandwidth_bytes_per_s": networks[worker["type"]]}
     least = 0

@@ -1,4 +1,4 @@
-"""Servers of one or two GPUs in one rack or two, as a search for worst instances changes them and makes them simpler."""
+"""Networks of servers of one or two GPUs in one rack or two: how instances hold them, a move, and simplifications."""
 
 import copy
 from collections.abc import Sequence
@@ -6,9 +6,10 @@ from itertools import chain
 
 import numpy as np
 
+from dlsched.ring_embedding.instance import RANGES
 from dlsched.worst.space import Data
 
-LINK = 1e9
+LINK, _ = RANGES["links[].bandwidth_bytes_per_s"].searched
 """B/s of all links."""
 
 Racks = list[list[float]]

@@ -10,8 +10,9 @@ optimum; so does a job that is T times as fast beyond the counts that ``fixed`` 
 import numpy as np
 
 from dlsched.families import FAMILIES
+from dlsched.ring_allocation.instance import RANGES
 from dlsched.worst.space import Data, Draw, Number, Space
-from dlsched.worst.spaces.naming import jobs_drawn, lettered, sizes_said
+from dlsched.worst.spaces.arguments import jobs_drawn, lettered, sizes_said
 from dlsched.worst.spaces.speed_tables import (
     drawn,
     in_class,
@@ -23,7 +24,7 @@ from dlsched.worst.spaces.speed_tables import (
 )
 from dlsched.worst.spaces.table_moves import simpler_tables, table_moves
 
-LOW_S, HIGH_S = 1.0, 1000.0
+LOW_S, HIGH_S = RANGES["jobs[].epoch_time_s{}"].searched
 GPUS = 17
 
 
@@ -93,7 +94,7 @@ def space_of(
         presets={} if preset is not None else {name: draw_of(name) for name in family.presets},
         words=f"{sizes_said(most, total)}, {words_of(tables, counts, LOW_S, HIGH_S)}",
         wider=[*wider_than(tables, counts), "--jobs", "--gpus"],
-        numbers=[Number("jobs[].epoch_time_s{}", LOW_S, HIGH_S)],
+        numbers=[Number.searched(RANGES, "jobs[].epoch_time_s{}")],
         members=[("jobs", 1, most)],
         moves=table_moves(allowed),
         simpler=[simpler_tables(repair)],

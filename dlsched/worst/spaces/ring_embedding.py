@@ -32,26 +32,31 @@ from dlsched.core.figures import four_digits, log_uniform
 from dlsched.core.messages import several
 from dlsched.families import FAMILIES
 from dlsched.ring_embedding.generator import PRESETS, generate
-from dlsched.ring_embedding.instance import Job
+from dlsched.ring_embedding.instance import RANGES, Job
 from dlsched.worst.places import within
 from dlsched.worst.space import Data, Number, Space
-from dlsched.worst.spaces.naming import sizes_said
+from dlsched.worst.spaces.arguments import sizes_said
 from dlsched.worst.spaces.rack_networks import LINK, change_network, network_of, smaller_networks
 
 JOBS, SERVERS, SLOTS = 4, 4, 4
 """The most, where nothing is said; a server has 2 GPUs at most."""
-STEEPNESS = 2.0
+STEEPNESS, _ = RANGES["jobs[].utility.steepness"].searched
 """Of sigmoids: a worker-slot below the midpoint they are worth a fiftieth of their height."""
 
 PROBED, SPARE = 40, 4
 """Jobs by which presets are known to have a kind of utility; and how many a draw makes for one that it takes."""
 
 _UTILITIES = {
-    "sigmoid": (Number("jobs[].utility.height", 1, 10), Number("jobs[].utility.midpoint", 0.5, 6)),
-    "capped": (Number("jobs[].utility.slope", 1, 10), Number("jobs[].utility.cap", 10, 100)),
-    "sqrt": (Number("jobs[].utility.scale", 1, 10),),
-    "log": (Number("jobs[].utility.scale", 1, 10), Number("jobs[].rate", 0.1, 10)),
+    kind: tuple(Number.searched(RANGES, f"jobs[].{name}") for name in names)
+    for kind, names in {
+        "sigmoid": ("utility.height", "utility.midpoint"),
+        "capped": ("utility.slope", "utility.cap"),
+        "sqrt": ("utility.scale",),
+        "log": ("utility.scale", "rate"),
+    }.items()
 }
+_LOAD = Number.searched(RANGES, "jobs[].bandwidth_bytes_per_s")
+_OTHERS = ("max_workers", "bandwidth_bytes_per_s", "rate")
 _FIXED = {"sigmoid": {"steepness": STEEPNESS}}
 
 
@@ -96,7 +101,7 @@ def space_of(
     return Space(
         family=FAMILIES["ring_embedding"],
         draw=partial(_draw, kind=kind, jobs=jobs or JOBS, gpus=gpus, servers=servers, slots=slots),
-        numbers=(*_UTILITIES[kind], *_numbers(gpus, LINK), Number("slots", 1, slots, whole=True)),
+        numbers=(*_UTILITIES[kind], _workers(gpus), _LOAD, Number("slots", 1, slots, whole=True)),
         members=(("jobs", 1, jobs or JOBS),),
         moves=(*moves, _bend) if kind in ("sigmoid", "capped") else moves,
         simpler=(_fewer_slots, smaller_networks, _plainer_jobs),
@@ -113,11 +118,8 @@ def space_of(
     )
 
 
-def _numbers(workers: int, bandwidth: float) -> tuple[Number, ...]:
-    return (
-        Number("jobs[].max_workers", 1, workers, whole=True),
-        Number("jobs[].bandwidth_bytes_per_s", bandwidth / 10, bandwidth),
-    )
+def _workers(most: int) -> Number:
+    return Number("jobs[].max_workers", 1, most, whole=True)
 
 
 def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
@@ -127,7 +129,8 @@ def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
         )
     given = {name: size for name, size in sizes.items() if size is not None}
     generate(preset=preset, **given)  # refuses what does not go together
-    figures = [Number(f"jobs[].utility.{name}", 0.01, 1000) for name in ("scale", "slope", "cap", "height", "midpoint")]
+    worth = [f"utility.{name}" for name in ("scale", "slope", "cap", "height", "midpoint")]
+    numbers = [Number.of_presets(RANGES, f"jobs[].{name}", whole=name == "max_workers") for name in (*worth, *_OTHERS)]
 
     def draw(rng: np.random.Generator) -> Data:
         return _repaired(generate(preset=preset, seed=int(rng.integers(2**31)), **given).as_data())
@@ -135,7 +138,7 @@ def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
     return Space(
         family=FAMILIES["ring_embedding"],
         draw=draw,
-        numbers=(*figures, *_numbers(8, 2 * LINK), Number("jobs[].rate", 0.01, 1000)),
+        numbers=numbers,
         members=(("jobs", 1, given.get("jobs", 200)),),
         moves=(_move_arrival,),
         simpler=(_fewer_slots, _plainer_jobs),
@@ -167,11 +170,9 @@ def _draw_generated(
         {
             "id": "",
             "arrival_slot": job.arrival_slot,
-            "max_workers": within(_numbers(gpus, LINK)[0], job.max_workers),
+            "max_workers": within(_workers(gpus), job.max_workers),
             "demand": {"gpu": 1.0},
-            "bandwidth_bytes_per_s": within(
-                _numbers(gpus, LINK)[1], four_digits(job.bandwidth_bytes_per_s / widest * LINK)
-            ),
+            "bandwidth_bytes_per_s": within(_LOAD, four_digits(job.bandwidth_bytes_per_s / widest * LINK)),
         }
         | _per_worker_slot(job)
         for job in made.jobs
@@ -267,9 +268,9 @@ def _bend(data: Data, rng: np.random.Generator) -> Data:
     count = int(rng.integers(1, data["slots"] * job["max_workers"] + 1))
     match job["utility"]:
         case {"kind": "sigmoid"} as utility:
-            utility["midpoint"] = min(count, 6) - 0.5
+            utility["midpoint"] = min(count, _UTILITIES["sigmoid"][1].high) - 0.5
         case {"kind": "capped", "slope": slope} as utility:
-            utility["cap"] = min(max(10.0, slope * count), 100.0)
+            utility["cap"] = within(_UTILITIES["capped"][1], slope * count)
     return changed
 
 
@@ -280,7 +281,7 @@ def _fewer_slots(data: Data) -> Sequence[Data]:
 def _plainer_jobs(data: Data) -> Sequence[Data]:
     """A job, or all, in the first slot, without bandwidth, with that of a link, with a worker less."""
     found = []
-    for plain in ({"arrival_slot": 1}, {"bandwidth_bytes_per_s": LINK / 10}, {"bandwidth_bytes_per_s": LINK}):
+    for plain in ({"arrival_slot": 1}, {"bandwidth_bytes_per_s": _LOAD.low}, {"bandwidth_bytes_per_s": _LOAD.high}):
         for chosen in (range(len(data["jobs"])), *([index] for index in range(len(data["jobs"])))):
             changed = copy.deepcopy(data)
             for index in chosen:

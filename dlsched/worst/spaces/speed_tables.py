@@ -23,7 +23,7 @@ from dlsched.core.errors import UsageError
 from dlsched.core.family import AnyFamily
 from dlsched.core.figures import four_digits, log_uniform
 from dlsched.worst.space import Data
-from dlsched.worst.spaces.naming import require_one_of, require_sizes
+from dlsched.worst.spaces.arguments import require_one_of, require_sizes
 
 CLASSES = ("any", "monotone", "sublinear", "convex")
 COUNTS = ("powers", "all")

@@ -22,27 +22,34 @@ from dlsched.core.figures import log_uniform
 from dlsched.core.messages import several
 from dlsched.srpt_mapping import FAMILY, generate
 from dlsched.srpt_mapping.generator import PRESETS
+from dlsched.srpt_mapping.instance import RANGES
 from dlsched.worst.places import rounded, within
 from dlsched.worst.space import Data, Draw, DrawGenerated, Number, Space
-from dlsched.worst.spaces import gangs
-from dlsched.worst.spaces.naming import lettered, require_sizes, sizes_said
+from dlsched.worst.spaces import gang_moves
+from dlsched.worst.spaces.arguments import lettered, require_sizes, sizes_said
 
 JOBS, GPUS = 3, 8
-MOST_SERVERS, LARGEST_SERVER = 4, 8
-INTRA, NIC, COMPUTE_S = 1e11, 1e10, 1.0  # B/s, B/s, s
+MOST_SERVERS = 4
+LARGEST_SERVER = int(RANGES["servers[].gpus"].searched[1])
+INTRA, _ = RANGES["intra_bandwidth_bytes_per_s"].searched
+NIC, _ = RANGES["nic_bandwidth_bytes_per_s"].searched
+COMPUTE_S, _ = RANGES["jobs[].stages[].compute_s"].searched
 LOADS = (0.8, 2.0, 10.0)
 """Of draws of presets: the more, the more jobs meet."""
-ITERATIONS, RELEASES_S, BYTES = (1.0, 1000.0), (0.0, 1000.0), (0.0, 1e10)
+ITERATIONS, RELEASES_S, OUTPUTS, PARAMETERS = (
+    RANGES[f"jobs[].{name}"].searched
+    for name in ("iterations", "release_s", "stages[].output_bytes", "stages[].parameter_bytes")
+)
 
 _FEW_BYTES, _NO_BYTES = 1e8, 1e3  # the fewest that are drawn, beside none; fewer than those count as none
-_TIMES = (Number("jobs[].iterations", *ITERATIONS, whole=True), Number("jobs[].release_s", *RELEASES_S, whole=True))
-_SENT = (Number("jobs[].stages[].output_bytes", *BYTES), Number("jobs[].stages[].parameter_bytes", *BYTES))
+_TIMES = tuple(Number.searched(RANGES, f"jobs[].{name}", whole=True) for name in ("iterations", "release_s"))
+_SENT = tuple(Number.searched(RANGES, f"jobs[].stages[].{name}") for name in ("output_bytes", "parameter_bytes"))
 _OF_PRESETS = (
-    Number("jobs[].iterations", 1, 1e6, whole=True),
-    Number("jobs[].release_s", 0, 1e6),
-    Number("jobs[].stages[].compute_s", 0.01, 10),
-    Number("jobs[].stages[].output_bytes", 0, 1e9),
-    Number("jobs[].stages[].parameter_bytes", 0, 1e10),
+    Number.of_presets(RANGES, "jobs[].iterations", whole=True),
+    Number.of_presets(RANGES, "jobs[].release_s"),
+    Number.of_presets(RANGES, "jobs[].stages[].compute_s"),
+    Number.of_presets(RANGES, "jobs[].stages[].output_bytes"),
+    Number.of_presets(RANGES, "jobs[].stages[].parameter_bytes"),
 )
 
 
@@ -89,7 +96,9 @@ def space_of(
     ]
     numbers += _OF_PRESETS if preset is not None else (*_TIMES, *(_SENT if sends else ()))
     if prediction_error > 1:
-        numbers.append(Number("jobs[].predicted_iterations", 1 / prediction_error, 1e6 * prediction_error))
+        fewest, most_told = RANGES["jobs[].predicted_iterations"].searched
+        told = Number("jobs[].predicted_iterations", fewest / prediction_error, most_told * prediction_error)
+        numbers.append(told)
     drawn = _Drawn(most, total, servers, prediction_error, sends)
     return Space(
         family=FAMILY,
@@ -97,10 +106,10 @@ def space_of(
         numbers=numbers,
         members=(
             ("jobs", 1, most),
-            *((("servers", 1, servers), ("jobs[].stages", 1, gangs.MOST_STAGES)) if sends else ()),
+            *((("servers", 1, servers), ("jobs[].stages", 1, gang_moves.MOST_STAGES)) if sends else ()),
         ),
-        moves=(gangs.fill, *((gangs.meet,) if most > 1 else ()), *(gangs.OF_PLACES if sends else ())),
-        simpler=(*(gangs.SIMPLER_PLACES if sends else ()), gangs.smaller),
+        moves=(gang_moves.fill, *((gang_moves.meet,) if most > 1 else ()), *(gang_moves.OF_PLACES if sends else ())),
+        simpler=(*(gang_moves.SIMPLER_PLACES if sends else ()), gang_moves.smaller),
         repair=lambda data: _repair(data, total, largest, prediction_error),
         presets={} if preset is not None else {name: drawn.of_preset(name) for name in PRESETS},
         words=f"{sizes_said(most, total)}, "
@@ -114,7 +123,8 @@ def _words(servers: int, sends: bool) -> str:
     """What the round figures are."""
     times = f"{COMPUTE_S:g} s an iteration, up to {ITERATIONS[1]:g} of them, released within {RELEASES_S[1]:g} s"
     where = f"in up to {several(servers, 'server')} of up to {LARGEST_SERVER}"
-    sent = f"stages send up to {BYTES[1]:.0e} bytes at {INTRA:.0e} B/s in a server, {NIC:.0e} B/s between them"
+    most = max(OUTPUTS[1], PARAMETERS[1])
+    sent = f"stages send up to {most:.0e} bytes at {INTRA:.0e} B/s in a server, {NIC:.0e} B/s between them"
     return f"{where}, {times}, {sent}" if sends else f"in one server, {times}, nothing sent"
 
 
@@ -157,8 +167,8 @@ class _Drawn:
                 {
                     "replicas": replicas,
                     "compute_s": COMPUTE_S,
-                    "output_bytes": self._bytes(generator),
-                    "parameter_bytes": self._bytes(generator),
+                    "output_bytes": self._bytes(generator, OUTPUTS[1]),
+                    "parameter_bytes": self._bytes(generator, PARAMETERS[1]),
                 }
                 for replicas in self._chain(generator, sizes)
             ],
@@ -170,17 +180,17 @@ class _Drawn:
         """Replicas of the stages: in a quarter of the draws as many as some servers have GPUs, else any."""
         if self.sends and generator.random() < 1 / 4:
             counts: list[int] = generator.permutation(sizes).tolist()
-            return counts[: int(generator.integers(1, gangs.MOST_STAGES + 1))]
+            return counts[: int(generator.integers(1, gang_moves.MOST_STAGES + 1))]
         gpus = int(generator.integers(1, sum(sizes) + 1))
-        stages = int(generator.integers(1, min(gangs.MOST_STAGES, gpus) + 1)) if self.sends else 1
+        stages = int(generator.integers(1, min(gang_moves.MOST_STAGES, gpus) + 1)) if self.sends else 1
         cuts = sorted((generator.permutation(gpus - 1)[: stages - 1] + 1).tolist())
         return [last - first for first, last in zip([0, *cuts], [*cuts, gpus], strict=True)]
 
-    def _bytes(self, generator: np.random.Generator) -> float:
+    def _bytes(self, generator: np.random.Generator, most: float) -> float:
         """None in half of the draws, the most in a quarter."""
         if not self.sends or generator.random() < 1 / 2:
             return 0.0
-        return BYTES[1] if generator.random() < 1 / 2 else float(f"{log_uniform(generator, _FEW_BYTES, BYTES[1]):.2g}")
+        return most if generator.random() < 1 / 2 else float(f"{log_uniform(generator, _FEW_BYTES, most):.2g}")
 
     def of_preset(self, preset: str) -> DrawGenerated:
         """Draw instances of a preset in round figures: every stage computes 1 s, the longest job or release takes 1000 s."""

@@ -1,14 +1,15 @@
-"""How workers of types, and jobs with a rate on each, are changed in a search for worst instances, and made simpler."""
+"""Moves and simplifications of workers of several types, and of jobs that have a rate on each: types, networks, limits."""
 
 import copy
 from itertools import permutations
 
 import numpy as np
 
+from dlsched.matching_placement.instance import RANGES
 from dlsched.worst.space import Data, Move, Simplify
 
 MOST_TYPES = 3
-BANDWIDTHS = (1e9, 1e10)  # B/s
+BANDWIDTHS = RANGES["workers[].bandwidth_bytes_per_s"].searched  # B/s
 
 
 def retype(data: Data, generator: np.random.Generator) -> Data | None:

@@ -1,4 +1,4 @@
-"""A search beside its proofs: how bad a method can be at all, and an instance on which it is that bad."""
+"""Proofs joined to what a search found: how bad a method can be at all, and an instance on which it is that bad."""
 
 import math
 from dataclasses import replace
@@ -12,7 +12,7 @@ from dlsched.worst.proving import Proven
 from dlsched.worst.result import Worst, finite, said_of
 
 
-def proved(worst: Worst, *proofs: Proven) -> Worst:
+def with_proofs(worst: Worst, *proofs: Proven) -> Worst:
     """Return what a search found with proofs, and with the instance of the largest supremum where that is as bad.
 
     Parameters

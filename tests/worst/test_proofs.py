@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dlsched import DisagreementError, find_worst
-from dlsched.worst.proved import proved
+from dlsched.worst.proofs import with_proofs
 from dlsched.worst.proving import prove
 
 
@@ -14,7 +14,7 @@ def test_a_proof_beside_a_search() -> None:
     """Two jobs on 5 GPUs: 5/4, whatever a few evaluations find."""
     worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=20)
     proof = prove("ring_allocation", "doubling", jobs=2, gpus=5)
-    shown = proved(worst, proof)
+    shown = with_proofs(worst, proof)
     assert (shown.ratio, shown.found, shown.as_data()["proven"]) == (1.25, worst.found, "5/4")
     assert shown.objective == 1.25 * shown.reference
     assert shown.instance.sha256 == proof.instance.sha256
@@ -28,10 +28,10 @@ def test_what_is_worse_than_the_supremum_is_an_error() -> None:
     worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=20)
     proof = prove("ring_allocation", "doubling", jobs=2, gpus=5)
     with pytest.raises(DisagreementError, match=r"1\.3 was found, but 5/4 is proven to be the supremum"):
-        proved(replace(worst, ratio=1.3), proof)
+        with_proofs(replace(worst, ratio=1.3), proof)
     with pytest.raises(DisagreementError, match="without bound was found"):
-        proved(replace(worst, ratio=None), proof)
-    bounded = proved(replace(worst, ratio=1.3, reference_kind="bound"), proof)  # at most 1.3: no contradiction
+        with_proofs(replace(worst, ratio=None), proof)
+    bounded = with_proofs(replace(worst, ratio=1.3, reference_kind="bound"), proof)  # at most 1.3: no contradiction
     assert (bounded.ratio, bounded.reference_kind) == (1.25, "optimum")
 
 
@@ -40,17 +40,17 @@ def test_the_largest_supremum_is_shown() -> None:
     worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=6, budget=20, counts="all")
     jobs = len(worst.instance.as_data()["jobs"])
     two, one = (prove("ring_allocation", "doubling", jobs=many, gpus=6, counts="all") for many in (2, 1))
-    shown = proved(worst, two, one)
+    shown = with_proofs(worst, two, one)
     assert (shown.proof, shown.proofs, shown.ratio) == (one, (one, two), 1.5)
     above = {1: 1.6, 2: 1.3}[jobs]
     with pytest.raises(DisagreementError, match=f"is proven to be the supremum of {jobs} job"):
-        proved(replace(worst, ratio=above), two, one)
+        with_proofs(replace(worst, ratio=above), two, one)
 
 
 def test_an_instance_of_the_search_stays_where_it_is_worse() -> None:
     """A proof may show an instance that only comes near its supremum."""
     worst = find_worst("ring_allocation", "doubling", jobs=2, gpus=5, budget=200)
     proof = replace(prove("ring_allocation", "doubling", jobs=2, gpus=5), supremum=Fraction(2))
-    kept = proved(replace(worst, ratio=1.5), proof)
+    kept = with_proofs(replace(worst, ratio=1.5), proof)
     assert (kept.ratio, kept.instance.sha256) == (1.5, worst.instance.sha256)
     assert kept.instance.source.startswith(f"{worst.command} --prove: ")

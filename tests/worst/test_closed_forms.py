@@ -6,7 +6,7 @@ from dlsched import matching_placement
 from dlsched.families import find_family
 from dlsched.matching_placement.arrays import arrays
 from dlsched.matching_placement.heuristics.initial import initial
-from dlsched.worst import known
+from dlsched.worst import closed_forms
 
 
 def ratio(instance, method):
@@ -26,7 +26,7 @@ def test_doubling_reaches_its_factor(power, jobs):
     """(2P + 2) / (P + 4): 5/4, 3/2, 17/10, 11/6 ... 1025/514, below 2; marginal is the same there."""
     most = 2**power
     for method in ("doubling", "marginal"):
-        found, allowed = ratio(known.doubling_family(power, jobs), method)
+        found, allowed = ratio(closed_forms.doubling_family(power, jobs), method)
         assert found == pytest.approx((2 * most + 2) / (most + 4), rel=1e-12)
         assert found <= allowed == pytest.approx(found, rel=1e-8)
 
@@ -36,7 +36,7 @@ def test_two_jobs_on_any_number_of_gpus(gpus):
     """(2P + 2U) / (P + 4U), P and U the two largest powers of two in the number of GPUs."""
     first = 2 ** (gpus.bit_length() - 1)
     second = 2 ** ((gpus - first).bit_length() - 1)
-    instance = known.doubling_family(first.bit_length() - 1, 2, second)
+    instance = closed_forms.doubling_family(first.bit_length() - 1, 2, second)
     assert instance.gpus <= gpus
     instance = instance.model_copy(update={"gpus": gpus})
     found, allowed = ratio(instance, "doubling")
@@ -47,7 +47,7 @@ def test_two_jobs_on_any_number_of_gpus(gpus):
 @pytest.mark.parametrize("power", range(1, 7))
 def test_doubling_of_any_count(power):
     """All but twice the optimum on 2^(power + 1) - 1 GPUs, where costs are convex; L / 2 is less than 2 for 3 GPUs only."""
-    found, allowed = ratio(known.twice_family(power), "doubling")
+    found, allowed = ratio(closed_forms.twice_family(power), "doubling")
     assert found == pytest.approx(2 - 2.0**-power, rel=1e-12)
     assert found <= allowed == pytest.approx(1.5 if power == 1 else 2, rel=1e-8)
 
@@ -56,7 +56,7 @@ def test_doubling_of_any_count(power):
 @pytest.mark.parametrize(("most", "jobs"), [(2, 2), (3, 2), (4, 1), (9, 3), (32, 4)])
 def test_plateaus_stall(most, jobs, method):
     """Half of the most GPUs that fit."""
-    found, allowed = ratio(known.plateau_family(most, jobs), method)
+    found, allowed = ratio(closed_forms.plateau_family(most, jobs), method)
     assert found == pytest.approx(most / 2, rel=1e-12)
     assert found <= allowed == pytest.approx(found, rel=1e-8)
 
@@ -64,11 +64,11 @@ def test_plateaus_stall(most, jobs, method):
 @pytest.mark.parametrize("most", [2, 3, 4, 16, 100])
 def test_hull_on_consecutive_counts(most):
     """(2L - 1) / (L + 1), below 2, but for a little; on the line itself no factor at all, as of marginal."""
-    found, allowed = ratio(known.hull_family(most), "hull")
+    found, allowed = ratio(closed_forms.hull_family(most), "hull")
     assert found == pytest.approx((2 * most - 1) / (most + 1), rel=1e-5)
     assert found <= allowed == pytest.approx((2 * most - 1) / (most + 1), rel=1e-8)
     for method in ("hull", "marginal"):
-        found, allowed = ratio(known.hull_family(most, little=0.0), method)
+        found, allowed = ratio(closed_forms.hull_family(most, little=0.0), method)
         assert found == 1 <= allowed == pytest.approx(1, rel=1e-8)
 
 
@@ -76,10 +76,10 @@ def test_hull_on_consecutive_counts(most):
 def test_hull_on_powers_of_two(power):
     """3L / (L + 4), below 3, but for a little; on the line itself less than 2, as of doubling."""
     most = 2**power
-    found, allowed = ratio(known.hull_family(most, "powers"), "hull")
+    found, allowed = ratio(closed_forms.hull_family(most, "powers"), "hull")
     assert found == pytest.approx(max(1, 3 * most / (most + 4)), rel=1e-5)
     assert found <= allowed == pytest.approx(max(1, 3 * most / (most + 4)), rel=1e-8)
-    on_line = known.hull_family(most, "powers", little=0.0)
+    on_line = closed_forms.hull_family(most, "powers", little=0.0)
     assert ratio(on_line, "hull") == ratio(on_line, "doubling")
     assert ratio(on_line, "hull")[0] < 2
 
@@ -87,7 +87,7 @@ def test_hull_on_powers_of_two(power):
 @pytest.mark.parametrize("most", [2, 5, 64])
 def test_the_widest_step(most):
     """Where speed may be super-linear, hull has nearly the widest step of the hull times the optimum."""
-    found, allowed = ratio(known.widest_family(most), "hull")
+    found, allowed = ratio(closed_forms.widest_family(most), "hull")
     assert found == pytest.approx(most - 1, rel=1e-3)
     assert found <= allowed == pytest.approx(most - 1, rel=1e-8)
 
@@ -96,7 +96,7 @@ def test_the_widest_step(most):
 def test_doubling_of_super_linear_speed(most):
     """Half of the most GPUs that fit, though savings fall; hull takes the same steps, and the widest is as wide."""
     for method in ("doubling", "marginal", "hull"):
-        found, allowed = ratio(known.widest_family(most, "powers", above=False), method)
+        found, allowed = ratio(closed_forms.widest_family(most, "powers", above=False), method)
         assert found == pytest.approx(most / 2, rel=1e-3)
         assert found <= allowed == pytest.approx(most / 2, rel=1e-8)
 
@@ -104,7 +104,7 @@ def test_doubling_of_super_linear_speed(most):
 @pytest.mark.parametrize(("gpus", "jobs", "factor"), [(11, 6, 6), (12, 2, 11 / 6), (7, 7, 1)])
 def test_equal_shares(gpus, jobs, factor):
     """(C - J + 1) / floor(C / J), which is about C / 2 with more than C / 2 jobs."""
-    found, allowed = ratio(known.equal_family(gpus, jobs), "equal")
+    found, allowed = ratio(closed_forms.equal_family(gpus, jobs), "equal")
     assert found == pytest.approx(factor, rel=1e-12)
     assert found <= allowed == pytest.approx(found, rel=1e-8)
 
@@ -121,13 +121,15 @@ def saved(instance, method):
 def test_local_search_saves_little_more_than_three_fifths(length):
     """S(n) of 1 + S(n - 1): 2/3, 13/21, ... in the limit 3/5."""
     sums = [sum(3.0**-place for place in range(last + 1)) for last in (length, length - 1)]
-    assert saved(known.local_search_family(length), "local-search") == pytest.approx(sums[0] / (1 + sums[1]), abs=2e-3)
+    assert saved(closed_forms.local_search_family(length), "local-search") == pytest.approx(
+        sums[0] / (1 + sums[1]), abs=2e-3
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_marginal_saves_little_more_than_half(size):
     """(n + 2) / (2n + 2) of what the best completion of the same initial workers saves."""
-    instance = known.marginal_placement_family(size)
+    instance = closed_forms.marginal_placement_family(size)
     assert saved(instance, "marginal") == pytest.approx((size + 2) / (2 * size + 2), abs=1e-5)
     if size <= 2:  # beyond, completions are too many to try
         found, allowed = ratio(instance, "marginal")
@@ -137,7 +139,7 @@ def test_marginal_saves_little_more_than_half(size):
 @pytest.mark.parametrize("slots", [1, 2, 4])
 def test_slot_greedy_has_little_more_than_half(slots):
     """T of 2T - 1, but for the little that makes the narrow jobs worth more."""
-    found, allowed = ratio(known.slot_greedy_family(slots), "slot-greedy")
+    found, allowed = ratio(closed_forms.slot_greedy_family(slots), "slot-greedy")
     assert found == pytest.approx(slots / (2 * slots - 1), rel=1e-3)
     assert found >= allowed
 
@@ -145,6 +147,6 @@ def test_slot_greedy_has_little_more_than_half(slots):
 @pytest.mark.parametrize(("gpus", "short"), [(2, 3), (2, 5), (3, 6)])
 def test_strict_queue(gpus, short):
     """(G + 1) (n + 1) / (n + G + 1): for many short jobs G + 1, which is promised."""
-    found, allowed = ratio(known.strict_family(gpus, short), "a-srpt-strict")
+    found, allowed = ratio(closed_forms.strict_family(gpus, short), "a-srpt-strict")
     assert found == pytest.approx((gpus + 1) * (short + 1) / (short + gpus + 1), rel=1e-5)
     assert found <= allowed == pytest.approx(gpus + 1)

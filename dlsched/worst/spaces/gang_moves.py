@@ -1,13 +1,14 @@
-"""How gangs on servers are changed in a search for worst instances, and made simpler: chains, servers and releases."""
+"""Moves and simplifications of gangs on servers: chains of stages, sizes of servers, releases, bytes."""
 
 import copy
 
 import numpy as np
 
+from dlsched.srpt_mapping.instance import RANGES
 from dlsched.worst.space import Data, Move, Simplify
 
 MOST_STAGES = 4
-_LATEST_S = 1000.0
+_, LATEST_S = RANGES["jobs[].release_s"].searched
 
 
 def fill(data: Data, generator: np.random.Generator) -> Data | None:
@@ -32,7 +33,7 @@ def meet(data: Data, generator: np.random.Generator) -> Data | None:
     late, early = generator.permutation(len(changed["jobs"]))[:2]
     other = changed["jobs"][early]
     later_s = float(generator.choice([0.0, 1.0, other["iterations"]]))
-    changed["jobs"][late]["release_s"] = min(other["release_s"] + later_s, _LATEST_S)
+    changed["jobs"][late]["release_s"] = min(other["release_s"] + later_s, LATEST_S)
     return changed
 
 

@@ -1,4 +1,4 @@
-"""What the spaces of several families ask of their options, and how their jobs are named."""
+"""Arguments that several spaces take: what they refuse, how many jobs a draw has, and how sizes and jobs are said to people."""
 
 from collections.abc import Sequence
 
