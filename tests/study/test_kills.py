@@ -88,9 +88,9 @@ class Leader:
         try:
             for each in psutil.Process(self.process.pid).children(recursive=True):
                 words = " ".join(each.cmdline())
-                if "study.cells.warden" in words:
+                if "processes.warden" in words:
                     above = " ".join(each.parent().cmdline())
-                    found["serving" if "study.cells.warden" in above else "warden"].append(each)
+                    found["serving" if "processes.warden" in above else "warden"].append(each)
                 elif "solvers import child" in words:
                     found["solver"].append(each)
                 elif "spawn_main" in words:

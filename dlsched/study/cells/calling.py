@@ -25,9 +25,10 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.families import FAMILIES
 from dlsched.own_methods import UnreadableAnswer, find_method_of_user
-from dlsched.study.cells.frames import write_frame
-from dlsched.study.cells.outcome import READY, words_of
-from dlsched.study.cells.usage import Meter
+from dlsched.processes.frames import write_frame
+from dlsched.processes.messages import words_of
+from dlsched.processes.usage import Meter
+from dlsched.study.cells.outcome import READY
 from dlsched.study.plans.own_code import loaded_below
 from dlsched.study.plans.plan import PlannedMethod
 

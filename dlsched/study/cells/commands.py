@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from dlsched.core.errors import InputError
 from dlsched.core.messages import printable
+from dlsched.processes.descendants import death
+from dlsched.processes.streams import Tail, Whole, gather
 from dlsched.results.reading import Claim, claim_from
-from dlsched.study.cells.descendants import death
 from dlsched.study.cells.outcome import CellEnded
-from dlsched.study.cells.streams import Tail, Whole, gather
 
 INSTANCE = "{instance}"
 """Stands in the words of a command for the path of the instance's file."""

@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dlsched.core.errors import SolverError
+from dlsched.processes.descendants import death, held, kill_marked
+from dlsched.processes.frames import Frames
+from dlsched.processes.streams import Tail
+from dlsched.processes.warden import BY_SIGNAL
 from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.descendants import death, held, kill_marked
-from dlsched.study.cells.frames import Frames
 from dlsched.study.cells.outcome import BEGUN, READY, Facts, Outcome, outcome_from
-from dlsched.study.cells.streams import Tail
-from dlsched.study.cells.warden import BY_SIGNAL
 
 START_S = 120.0
 """Seconds after which a process that has not come up is given up."""
@@ -35,6 +35,7 @@ LOOK_S = 0.1
 """Seconds between two looks at the memory of a cell; more where a look takes long, so that it costs a twentieth at most."""
 END_S = 15.0
 """Seconds that a warden has to kill everything."""
+SERVE = "dlsched.study.cells.serving:serve"
 _READ = 1 << 20
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -145,10 +146,10 @@ class Keeper:
         environment.pop("PYTHONWARNINGS", None)
         its_tasks, self._tasks = os.pipe()
         self._outcomes, its_outcomes = os.pipe()
-        code = "from dlsched.study.cells.warden import main; main()"
+        code = "from dlsched.processes.warden import main; main()"
         try:
             self._warden = subprocess.Popen(
-                [sys.executable, "-P", "-c", code, self._temporary, str(its_tasks), str(its_outcomes)],
+                [sys.executable, "-P", "-c", code, self._temporary, SERVE, str(its_tasks), str(its_outcomes)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

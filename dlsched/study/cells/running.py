@@ -13,13 +13,13 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+from dlsched.processes.descendants import kill_descendants, newest_process, resident
+from dlsched.processes.usage import Meter, Usage
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.commands import printed
-from dlsched.study.cells.descendants import kill_descendants, newest_process, resident
 from dlsched.study.cells.functions import Caller
 from dlsched.study.cells.outcome import CellEnded
-from dlsched.study.cells.usage import Meter, Usage
 
 STOPPED = {str(each): each for each in TerminationStatus if each.name in ("TIME_LIMIT", "NODE_LIMIT", "MEMORY_LIMIT")}
 """Ends of a method of one's own that has no answer, and is not to blame."""

@@ -15,13 +15,14 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, verify
+from dlsched.processes.descendants import adopt_orphans, newest_process
+from dlsched.processes.frames import write_frame
+from dlsched.processes.messages import short, words_of
+from dlsched.processes.usage import Meter, Usage
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.descendants import adopt_orphans, newest_process
-from dlsched.study.cells.frames import write_frame
-from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of, short, words_of
+from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of
 from dlsched.study.cells.running import Foreign
-from dlsched.study.cells.usage import Meter, Usage
 from dlsched.study.recipes.recipe import Recipe
 
 PULSE_S = 0.1

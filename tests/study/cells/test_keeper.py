@@ -33,7 +33,7 @@ def keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
 
 def family() -> list[psutil.Process]:
     """The warden that this process started, and all that descends from it."""
-    wardens = [each for each in psutil.Process().children() if "study.cells.warden" in " ".join(each.cmdline())]
+    wardens = [each for each in psutil.Process().children() if "processes.warden" in " ".join(each.cmdline())]
     return [each for warden in wardens for each in (warden, *warden.children(recursive=True))]
 
 

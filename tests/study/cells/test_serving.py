@@ -10,11 +10,11 @@ import dlsched
 from dlsched import ring_allocation
 from dlsched.core.family import Method
 from dlsched.core.status import TerminationStatus
+from dlsched.processes.usage import Usage
 from dlsched.ring_allocation import FAMILY
 from dlsched.study.cells import running
 from dlsched.study.cells.outcome import BEGUN, CellEnded, Outcome
 from dlsched.study.cells.serving import Runner
-from dlsched.study.cells.usage import Usage
 from dlsched.study.recipes.reading import read_recipe
 from study.cells_at_hand import ROOMY, cell, function, named, recipe
 

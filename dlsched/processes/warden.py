@@ -13,18 +13,19 @@ import shutil
 import signal
 import sys
 import time
+from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
-from dlsched.study.cells.descendants import adopt_orphans, die_with, kill_descendants
+from dlsched.processes.descendants import adopt_orphans, die_with, kill_descendants
 
 BY_SIGNAL = 128
 """A process that a signal ended is told of by this code plus the signal's number, as shells do."""
 
 
 def main() -> NoReturn:
-    """``sys.argv``: the folder for temporary files, the pipe of tasks, the pipe of outcomes. Standard input is the line."""
-    folder, tasks, outcomes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    """Standard input is the line; ``sys.argv``: the folder for files, ``module:function`` to run, pipes of tasks and outcomes."""
+    folder, target, tasks, outcomes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # a worker of Dask's may block some
     os.mkdir(folder, 0o700)
     adopt_orphans()
@@ -36,7 +37,7 @@ def main() -> NoReturn:
     myself = os.getpid()
     child = os.fork()
     if child == 0:
-        _become_server(myself, folder, tasks, outcomes)
+        _become_server(myself, folder, target, tasks, outcomes)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _noticed)
     for pipe in (tasks, outcomes, 1, 2):
@@ -70,7 +71,7 @@ def _watch(child: int, woken: int) -> int:
             return 0
 
 
-def _become_server(parent: int, folder: str, tasks: int, outcomes: int) -> NoReturn:
+def _become_server(parent: int, folder: str, target: str, tasks: int, outcomes: int) -> NoReturn:
     """Forget that there is a line, and run cells until there are no more."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -82,9 +83,8 @@ def _become_server(parent: int, folder: str, tasks: int, outcomes: int) -> NoRet
     os.close(nothing)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
         file.write(b"500")  # where the machine's memory ends, it is a cell that is killed, and not who keeps it
-    from dlsched.study.cells.serving import serve
-
-    serve(folder, tasks, outcomes)
+    module, name = target.split(":")
+    getattr(import_module(module), name)(folder, tasks, outcomes)
     sys.stdout.flush()
     os._exit(0)
 
