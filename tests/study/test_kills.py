@@ -87,11 +87,10 @@ class Leader:
         found: dict[str, list[psutil.Process]] = {"warden": [], "serving": [], "solver": [], "worker": []}
         try:
             for each in psutil.Process(self.process.pid).children(recursive=True):
-                words = " ".join(each.cmdline())
-                if "processes.warden" in words:
-                    above = " ".join(each.parent().cmdline())
-                    found["serving" if "processes.warden" in above else "warden"].append(each)
-                elif "solvers import child" in words:
+                words, above = " ".join(each.cmdline()), " ".join(each.parent().cmdline())
+                if "cells.serving:serve" in words:
+                    found["serving" if "cells.serving:serve" in above else "warden"].append(each)
+                elif "solvers.child:serve" in words and "solvers.child:serve" in above:
                     found["solver"].append(each)
                 elif "spawn_main" in words:
                     found["worker"].append(each)

@@ -13,7 +13,8 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.processes.descendants import kill_descendants, newest_process, resident
+from dlsched.processes.descendants import kill_descendants, newest_process
+from dlsched.processes.memory import resident
 from dlsched.processes.usage import Meter, Usage
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell

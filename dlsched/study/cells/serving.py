@@ -4,8 +4,10 @@ It writes its outcomes as frames on a pipe that no method holds. It trusts none:
 a certificate proves its verifier.
 """
 
+import contextlib
 import os
 import pickle
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,19 +31,20 @@ PULSE_S = 0.1
 """Seconds after which a search says that it goes on."""
 
 
-def serve(folder: str, tasks: int, outcomes: int) -> None:
+def serve(tasks: int, outcomes: int) -> None:
     """Run the cells that arrive until there are no more.
 
     Parameters
     ----------
-    folder
-        For temporary files.
     tasks, outcomes
         Pipes: of pickled lists of cells, and for frames of outcomes.
     """
     adopt_orphans()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+        file.write(b"500")  # where the machine's memory ends, it is a cell that is killed, and not who keeps it
     arriving = os.fdopen(tasks, "rb")
-    runner = Runner(folder)
+    runner = Runner(os.environ["TMPDIR"])
     write_frame(outcomes, READY)
     while True:
         try:
@@ -95,9 +98,9 @@ class Runner:
         self._foreign.stop()
 
     def _searched(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
-        meter = Meter(child.processes())
+        meter = Meter(child.workers())
         found = cell.recipe.make(_pulse(cell, begun))
-        usage = meter.usage(child.processes())
+        usage = meter.usage(child.workers())
         return Outcome(
             *(cell.key, FOUND),
             time_s=usage.time_s,
@@ -123,11 +126,11 @@ class Runner:
     def _solved(self, cell: Cell, instance: InstanceFile, begun: Callable[[Outcome], None]) -> Outcome:
         family, method = FAMILIES[cell.recipe.family], cell.method
         if not method.foreign:
-            meter = Meter(child.processes())
+            meter = Meter(child.workers())
             result = family.solve(
                 instance, method=str(method.what), limits=cell.limits.inner, seed=cell.seed, solver=method.solver
             )
-            usage = meter.usage(child.processes())
+            usage = meter.usage(child.workers())
             found = verify(instance, result)
             if found.failures:
                 return Outcome(cell.key, "rejected", short(found.failures[0]))

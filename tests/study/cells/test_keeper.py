@@ -33,7 +33,7 @@ def keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
 
 def family() -> list[psutil.Process]:
     """The warden that this process started, and all that descends from it."""
-    wardens = [each for each in psutil.Process().children() if "processes.warden" in " ".join(each.cmdline())]
+    wardens = [each for each in psutil.Process().children() if keeper_module.SERVE in each.cmdline()]
     return [each for warden in wardens for each in (warden, *warden.children(recursive=True))]
 
 
@@ -49,7 +49,7 @@ def test_one_process_serves_until_it_is_stopped(keeper: Keeper):
     second = ended(keeper, cell(named("milp"), 1))
     assert [outcome.status for outcome in first + second] == ["optimal"] * 3
     assert {each.pid for each in family()} == before
-    assert len(before) == 4  # warden, process of cells, solver and its guard
+    assert len(before) == 4  # warden, process of cells, solver and its warden
     keeper.stop()
     assert not any(lives(pid) for pid in before)
     assert not keeper.alive
@@ -100,7 +100,7 @@ def test_a_process_that_cannot_come_up(keeper: Keeper, tmp_path: Path, monkeypat
     """Is no fault of a cell: it ends the study, and its last words are said."""
     (tmp_path / "dlsched").mkdir()
     (tmp_path / "dlsched" / "__init__.py").write_text("import missing_for_cells", encoding="utf-8")
-    monkeypatch.setattr(keeper_module.sys, "path", [str(tmp_path)])
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SolverError, match=r"^no process for cells comes up: .*No module named"):
         ended(keeper, cell(named("exact")))
 
