@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from dlsched.core.errors import DlschedError, PolicyError
+from dlsched.core.errors import PolicyError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
@@ -21,6 +21,7 @@ from dlsched.processes.descendants import adopt_orphans, newest_process
 from dlsched.processes.frames import write_frame
 from dlsched.processes.messages import short, words_of
 from dlsched.processes.usage import Meter, Usage
+from dlsched.results.answers import status_of_error
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of
@@ -84,14 +85,8 @@ class Runner:
             return self._solved(cell, instance, begun)
         except CellEnded as ended:
             return Outcome(cell.key, ended.status, short(str(ended)))
-        except PolicyError as error:
-            return Outcome(cell.key, "rejected", words_of(error))
-        except DlschedError as error:
-            return Outcome(cell.key, "error", words_of(error))
-        except MemoryError as error:
-            return Outcome(cell.key, "memory", words_of(error) or "out of memory")
         except Exception as error:
-            return Outcome(cell.key, "error", f"{type(error).__name__}: {words_of(error)}")
+            return Outcome(cell.key, *status_of_error(error))
 
     def stop(self) -> None:
         """Kill the processes of foreign methods."""
@@ -99,7 +94,10 @@ class Runner:
 
     def _searched(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
         meter = Meter(child.workers())
-        found = cell.recipe.make(_pulse(cell, begun))
+        try:
+            found = cell.recipe.make(_pulse(cell, begun))
+        except PolicyError as error:  # of a method on every instance: whatever it answered, there is none to show
+            return Outcome(cell.key, "rejected", words_of(error))
         usage = meter.usage(child.workers())
         return Outcome(
             *(cell.key, FOUND),
