@@ -88,8 +88,8 @@ class Leader:
         try:
             for each in psutil.Process(self.process.pid).children(recursive=True):
                 words, above = " ".join(each.cmdline()), " ".join(each.parent().cmdline())
-                if "cells.serving:serve" in words:
-                    found["serving" if "cells.serving:serve" in above else "warden"].append(each)
+                if "cells.runner:serve" in words:
+                    found["serving" if "cells.runner:serve" in above else "warden"].append(each)
                 elif "solvers.child:serve" in words and "solvers.child:serve" in above:
                     found["solver"].append(each)
                 elif "spawn_main" in words:
@@ -159,7 +159,7 @@ def disturbed(folder: Path, engine: str, instances: int, moments: int, seed: int
     out, err = again.process.communicate()
     assert out.split() == [str(METHODS * instances)] * 2, err
     while len(list((folder / "temporary").glob("dlsched-*"))) > killed.count("warden"):
-        time.sleep(0.01)  # a warden removes its folder; one that is killed together with its keeper cannot
+        time.sleep(0.01)  # a warden removes its folder; one that is killed together with who started it cannot
     return rows_of(again.store), killed
 
 

@@ -17,7 +17,7 @@ from dlsched.processes.frames import Frames
 from dlsched.processes.messages import short
 from dlsched.processes.streams import LARGEST_ANSWER, LOOK_S, Tail, gather
 from dlsched.processes.usage import Usage
-from dlsched.study.cells.calling import Call, serve_calls
+from dlsched.study.cells.function_server import Call, serve_calls
 from dlsched.study.cells.outcome import CellEnded
 from dlsched.study.plans.plan import PlannedMethod
 

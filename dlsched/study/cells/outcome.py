@@ -1,4 +1,4 @@
-"""What comes of a cell, as the process that ran it says it, or as its keeper saw it die."""
+"""What comes of a cell, as the process that ran it says it, or as its supervisor saw it die."""
 
 import json
 import math

@@ -28,7 +28,7 @@ CLOSE_S = 5.0
 
 
 class PatientNanny(distributed.Nanny):  # type: ignore[misc]
-    """Dask's keeper of a worker's process, which starts it again where it died, also before it came up.
+    """Dask's supervisor of a worker's process, which starts it again where it died, also before it came up.
 
     Dask's own fails where it dies before it came up, and the whole cluster with it; and starts it for ever where it dies
     thereafter. Where the process dies time and again and ends nothing, this one gives its worker up, and the others go on.

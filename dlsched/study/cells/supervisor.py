@@ -1,4 +1,4 @@
-"""The keeper of a process in which cells run: it holds each to its limits from outside, and says how one died.
+"""The supervisor of a process in which cells run: it holds each to its limits from outside, and says how one died.
 
 Limits are kept from here, as no code that runs in a cell can be trusted to keep them: a method may hang in native code,
 fork, write anything anywhere, or eat memory. What a cell started is killed with it by the process's warden.
@@ -25,12 +25,12 @@ START_S = 120.0
 """Seconds after which a process that has not come up is given up."""
 STARTS = 3
 """Times that a process is started which is killed before it has come up."""
-SERVE = "dlsched.study.cells.serving:serve"
+SERVE = "dlsched.study.cells.runner:serve"
 _READ = 1 << 20
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-class Keeper:
+class Supervisor:
     """Keeps one process, and the cells that were given to it.
 
     Parameters
@@ -142,7 +142,7 @@ class Keeper:
         self._ready, self._facts = False, None
 
     def _send(self) -> None:
-        """Write as much of the cells as the pipe takes: a process that hangs must not hang its keeper."""
+        """Write as much of the cells as the pipe takes: a process that hangs must not hang its supervisor."""
         while self._process is not None and self._unsent:
             try:
                 self._unsent = self._unsent[os.write(self._tasks, self._unsent) :]
@@ -247,9 +247,9 @@ def _death(code: int | None) -> tuple[str, str]:
     return ("error", "closed dlsched's own pipe") if code is None else death(code)
 
 
-def wait(keepers: Sequence[Keeper]) -> None:
+def wait(supervisors: Sequence[Supervisor]) -> None:
     """Wait until one of them, who are alive, has something to say or wants to be looked after."""
     with selectors.DefaultSelector() as selector:
-        for keeper in keepers:
-            keeper.register(selector)
-        selector.select(min((keeper.due_s() for keeper in keepers), default=0.0))
+        for supervisor in supervisors:
+            supervisor.register(selector)
+        selector.select(min((supervisor.due_s() for supervisor in supervisors), default=0.0))

@@ -29,7 +29,7 @@ IDLE = 0.25
 """Part of a cell's memory that processes of other functions may hold together while it runs."""
 
 
-class Foreign:
+class ForeignMethods:
     """Runs methods that are not dlsched's, and leaves nothing of them behind.
 
     Parameters

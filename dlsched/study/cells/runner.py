@@ -24,8 +24,8 @@ from dlsched.processes.usage import Meter, Usage
 from dlsched.results.answers import status_of_error
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
+from dlsched.study.cells.foreign_methods import ForeignMethods
 from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of
-from dlsched.study.cells.running import Foreign
 from dlsched.study.recipes.recipe import Recipe
 
 PULSE_S = 0.1
@@ -66,7 +66,7 @@ class Runner:
     """
 
     def __init__(self, folder: str) -> None:
-        self._foreign = Foreign(folder)
+        self._foreign = ForeignMethods(folder)
         self._recipe: Recipe | None = None
         self._instance: InstanceFile | None = None
 
@@ -108,7 +108,7 @@ class Runner:
         )
 
     def _checked(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
-        from dlsched.study.cells.recomputing import computed_anew
+        from dlsched.study.cells.recomputation import computed_anew
 
         found = computed_anew(cell.recipe, cell.method.parameters, lambda: begun(Outcome(cell.key, BEGUN)))
         return Outcome(cell.key, CHECKED, solution=found)
