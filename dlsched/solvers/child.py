@@ -26,6 +26,8 @@ from dlsched.processes.contained import Contained
 
 GRACE_S = 0.4
 """Seconds past its limit after which a solver is killed."""
+ENDED = "the solver process ended with code"
+"""Heads what is said of a child that died; its code, negative of a signal, follows."""
 
 
 class OutOfTime(Exception):  # noqa: N818  a signal, not an error
@@ -123,7 +125,7 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
     except (EOFError, BrokenPipeError, ConnectionResetError):
         code = child.contained.wait()
         stop()
-        raise SolverError(f"the solver process ended with code {-signal.SIGKILL if code is None else code}") from None
+        raise SolverError(f"{ENDED} {-signal.SIGKILL if code is None else code}") from None
     except BaseException:
         stop()  # out of time, Ctrl-C, or an error of the listener: the child's answer would go to the next call
         raise

@@ -186,8 +186,7 @@ def _outcome(key: str, result: Result[Solution]) -> Outcome:
 
 def _status(result: Result[Solution]) -> str:
     """Its status; a solver's process that somebody killed, and memory that ended with no answer, are ends of the cell."""
-    killed = "the solver process ended with code -"
-    if result.status is TerminationStatus.SOLVER_ERROR and result.message.startswith(killed):
+    if result.status is TerminationStatus.SOLVER_ERROR and result.message.startswith(f"{child.ENDED} -"):
         return "killed"
     if result.status is TerminationStatus.MEMORY_LIMIT and result.objective is None and result.bound is None:
         return "memory"

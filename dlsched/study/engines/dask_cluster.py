@@ -73,9 +73,9 @@ class _Ended(distributed.SchedulerPlugin):  # type: ignore[misc]
     def transition(self, key: object, start: str, finish: str, *_: object, worker: str = "", **__: object) -> None:
         """Look whether a task was ended, and by whose worker."""
         if (start, finish) == ("processing", "memory"):
-            kept_by = self._scheduler.workers[worker].nanny
+            ended_by = self._scheduler.workers.get(worker)  # None: it died as soon as it had told
             for nanny in PatientNanny.every:
-                if nanny.address_safe == kept_by:
+                if ended_by is not None and nanny.address_safe == ended_by.nanny:
                     nanny.starts = 0
 
 

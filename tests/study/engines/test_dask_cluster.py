@@ -13,7 +13,7 @@ import distributed
 from distributed.core import Status
 
 from dlsched.study.engines import dask_engine
-from dlsched.study.engines.dask_cluster import STARTS, CarefulClient, PatientNanny, cluster_here, given_up
+from dlsched.study.engines.dask_cluster import STARTS, CarefulClient, PatientNanny, _Ended, cluster_here, given_up
 from study.cells_at_hand import cell, function, functions, named
 
 
@@ -112,6 +112,12 @@ def test_a_task_that_is_ended_begins_the_row_anew() -> None:
         (nanny,) = (each for each in PatientNanny.every if each.address_safe == worker.nanny)
         assert nanny.starts == 1
         assert client.submit(abs, -2).result() == 2 and nanny.starts == 0
+
+
+def test_a_task_that_was_ended_by_a_worker_that_is_not_known_any_more() -> None:
+    """It died at once; other workers' rows go on."""
+    ended = _Ended(SimpleNamespace(workers={}))
+    ended.transition("a task", "processing", "memory", worker="tcp://127.0.0.1:1")
 
 
 def test_a_cell_that_kills_its_workers_is_found_out(tmp_path: Path) -> None:
