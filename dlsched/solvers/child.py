@@ -6,6 +6,7 @@ is reused by its thread until it has to be killed. However this program ends, no
 ``dlsched.processes``).
 """
 
+import contextlib
 import importlib
 import os
 import signal
@@ -163,20 +164,21 @@ def workers() -> set[int]:
 def serve(descriptor: int) -> None:
     """Answer calls until the parent goes away; runs in the child."""
     pipe: Connection = Connection(descriptor)
-    pipe.send(("began", os.getpid()))
-    while True:
-        try:
-            function, arguments, listened = pipe.recv()
-        except (EOFError, ConnectionResetError):
-            return
-        module, name = function.split(":")
-        try:
-            extra = (lambda content: pipe.send(("heard", content)),) if listened else ()
-            answer = ("done", getattr(importlib.import_module(module), name)(*arguments, *extra))
-        except DlschedError as error:
-            answer = ("failed", error)
-        except ImportError as error:
-            answer = ("failed", import_failure(error))
-        except Exception:
-            answer = ("failed", traceback.format_exc(limit=-3).strip())
-        pipe.send(answer)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        pipe.send(("began", os.getpid()))
+        while True:
+            pipe.send(_answer(pipe, *pipe.recv()))
+
+
+def _answer(pipe: Connection, function: str, arguments: tuple[object, ...], listened: bool) -> tuple[str, object]:
+    """Call a function; what it tells on the way goes into the pipe."""
+    module, name = function.split(":")
+    try:
+        extra = (lambda content: pipe.send(("heard", content)),) if listened else ()
+        return "done", getattr(importlib.import_module(module), name)(*arguments, *extra)
+    except DlschedError as error:
+        return "failed", error
+    except ImportError as error:
+        return "failed", import_failure(error)
+    except Exception:
+        return "failed", traceback.format_exc(limit=-3).strip()

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import time
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,14 @@ def test_a_program_that_is_killed_while_its_child_starts(tmp_path):
         "os.kill(os.getpid(), signal.SIGKILL)",
     )
     assert gone(program.communicate()[0].split(), tmp_path / "tmp")
+
+
+def test_a_child_whose_program_is_gone_says_nothing():
+    """It was killed while the child started: no traceback on the standard error that they share."""
+    mine, its = Pipe()
+    mine.close()
+    child.serve(os.dup(its.fileno()))
+    its.close()
 
 
 def test_a_fork_of_the_program_does_not_keep_its_child(tmp_path):
