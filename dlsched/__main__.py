@@ -25,7 +25,7 @@ def main() -> NoReturn:
     """Run the command line: handle signals, make the three standard files usable, import, run, exit.
 
     Ctrl-C ends a method with what it holds, and everything else at once with exit code 130. SIGTERM and SIGHUP end it with
-    143 and 129. Solver processes and their files then go by their guards (``dlsched.solvers.guard``).
+    143 and 129. Solver processes and their files then go by their wardens (``dlsched.processes.warden``).
     """
     handle_signals()
     from dlsched.core.standard_files import open_standard_files

@@ -17,19 +17,15 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
 from dlsched.core.budget import Stopped
-from dlsched.core.errors import InputError, PolicyError, UsageError
+from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.family import AnyFamily, AnyMethod, Method, Run
 from dlsched.core.files import Json
-from dlsched.core.gap import meets
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import Refused, printable
 from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-
-
-class UnreadableAnswer(PolicyError):  # noqa: N818  an answer, told apart from one that breaks a rule
-    """What a function returned is neither a solution nor the data of one."""
+from dlsched.results.answers import judge
 
 
 def method_named(family: AnyFamily, text: str) -> AnyMethod:
@@ -158,18 +154,11 @@ def _runner(
             answer = _called(thing, instance, search, parameters)
             if hasattr(answer, "decide"):
                 answer = _simulated(family, instance, answer, search, text)
-            if answer is None:
-                return TerminationStatus.NO_SOLUTION
             data: object = answer.as_data() if hasattr(answer, "as_data") else answer
-        solution = _read(family, instance, data, text)
-        violations = search.violations(solution)
-        if violations:
-            raise PolicyError(f"{text}: its answer breaks {violations[0]}")
-        claimed, objective = _claimed(data), family.objective(instance, solution)
-        if claimed is not None and not meets(claimed, objective, search.constant):
-            raise PolicyError(f"{text}: objective: {claimed!r} is claimed, it is {objective!r}")
-        search.offer(solution, source=text)
-        return TerminationStatus.FEASIBLE
+        try:
+            return judge(data, family, instance, search, text)
+        except PolicyError as error:
+            raise type(error)(f"{text}: {error}") from None
 
     return run
 
@@ -193,27 +182,6 @@ def _simulated(
         search.report(progress)
 
     solution: Solution = family.simulate(instance, policy, step=step)
-    return solution
-
-
-def _claimed(data: object) -> float | None:
-    """What an answer says that it costs, None where it does not say."""
-    claimed = data.get("objective") if isinstance(data, dict) and "solution" in data else None
-    return claimed if isinstance(claimed, float | int) and not isinstance(claimed, bool) else None
-
-
-def _read(family: AnyFamily, instance: InstanceFile, data: object, text: str) -> Solution:
-    """Read an answer as that of a result file; so nothing but a solution passes."""
-    if isinstance(data, dict) and "solution" in data:
-        data = data["solution"]
-    if not isinstance(data, dict | list | str | int | float):  # what it is, and not where it stands in memory
-        said = f"found {type(data).__name__}, allowed: a solution, the data of one, or None"
-        raise UnreadableAnswer(f"{text}: its answer: {said}")
-    try:
-        solution: Solution = family.read_solution(data, instance)
-    except InputError as error:
-        kind = PolicyError if isinstance(data, dict) else UnreadableAnswer
-        raise kind(f"{text}: its answer: {error}") from None
     return solution
 
 

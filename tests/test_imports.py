@@ -16,7 +16,7 @@ PACKAGE = Path(dlsched.__file__).parent
 LEVELS: tuple[set[str], ...] = (
     {"version", "catalogue"},
     {"core"},
-    {"certificates", "statistics"},
+    {"certificates", "processes", "statistics"},
     {"solvers", "algorithms", "cluster", "queueing", "results", "plots"},
     {"allocation", "columns"},
     set(FAMILIES),

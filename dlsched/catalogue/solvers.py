@@ -17,6 +17,7 @@ kind of model       what it is
 
 import importlib
 import importlib.util
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -70,6 +71,10 @@ class Solver:
     def code(self) -> str:
         """The module that calls it."""
         return f"dlsched.solvers.{self.name}"
+
+    def said(self, text: str) -> bool:
+        """Whether a result may name it so: by its name and what its version may be."""
+        return re.fullmatch(rf"{re.escape(self.full_name)}\b[\w .()+-]*", text) is not None
 
     @property
     def kinds(self) -> tuple[str, ...]:

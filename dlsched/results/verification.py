@@ -28,8 +28,6 @@ from dlsched.core.tolerance import rounding, tolerance
 from dlsched.results.reading import Claim
 
 _OWN_METHOD = re.compile(r"[^\s:]+:\w+")  # of the user's own: file.py:function, package.module:Policy
-_SOLVERS = tuple(solver.full_name for solver in SOLVERS.values())
-_SOLVER = re.compile(rf"({'|'.join(map(re.escape, _SOLVERS))})\b[\w .()+-]*")
 _EARLY = 0.5
 """A method that a time limit stopped has used at least this share of it."""
 
@@ -133,8 +131,9 @@ def _names(family: AnyFamily, instance: InstanceFile, result: Result[Solution]) 
         yield f"instance.name: {printable(result.instance.name)!r} is claimed, it is {printable(instance.name)!r}"
     if result.constant != family.constant(instance):
         yield f"constant: {result.constant!r} is claimed, it is {family.constant(instance)!r}"
-    if result.solver is not None and not _SOLVER.fullmatch(result.solver):
-        yield f"solver: found {printable(result.solver)!r}, allowed: the name and version of {either(_SOLVERS)}"
+    if result.solver is not None and not any(solver.said(result.solver) for solver in SOLVERS.values()):
+        names = either(solver.full_name for solver in SOLVERS.values())
+        yield f"solver: found {printable(result.solver)!r}, allowed: the name and version of {names}"
     source = result.bound_source or ""
     if not source.isprintable():
         yield f"bound_source: found {source[:FOUND]!r}, allowed: a name on one line"

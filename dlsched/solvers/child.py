@@ -2,15 +2,14 @@
 
 HiGHS in SciPy, CBC and SCIP do not stop for Ctrl-C in process, and CBC can overrun its limit; all print on standard
 output at times. The child has a process group of its own, no standard output, a folder of its own for temporary files, and
-is reused by its thread until it has to be killed. However this program ends, its guard ends the child (see ``guard``).
+is reused by its thread until it has to be killed. However this program ends, nothing of the child is left (see
+``dlsched.processes``).
 """
 
 import contextlib
 import importlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 import traceback
@@ -24,10 +23,12 @@ from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.errors import DlschedError, SolverError
 from dlsched.core.imports import import_failure
 from dlsched.core.limits import Limits
-from dlsched.solvers.guard import Guard
+from dlsched.processes.contained import Contained
 
 GRACE_S = 0.4
 """Seconds past its limit after which a solver is killed."""
+ENDED = "the solver process ended with code"
+"""Heads what is said of a child that died; its code, negative of a signal, follows."""
 
 
 class OutOfTime(Exception):  # noqa: N818  a signal, not an error
@@ -35,40 +36,30 @@ class OutOfTime(Exception):  # noqa: N818  a signal, not an error
 
 
 class _Child:
-    """A running child, the pipe to it and its guard; ended when its thread or the program ends."""
+    """A running child and the pipe to it; ended when its thread or the program ends."""
 
     def __init__(self) -> None:
-        mine, its = Pipe()
-        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self.owner = os.getpid()  # after a fork it is another process's child
-        self.pipe = mine
-        self.guard = Guard()
-        environment = os.environ | {"PYTHONPATH": paths, "TMPDIR": self.guard.folder}
-        environment.pop("PYTHONWARNINGS", None)  # a warning of a solver's package must not keep it from being imported
-        code = "from dlsched.solvers import child; child.serve()"
+        self.pipe, its = Pipe()
         try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", code, str(its.fileno()), str(self.owner)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[its.fileno()],
-                start_new_session=True,
-                env=environment,
-            )
-            self.guard.watch(self.process.pid)  # from here on; until here, it ends by itself when the pipe closes
+            self.contained = Contained("dlsched.solvers.child:serve", [its.fileno()])
         except BaseException:
-            mine.close()
-            self.guard.dismiss()
+            self.pipe.close()
             raise
         finally:
             its.close()
-        self.farewell = weakref.finalize(self, _end, self.process, mine, self.guard, self.owner)
+        self.pid: int | None = None
+        """Of the child itself, which it says first."""
         _children.add(self)
 
     @property
     def usable(self) -> bool:
-        """Whether it is this process's child and alive."""
-        return self.owner == os.getpid() and self.process.poll() is None
+        """Whether it is this process's child and alive; one that has something to say unasked is not."""
+        return self.contained.alive and not self.pipe.poll()
+
+    def end(self) -> None:
+        """Kill it and everything it started."""
+        self.pipe.close()
+        self.contained.end()
 
 
 HeardT = TypeVar("HeardT")
@@ -86,7 +77,6 @@ def _after_fork() -> None:
     """Close a parent's pipes in a process that was forked from it, lest they stay open when the parent dies."""
     for child in list(_children):
         child.pipe.close()
-        child.guard.forget()
     _children.clear()
 
 
@@ -119,7 +109,8 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
             _local.child = _Child()
         except OSError as error:
             raise SolverError(f"no solver process can be started: {error}") from None
-    process, pipe = _local.child.process, _local.child.pipe
+    child = _local.child
+    pipe = child.pipe
     ends = None if time_s is None else time.monotonic() + time_s + GRACE_S
     kind, content = "", None
     try:
@@ -128,11 +119,14 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
             if not pipe.poll(None if ends is None else max(0.0, ends - time.monotonic())):
                 raise OutOfTime
             kind, content = pipe.recv()
-            if kind == "heard" and heard is not None:
+            if kind == "began":
+                child.pid = content
+            elif kind == "heard" and heard is not None:
                 heard(content)
     except (EOFError, BrokenPipeError, ConnectionResetError):
+        code = child.contained.wait()
         stop()
-        raise SolverError(f"the solver process ended with code {process.returncode}") from None
+        raise SolverError(f"{ENDED} {-signal.SIGKILL if code is None else code}") from None
     except BaseException:
         stop()  # out of time, Ctrl-C, or an error of the listener: the child's answer would go to the next call
         raise
@@ -154,52 +148,37 @@ def stop() -> None:
     """Kill this thread's child and everything it started; the next call starts another."""
     child, _local.child = _local.child, None
     if child is not None:
-        child.farewell()
-
-
-def _end(process: "subprocess.Popen[bytes]", pipe: Connection, guard: Guard, owner: int) -> None:
-    """Kill a child and what it started, and have its files removed."""
-    if owner != os.getpid():
-        return
-    pipe.close()
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    guard.dismiss()
+        child.end()
 
 
 def processes() -> set[int]:
-    """Return the processes of this program's children and of their guards."""
-    return {pid for child in list(_children) for pid in (child.process.pid, child.guard.process.pid)}
+    """Return the processes of this program's children, and of their wardens."""
+    return {child.contained.pid for child in list(_children)} | workers()
 
 
-def serve() -> None:
+def workers() -> set[int]:
+    """Return the processes in which solvers run."""
+    return {child.pid for child in list(_children) if child.pid is not None}
+
+
+def serve(descriptor: int) -> None:
     """Answer calls until the parent goes away; runs in the child."""
-    _die_with(parent=int(sys.argv[2]))
-    pipe: Connection = Connection(int(sys.argv[1]))
-    while True:
-        try:
-            function, arguments, listened = pipe.recv()
-        except (EOFError, ConnectionResetError):
-            return
-        module, name = function.split(":")
-        try:
-            extra = (lambda content: pipe.send(("heard", content)),) if listened else ()
-            answer = ("done", getattr(importlib.import_module(module), name)(*arguments, *extra))
-        except DlschedError as error:
-            answer = ("failed", error)
-        except ImportError as error:
-            answer = ("failed", import_failure(error))
-        except Exception:
-            answer = ("failed", traceback.format_exc(limit=-3).strip())
-        pipe.send(answer)
+    pipe: Connection = Connection(descriptor)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        pipe.send(("began", os.getpid()))
+        while True:
+            pipe.send(_answer(pipe, *pipe.recv()))
 
 
-def _die_with(parent: int) -> None:
-    """On Linux, be killed when the parent's thread ends: a second string to the guard, which may itself be killed."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    if os.getppid() != parent:  # it has ended already
-        os._exit(1)
+def _answer(pipe: Connection, function: str, arguments: tuple[object, ...], listened: bool) -> tuple[str, object]:
+    """Call a function; what it tells on the way goes into the pipe."""
+    module, name = function.split(":")
+    try:
+        extra = (lambda content: pipe.send(("heard", content)),) if listened else ()
+        return "done", getattr(importlib.import_module(module), name)(*arguments, *extra)
+    except DlschedError as error:
+        return "failed", error
+    except ImportError as error:
+        return "failed", import_failure(error)
+    except Exception:
+        return "failed", traceback.format_exc(limit=-3).strip()

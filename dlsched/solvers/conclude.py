@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dlsched.catalogue.solvers import able
 from dlsched.core.errors import SolverError
 from dlsched.core.family import InstanceT, Run
 from dlsched.core.limits import Limits
@@ -34,7 +35,7 @@ def solve_and_conclude(
     decode = formulation.decode
     outcome = solve_milp(
         formulation.model,
-        solver=search.solver or "highs",
+        solver=search.solver or able("milp")[0],
         limits=limits or search.left,
         start=formulation.start,
         found=lambda values: search.consider(decode(values), source="incumbent"),
@@ -104,7 +105,7 @@ def bound_by_duals(relaxation: Callable[..., Certificate]) -> Run[InstanceT, Sol
         from dlsched.solvers import availability, child
 
         search.tick()
-        search.solver_version = availability.require("highs", "milp").version()
+        search.solver_version = availability.require(able("multipliers")[0], "milp").version()
         try:
             certificate = relaxation(instance, time_s=search.left.time_s, tick=search.tick)
         except child.OutOfTime:

@@ -188,6 +188,6 @@ Engine = Callable[[Iterator[Cell], int, str], Generator[list[Outcome], None, Non
 def _engine(engine: str, scheduler: str | None) -> Engine:
     if engine == "local":
         return local.run
-    from dlsched.study.engines import on_dask
+    from dlsched.study.engines import dask_engine
 
-    return lambda cells, workers, folder: on_dask.run(cells, workers, folder, scheduler)
+    return lambda cells, workers, folder: dask_engine.run(cells, workers, folder, scheduler)

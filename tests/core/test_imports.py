@@ -137,7 +137,7 @@ ASKED = {
     "sklearn": "from dlsched.algorithms.recurrence import predictions as p\n"
     "    p(None, by='forest', seed=0, trees=1, retrain=2, prior=1)",
     "pyarrow": "from dlsched.study.reports.export import export; export([], 'parquet', 'x.parquet')",
-    "distributed": "from dlsched.study.engines.on_dask import run; list(run(iter([]), 1, '.'))",
+    "distributed": "from dlsched.study.engines.dask_engine import run; list(run(iter([]), 1, '.'))",
     "hypothesis": "import dlsched.testing",
 }
 """What needs each package of the extras."""

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import time
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -185,10 +186,18 @@ def test_a_program_that_is_killed_while_its_child_starts(tmp_path):
         tmp_path,
         "started = child._Child()",
         "started.pipe.send(('time:sleep', (60,), False))",
-        "print(started.process.pid, started.guard.process.pid, flush=True)",
+        "print(started.contained.pid, flush=True)",
         "os.kill(os.getpid(), signal.SIGKILL)",
     )
     assert gone(program.communicate()[0].split(), tmp_path / "tmp")
+
+
+def test_a_child_whose_program_is_gone_says_nothing():
+    """It was killed while the child started: no traceback on the standard error that they share."""
+    mine, its = Pipe()
+    mine.close()
+    child.serve(os.dup(its.fileno()))
+    its.close()
 
 
 def test_a_fork_of_the_program_does_not_keep_its_child(tmp_path):
@@ -208,12 +217,12 @@ def test_a_fork_of_the_program_does_not_keep_its_child(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux only")
-def test_without_its_guard_the_child_still_dies_with_its_program(tmp_path):
-    """Somebody killed the guard, then the program."""
+def test_without_its_warden_the_child_still_dies_with_its_program(tmp_path):
+    """Somebody killed the warden, then the program."""
     program = leader(
         tmp_path,
         f"print(child.call('{HERE}:pid', time_s=None), flush=True)",
-        "os.kill(child._local.child.guard.process.pid, signal.SIGKILL)",
+        "os.kill(child._local.child.contained.pid, signal.SIGKILL)",
         "os.kill(os.getpid(), signal.SIGKILL)",
     )
     assert gone(program.communicate()[0].split())

@@ -360,7 +360,7 @@ def breaks_a_rule(instance):
 
 def forges(instance):
     """Says on every pipe, as dlsched would, that it has the best of answers."""
-    from dlsched.study.cells.frames import framed
+    from dlsched.processes.frames import framed
     said = {"status": "optimal", "message": "", "solution": breaks_a_rule(instance),
             "time_s": 0.0, "cpu_s": 0.0, "memory_mib": 0.0, "clean": True}
     for number in range(3, 256):

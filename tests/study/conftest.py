@@ -9,7 +9,7 @@ import pytest
 from dlsched.study import checking
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import Outcome
-from dlsched.study.cells.serving import Runner
+from dlsched.study.cells.runner import Runner
 from tests.study.stores_by_hand import run_store
 
 

@@ -87,11 +87,10 @@ class Leader:
         found: dict[str, list[psutil.Process]] = {"warden": [], "serving": [], "solver": [], "worker": []}
         try:
             for each in psutil.Process(self.process.pid).children(recursive=True):
-                words = " ".join(each.cmdline())
-                if "study.cells.warden" in words:
-                    above = " ".join(each.parent().cmdline())
-                    found["serving" if "study.cells.warden" in above else "warden"].append(each)
-                elif "solvers import child" in words:
+                words, above = " ".join(each.cmdline()), " ".join(each.parent().cmdline())
+                if "cells.runner:serve" in words:
+                    found["serving" if "cells.runner:serve" in above else "warden"].append(each)
+                elif "solvers.child:serve" in words and "solvers.child:serve" in above:
                     found["solver"].append(each)
                 elif "spawn_main" in words:
                     found["worker"].append(each)
@@ -160,7 +159,7 @@ def disturbed(folder: Path, engine: str, instances: int, moments: int, seed: int
     out, err = again.process.communicate()
     assert out.split() == [str(METHODS * instances)] * 2, err
     while len(list((folder / "temporary").glob("dlsched-*"))) > killed.count("warden"):
-        time.sleep(0.01)  # a warden removes its folder; one that is killed together with its keeper cannot
+        time.sleep(0.01)  # a warden removes its folder; one that is killed together with who started it cannot
     return rows_of(again.store), killed
 
 

@@ -1,16 +1,15 @@
 """Programs of a plan's own, in any language: run on the instance's file, they print an answer."""
 
-import json
 import os
 import subprocess
 from collections.abc import Sequence
 
-from dlsched.core.errors import InputError
 from dlsched.core.messages import printable
-from dlsched.results.reading import Claim, claim_from
-from dlsched.study.cells.descendants import death
+from dlsched.processes.descendants import death
+from dlsched.processes.streams import Tail, Whole, gather
+from dlsched.results.answers import UnreadableAnswer, claim_of_text
+from dlsched.results.reading import Claim
 from dlsched.study.cells.outcome import CellEnded
-from dlsched.study.cells.streams import Tail, Whole, gather
 
 INSTANCE = "{instance}"
 """Stands in the words of a command for the path of the instance's file."""
@@ -64,6 +63,6 @@ def printed(words: Sequence[str], instance: str, folder: str) -> Claim:
         said = err.last_line or out.last_line
         raise CellEnded(status, said or words_of_death if status == "error" else words_of_death)
     try:
-        return claim_from(json.loads(out.content), "standard output")
-    except (ValueError, RecursionError, InputError) as error:
-        raise CellEnded("error", err.last_line or out.last_line or f"standard output: {error}") from None
+        return claim_of_text(out.content, "standard output")
+    except UnreadableAnswer as error:
+        raise CellEnded("error", err.last_line or out.last_line or str(error)) from None

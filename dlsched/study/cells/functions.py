@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
-from dlsched.study.cells.calling import Call, serve_calls
-from dlsched.study.cells.descendants import death, die_with
-from dlsched.study.cells.frames import Frames
-from dlsched.study.cells.outcome import CellEnded, short
-from dlsched.study.cells.streams import LARGEST_ANSWER, LOOK_S, Tail, gather
-from dlsched.study.cells.usage import Usage
+from dlsched.processes.descendants import death, die_with
+from dlsched.processes.frames import Frames
+from dlsched.processes.messages import short
+from dlsched.processes.streams import LARGEST_ANSWER, LOOK_S, Tail, gather
+from dlsched.processes.usage import Usage
+from dlsched.study.cells.function_server import Call, serve_calls
+from dlsched.study.cells.outcome import CellEnded
 from dlsched.study.plans.plan import PlannedMethod
 
 CLOSED_S = 1.0

@@ -1,4 +1,4 @@
-"""What comes of a cell, as the process that ran it says it, or as its keeper saw it die."""
+"""What comes of a cell, as the process that ran it says it, or as its supervisor saw it die."""
 
 import json
 import math
@@ -9,11 +9,7 @@ from dlsched.core.errors import DlschedError
 from dlsched.core.family import AnyFamily
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
-from dlsched.core.messages import printable
 from dlsched.families import objective_name
-
-LONGEST_MESSAGE = 2000
-"""Characters of a message that are kept."""
 
 READY = b"ready"
 """What a process says first, when it is ready for work."""
@@ -157,16 +153,3 @@ def outcome_from(raw: bytes) -> Outcome:
     if not all(isinstance(value, str) for value in words):
         raise ValueError("no outcome of a cell: words that are not text")
     return outcome
-
-
-def short(words: str) -> str:
-    """Cut words to what a row holds, on one line, with what no terminal shows escaped."""
-    return printable(words[:LONGEST_MESSAGE])[:LONGEST_MESSAGE]
-
-
-def words_of(error: BaseException) -> str:
-    """Text of an exception, of which even that may fail."""
-    try:
-        return short(str(error))
-    except BaseException as another:
-        return f"its text cannot be had: {type(another).__name__}"

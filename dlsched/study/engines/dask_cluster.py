@@ -15,7 +15,7 @@ import distributed
 from distributed.core import Status
 
 from dlsched.core.errors import SolverError
-from dlsched.solvers.guard import Guard
+from dlsched.processes.contained import Contained
 
 TASK_DEATHS = 3
 """Deaths of workers that had a task, after which Dask gives it up: with its batch first, and then alone, a cell that kills is
@@ -28,7 +28,7 @@ CLOSE_S = 5.0
 
 
 class PatientNanny(distributed.Nanny):  # type: ignore[misc]
-    """Dask's keeper of a worker's process, which starts it again where it died, also before it came up.
+    """Dask's supervisor of a worker's process, which starts it again where it died, also before it came up.
 
     Dask's own fails where it dies before it came up, and the whole cluster with it; and starts it for ever where it dies
     thereafter. Where the process dies time and again and ends nothing, this one gives its worker up, and the others go on.
@@ -73,9 +73,9 @@ class _Ended(distributed.SchedulerPlugin):  # type: ignore[misc]
     def transition(self, key: object, start: str, finish: str, *_: object, worker: str = "", **__: object) -> None:
         """Look whether a task was ended, and by whose worker."""
         if (start, finish) == ("processing", "memory"):
-            kept_by = self._scheduler.workers[worker].nanny
+            ended_by = self._scheduler.workers.get(worker)  # None: it died as soon as it had told
             for nanny in PatientNanny.every:
-                if nanny.address_safe == kept_by:
+                if ended_by is not None and nanny.address_safe == ended_by.nanny:
                     nanny.starts = 0
 
 
@@ -104,10 +104,10 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
         It cannot be started.
     """
     try:
-        guard = Guard()
+        kept = Contained()
     except OSError as error:
         raise SolverError(f"no Dask cluster can be started on this machine: {error}") from None
-    settings = {"temporary-directory": guard.folder, "distributed.deploy.lost-worker-timeout": "1 day"}
+    settings = {"temporary-directory": kept.folder, "distributed.deploy.lost-worker-timeout": "1 day"}
     try:
         with dask.config.set(settings):  # a worker that is slow to come back is not given up
             try:
@@ -118,7 +118,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
                     worker_class=PatientNanny,
                     dashboard_address=":0",  # any free port: None takes that of another cluster on this machine
                     scheduler_kwargs={"dashboard": False, "allowed_failures": TASK_DEATHS - 1},
-                    env={"TMPDIR": guard.folder},
+                    env={"TMPDIR": kept.folder},
                     memory_limit=0,  # the cells' own limits hold; a worker itself holds next to nothing
                     silence_logs=logging.CRITICAL,
                 )
@@ -132,7 +132,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
             finally:
                 _close(cluster)
     finally:
-        guard.dismiss()
+        kept.end()
 
 
 def _close(cluster: distributed.LocalCluster) -> None:

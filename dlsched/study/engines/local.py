@@ -5,8 +5,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
 
 from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.keeper import Keeper, wait
 from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.supervisor import Supervisor, wait
 
 BATCH_S = 0.25
 """Seconds of work that are handed to a process at once, so that it need not wait for more between short cells."""
@@ -51,39 +51,39 @@ def run(
     SolverError
         No process can be started.
     """
-    keepers = [Keeper(folder) for _ in range(workers)]
+    supervisors = [Supervisor(folder) for _ in range(workers)]
     try:
-        yield from drive(keepers, cells, wanted)
+        yield from drive(supervisors, cells, wanted)
     finally:
-        for keeper in keepers:
-            keeper.stop()
+        for supervisor in supervisors:
+            supervisor.stop()
 
 
 def drive(
-    keepers: Sequence[Keeper], cells: Iterator[Cell], wanted: Callable[[], bool] = lambda: True
+    supervisors: Sequence[Supervisor], cells: Iterator[Cell], wanted: Callable[[], bool] = lambda: True
 ) -> Generator[list[Outcome], None, None]:
-    """Have keepers run cells for as long as that is wanted, and leave their processes for more; errors as ``run``."""
+    """Have supervisors run cells for as long as that is wanted, and leave their processes for more; errors as ``run``."""
     pace = Pace(BATCH_S)
     again: deque[Cell] = deque()  # cells of a process that died before they began
     while True:
-        for keeper in keepers:
-            if not keeper.alive:
-                again.extend(keeper.give_up())
-            if keeper.idle:
+        for supervisor in supervisors:
+            if not supervisor.alive:
+                again.extend(supervisor.give_up())
+            if supervisor.idle:
                 few = min(pace.cells, len(again))
                 batch = [again.popleft() for _ in range(few)] or list(islice(cells, pace.cells))
                 if batch:
-                    keeper.assign(batch)
-        busy = [keeper for keeper in keepers if not keeper.idle]
+                    supervisor.assign(batch)
+        busy = [supervisor for supervisor in supervisors if not supervisor.idle]
         if not busy:
             return
-        wait([keeper for keeper in busy if keeper.alive])
+        wait([supervisor for supervisor in busy if supervisor.alive])
         if not wanted():
-            for keeper in keepers:
-                keeper.stop()
-                keeper.give_up()
+            for supervisor in supervisors:
+                supervisor.stop()
+                supervisor.give_up()
             return
-        found = [outcome for keeper in busy for outcome in keeper.outcomes()]
+        found = [outcome for supervisor in busy for outcome in supervisor.outcomes()]
         if found:
             pace.learn(found)
             yield found

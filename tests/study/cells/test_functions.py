@@ -54,9 +54,9 @@ def test_generators_of_modules_begin_anew(home: str, pack: Path):
 def test_a_function_that_turns_the_clock_back(tmp_path: Path):
     """Is not believed."""
     (tmp_path / "own.py").write_text(
-        "import time\nfrom dlsched.study.cells import calling\nfrom dlsched.study.cells.usage import Usage\n"
+        "import time\nfrom dlsched.study.cells import function_server\nfrom dlsched.processes.usage import Usage\n"
         "def quick(instance):\n    time.sleep(0.3)\n"
-        "    calling.Meter.usage = lambda meter: Usage(0.0, 0.0, 0.0)\n"
+        "    function_server.Meter.usage = lambda meter: Usage(0.0, 0.0, 0.0)\n"
         "    return {'gpus': {job.id: 1 for job in instance.jobs}}\n"
     )
     (outcome,) = run([cell(function(tmp_path / "own.py", "quick"))], folder=tmp_path)

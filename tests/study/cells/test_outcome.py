@@ -1,10 +1,10 @@
-"""Outcomes travel as JSON; words of errors fit a row, whatever the errors do."""
+"""Outcomes travel as JSON."""
 
 import json
 
 import pytest
 
-from dlsched.study.cells.outcome import LONGEST_MESSAGE, Facts, Outcome, outcome_from, short, words_of
+from dlsched.study.cells.outcome import Facts, Outcome, outcome_from
 
 OUTCOME = Outcome(
     *("a1", "optimal", "said", 3.5, 3.25, 0.125, 0.25, 50.0),
@@ -44,22 +44,3 @@ def test_what_is_no_json_is_refused(raw: bytes):
     """Whatever it is, it is a ValueError."""
     with pytest.raises(ValueError, match=r"."):
         outcome_from(raw)
-
-
-def test_words_fit_a_row():
-    """On one line, printable, and no longer than a row holds."""
-    assert short("a\nb\x1b[31m") == "a\\nb\\x1b[31m"
-    assert short("half \udc80") == "half \\udc80"
-    assert len(short("x" * 10_000_000)) == LONGEST_MESSAGE
-    assert len(short("\n" * 5000)) == LONGEST_MESSAGE
-
-
-def test_an_error_without_text_has_words():
-    """Its text may fail, with whatever exception."""
-
-    class MuteError(Exception):
-        def __str__(self) -> str:
-            raise SystemExit(3)
-
-    assert words_of(ValueError("wrong")) == "wrong"
-    assert words_of(MuteError()) == "its text cannot be had: SystemExit"

@@ -12,8 +12,8 @@ pytest.importorskip("distributed")
 import distributed
 from distributed.core import Status
 
-from dlsched.study.engines import on_dask
-from dlsched.study.engines.dask_cluster import STARTS, CarefulClient, PatientNanny, cluster_here, given_up
+from dlsched.study.engines import dask_engine
+from dlsched.study.engines.dask_cluster import STARTS, CarefulClient, PatientNanny, _Ended, cluster_here, given_up
 from study.cells_at_hand import cell, function, functions, named
 
 
@@ -114,11 +114,17 @@ def test_a_task_that_is_ended_begins_the_row_anew() -> None:
         assert client.submit(abs, -2).result() == 2 and nanny.starts == 0
 
 
+def test_a_task_that_was_ended_by_a_worker_that_is_not_known_any_more() -> None:
+    """It died at once; other workers' rows go on."""
+    ended = _Ended(SimpleNamespace(workers={}))
+    ended.transition("a task", "processing", "memory", worker="tcp://127.0.0.1:1")
+
+
 def test_a_cell_that_kills_its_workers_is_found_out(tmp_path: Path) -> None:
     """On one worker, before that is given up; the others end well."""
     own = functions(tmp_path)
     cells = [cell(function(own, "kills_its_worker")), *(cell(named("exact"), seed) for seed in range(3))]
-    found = {each.key: each for some in on_dask.run(iter(cells), 1, str(tmp_path)) for each in some}
+    found = {each.key: each for some in dask_engine.run(iter(cells), 1, str(tmp_path)) for each in some}
     killed, *others = (found[each.key] for each in cells)
     assert (killed.status, killed.message) == ("killed", "its worker died 3 times, with nothing else on it")
     assert [each.status for each in others] == ["optimal"] * 3

@@ -51,7 +51,7 @@ def test_a_run_that_is_closed(tmp_path: Path):
 
 def test_no_cells_start_no_process(monkeypatch: pytest.MonkeyPatch):
     """And yield nothing."""
-    monkeypatch.setattr(local.Keeper, "assign", None)
+    monkeypatch.setattr(local.Supervisor, "assign", None)
     assert list(local.run(iter(()), 2, ".")) == []
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dlsched.study.cells import streams
-from dlsched.study.cells.streams import Tail, Whole, gather
+from dlsched.processes import streams
+from dlsched.processes.streams import Tail, Whole, gather
 
 
 def test_the_end_of_a_stream():

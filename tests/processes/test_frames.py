@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from dlsched.study.cells.frames import Frames, framed, write_frame
+from dlsched.processes.frames import Frames, framed, write_frame
 
 
 def test_frames_that_arrive_byte_by_byte():

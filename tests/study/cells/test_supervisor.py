@@ -1,4 +1,4 @@
-"""A keeper's process comes up, works, and is gone with all that it started; what cannot come up is said in words."""
+"""A supervisor's process comes up, works, and is gone with all that it started; what cannot come up is said in words."""
 
 import os
 import signal
@@ -11,21 +11,21 @@ import psutil
 import pytest
 
 from dlsched import SolverError
-from dlsched.study.cells import keeper as keeper_module
-from dlsched.study.cells.keeper import Keeper, wait
+from dlsched.study.cells import supervisor as supervisor_module
 from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.supervisor import Supervisor, wait
 from dlsched.study.engines.local import drive
 from dlsched.study.recipes.reading import read_recipe
 from study.cells_at_hand import ROOMY, TIGHT, cell, lives, named, recipe
 
 
 @pytest.fixture
-def keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
-    """A keeper whose temporary files are gone in the end."""
+def supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
+    """A supervisor whose temporary files are gone in the end."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    made = Keeper(str(tmp_path))
+    made = Supervisor(str(tmp_path))
     yield made
     made.stop()
     assert list(temporary.iterdir()) == []
@@ -33,106 +33,106 @@ def keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
 
 def family() -> list[psutil.Process]:
     """The warden that this process started, and all that descends from it."""
-    wardens = [each for each in psutil.Process().children() if "study.cells.warden" in " ".join(each.cmdline())]
+    wardens = [each for each in psutil.Process().children() if supervisor_module.SERVE in each.cmdline()]
     return [each for warden in wardens for each in (warden, *warden.children(recursive=True))]
 
 
-def ended(keeper: Keeper, *cells) -> list[Outcome]:
+def ended(supervisor: Supervisor, *cells) -> list[Outcome]:
     """What comes of cells."""
-    return [outcome for some in drive([keeper], iter(cells)) for outcome in some]
+    return [outcome for some in drive([supervisor], iter(cells)) for outcome in some]
 
 
-def test_one_process_serves_until_it_is_stopped(keeper: Keeper):
+def test_one_process_serves_until_it_is_stopped(supervisor: Supervisor):
     """Two batches; then nothing is left, solvers' processes neither."""
-    first = ended(keeper, cell(named("exact")), cell(named("milp")))
+    first = ended(supervisor, cell(named("exact")), cell(named("milp")))
     before = {each.pid for each in family()}
-    second = ended(keeper, cell(named("milp"), 1))
+    second = ended(supervisor, cell(named("milp"), 1))
     assert [outcome.status for outcome in first + second] == ["optimal"] * 3
     assert {each.pid for each in family()} == before
-    assert len(before) == 4  # warden, process of cells, solver and its guard
-    keeper.stop()
+    assert len(before) == 4  # warden, process of cells, solver and its warden
+    supervisor.stop()
     assert not any(lives(pid) for pid in before)
-    assert not keeper.alive
+    assert not supervisor.alive
 
 
-def test_a_cell_larger_than_a_pipe(keeper: Keeper):
+def test_a_cell_larger_than_a_pipe(supervisor: Supervisor):
     """Arrives whole, though the process is not up yet when it is handed over."""
     data = recipe().make().as_data() | {"source": "x" * 1_000_000}
     given = read_recipe("ring_allocation", "a.json", "", None, {"instance": data})
-    assert [outcome.status for outcome in ended(keeper, replace(cell(named("exact")), recipe=given))] == ["optimal"]
+    assert [outcome.status for outcome in ended(supervisor, replace(cell(named("exact")), recipe=given))] == ["optimal"]
 
 
 @pytest.mark.parametrize("victim", [0, 1])
-def test_a_process_that_somebody_kills(keeper: Keeper, victim: int):
+def test_a_process_that_somebody_kills(supervisor: Supervisor, victim: int):
     """Its cell is killed, those that wait are given back, and what it started is gone; warden or process, all the same."""
-    ended(keeper, cell(named("milp")))
+    ended(supervisor, cell(named("milp")))
     first, *others = members = family()
     (first, others[0])[victim].send_signal(signal.SIGSTOP)  # so that nothing comes of the cells
-    keeper.assign([cell(named("exact"), seed) for seed in (1, 2, 3)])
+    supervisor.assign([cell(named("exact"), seed) for seed in (1, 2, 3)])
     (first, others[0])[victim].kill()
     found: list[Outcome] = []
-    while keeper.alive:
-        wait([keeper])
-        found += keeper.outcomes()
-    left = keeper.give_up()
+    while supervisor.alive:
+        wait([supervisor])
+        found += supervisor.outcomes()
+    left = supervisor.give_up()
     if victim:
         assert [outcome.status for outcome in found] == ["killed"]
     assert len(found) + len(left) == 3
-    assert [outcome.status for outcome in ended(keeper, *left)] == ["optimal"] * len(left)
+    assert [outcome.status for outcome in ended(supervisor, *left)] == ["optimal"] * len(left)
     assert not any(lives(each.pid) for each in members)
 
 
-def test_a_process_that_is_killed_as_it_comes_up(keeper: Keeper):
+def test_a_process_that_is_killed_as_it_comes_up(supervisor: Supervisor):
     """Its cells are handed to another, up to a number of times."""
     cells = [cell(named("exact"))]
-    keeper.assign(cells)
+    supervisor.assign(cells)
     while not family():  # until it is a program of its own
         pass
     family()[0].kill()
-    while keeper.alive:
-        wait([keeper])
-        assert keeper.outcomes() == []
-    assert keeper.give_up() == cells
-    assert [outcome.status for outcome in ended(keeper, *cells)] == ["optimal"]
+    while supervisor.alive:
+        wait([supervisor])
+        assert supervisor.outcomes() == []
+    assert supervisor.give_up() == cells
+    assert [outcome.status for outcome in ended(supervisor, *cells)] == ["optimal"]
 
 
-def test_a_process_that_cannot_come_up(keeper: Keeper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_process_that_cannot_come_up(supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Is no fault of a cell: it ends the study, and its last words are said."""
     (tmp_path / "dlsched").mkdir()
     (tmp_path / "dlsched" / "__init__.py").write_text("import missing_for_cells", encoding="utf-8")
-    monkeypatch.setattr(keeper_module.sys, "path", [str(tmp_path)])
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SolverError, match=r"^no process for cells comes up: .*No module named"):
-        ended(keeper, cell(named("exact")))
+        ended(supervisor, cell(named("exact")))
 
 
-def test_a_process_that_comes_up_too_slowly(keeper: Keeper, monkeypatch: pytest.MonkeyPatch):
+def test_a_process_that_comes_up_too_slowly(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch):
     """Neither."""
-    monkeypatch.setattr(keeper_module, "START_S", 0.0)
+    monkeypatch.setattr(supervisor_module, "START_S", 0.0)
     with pytest.raises(SolverError, match=r"^no process for cells comes up in 0 s$"):
-        ended(keeper, cell(named("exact")))
+        ended(supervisor, cell(named("exact")))
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path):
     """Is said."""
     with pytest.raises(SolverError, match=r"can be started in .*nosuch"):
-        ended(Keeper(str(tmp_path / "nosuch")), cell(named("exact")))
+        ended(Supervisor(str(tmp_path / "nosuch")), cell(named("exact")))
     assert not family()
 
 
-def test_no_more_descriptors_than_before(keeper: Keeper):
+def test_no_more_descriptors_than_before(supervisor: Supervisor):
     """However often a process is started and stopped."""
     before = len(os.listdir("/proc/self/fd"))
     for seed in range(2):
-        ended(keeper, cell(named("equal"), seed, ROOMY))
-        keeper.stop()
+        ended(supervisor, cell(named("equal"), seed, ROOMY))
+        supervisor.stop()
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_an_instance_that_takes_too_long_to_make(keeper: Keeper):
+def test_an_instance_that_takes_too_long_to_make(supervisor: Supervisor):
     """Ten million jobs have the time of a cell; the next cell is served."""
     vast = read_recipe(
         "ring_allocation", "generate", "mixed", 0, {"generate": {"jobs": 10_000_000, "gpus": 8, "seed": 0}}
     )
-    found = ended(keeper, replace(cell(named("equal"), limits=TIGHT), recipe=vast), cell(named("equal"), 1))
+    found = ended(supervisor, replace(cell(named("equal"), limits=TIGHT), recipe=vast), cell(named("equal"), 1))
     assert [outcome.status for outcome in found] == ["timeout", "feasible"]
     assert found[0].message == "killed 0.3 s after its limit of 0.2 s, before its method began"

@@ -10,11 +10,11 @@ import dlsched
 from dlsched import ring_allocation
 from dlsched.core.family import Method
 from dlsched.core.status import TerminationStatus
+from dlsched.processes.usage import Usage
 from dlsched.ring_allocation import FAMILY
-from dlsched.study.cells import running
+from dlsched.study.cells import foreign_methods
 from dlsched.study.cells.outcome import BEGUN, CellEnded, Outcome
-from dlsched.study.cells.serving import Runner
-from dlsched.study.cells.usage import Usage
+from dlsched.study.cells.runner import Runner
 from dlsched.study.recipes.reading import read_recipe
 from study.cells_at_hand import ROOMY, cell, function, named, recipe
 
@@ -52,7 +52,7 @@ def test_processes_of_functions_leave_a_cell_its_memory(monkeypatch: pytest.Monk
             f"def {name}(instance):\n    return {{'gpus': {{job.id: 1 for job in instance.jobs}}}}\n" for name in "abcd"
         )
     )
-    monkeypatch.setattr(running, "resident", lambda pid, shared: 1 << 30)
+    monkeypatch.setattr(foreign_methods, "resident", lambda pid, shared: 1 << 30)
     runner = Runner(str(tmp_path / "folder"))
     kept = []
     for name in "abacdd":

@@ -1,45 +1,36 @@
-"""The keeper of a process in which cells run: it holds each to its limits from outside, and says how one died.
+"""The supervisor of a process in which cells run: it holds each to its limits from outside, and says how one died.
 
 Limits are kept from here, as no code that runs in a cell can be trusted to keep them: a method may hang in native code,
 fork, write anything anywhere, or eat memory. What a cell started is killed with it by the process's warden.
 """
 
-import contextlib
 import os
 import pickle
-import secrets
 import selectors
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
 from dlsched.core.errors import SolverError
+from dlsched.processes.contained import Contained
+from dlsched.processes.descendants import death
+from dlsched.processes.frames import Frames
+from dlsched.processes.memory import MemoryLimit
+from dlsched.processes.streams import Tail
 from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.descendants import death, held, kill_marked
-from dlsched.study.cells.frames import Frames
 from dlsched.study.cells.outcome import BEGUN, READY, Facts, Outcome, outcome_from
-from dlsched.study.cells.streams import Tail
-from dlsched.study.cells.warden import BY_SIGNAL
 
 START_S = 120.0
 """Seconds after which a process that has not come up is given up."""
 STARTS = 3
 """Times that a process is started which is killed before it has come up."""
-LOOK_S = 0.1
-"""Seconds between two looks at the memory of a cell; more where a look takes long, so that it costs a twentieth at most."""
-END_S = 15.0
-"""Seconds that a warden has to kill everything."""
+SERVE = "dlsched.study.cells.runner:serve"
 _READ = 1 << 20
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-class Keeper:
+class Supervisor:
     """Keeps one process, and the cells that were given to it.
 
     Parameters
@@ -50,7 +41,7 @@ class Keeper:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._warden: subprocess.Popen[bytes] | None = None
+        self._process: Contained | None = None
         self._cells: deque[Cell] = deque()
         self._facts: Facts | None = None
         self._begun = False
@@ -64,7 +55,7 @@ class Keeper:
     @property
     def alive(self) -> bool:
         """Whether its process runs."""
-        return self._warden is not None
+        return self._process is not None
 
     def register(self, selector: selectors.BaseSelector) -> None:
         """Have a selector wait for its process; only while it is alive."""
@@ -83,10 +74,11 @@ class Keeper:
             No process can be started.
         """
         self._cells.extend(cells)
-        if self._warden is None:
+        if self._process is None:
             self._start()
         self._unsent = memoryview(pickle.dumps(list(cells)))
-        self._since = self._looked = time.monotonic()
+        self._since = time.monotonic()
+        self._memory.begin()
         self._send()
 
     def give_up(self) -> list[Cell]:
@@ -97,7 +89,7 @@ class Keeper:
 
     def due_s(self) -> float:
         """Seconds until it wants to be looked after, >= 0."""
-        return max(0.0, min(self._deadline(), self._look_next()) - time.monotonic())
+        return max(0.0, min(self._deadline(), self._memory.due) - time.monotonic())
 
     def outcomes(self) -> list[Outcome]:
         """Return what has ended since the last call; the cells that a process left at its death are in ``give_up``.
@@ -109,53 +101,31 @@ class Keeper:
         """
         self._send()
         found = self._arrived()
-        if self._warden is not None and self._cells:
-            now = time.monotonic()
-            if now >= self._deadline():
+        if self._process is not None and self._cells:
+            if time.monotonic() >= self._deadline():
                 found.append(self._timed_out())
-            elif now >= self._look_next() and self._too_large(now):
+            else:
                 limit = self._cells[0].limits.memory_gib
-                found.append(self._ended("memory", f"killed at more than {limit:g} GiB"))
+                if self._memory.exceeded(limit):
+                    found.append(self._ended("memory", f"killed at more than {limit:g} GiB"))
         return found
 
     def stop(self) -> None:
         """Kill the process and everything it started."""
-        if self._warden is None:
+        if self._process is None:
             return
-        warden, self._warden = self._warden, None
-        assert warden.stdin is not None and warden.stderr is not None
-        warden.stdin.close()
-        warden.send_signal(signal.SIGCONT)  # a cell may have stopped it
-        try:
-            warden.wait(END_S)
-        except subprocess.TimeoutExpired:
-            warden.kill()
-            warden.wait()
-        if warden.returncode < 0:  # somebody killed it, and its work is left
-            kill_marked(self._temporary)
-            shutil.rmtree(self._temporary, ignore_errors=True)
+        process, self._process = self._process, None
+        process.end()
         for pipe in (self._tasks, self._outcomes):
             os.close(pipe)
-        warden.stderr.close()
 
     def _start(self) -> None:
-        self._temporary = os.path.join(tempfile.gettempdir(), f"dlsched-{secrets.token_hex(8)}")
-        environment = os.environ | {"TMPDIR": self._temporary, "PYTHONHASHSEED": "0"} | dict.fromkeys(_ONE_THREAD, "1")
-        environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in sys.path)
-        environment.pop("PYTHONWARNINGS", None)
         its_tasks, self._tasks = os.pipe()
         self._outcomes, its_outcomes = os.pipe()
-        code = "from dlsched.study.cells.warden import main; main()"
+        environment = {"PYTHONHASHSEED": "0"} | dict.fromkeys(_ONE_THREAD, "1")
         try:
-            self._warden = subprocess.Popen(
-                [sys.executable, "-P", "-c", code, self._temporary, str(its_tasks), str(its_outcomes)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=[its_tasks, its_outcomes],
-                start_new_session=True,
-                cwd=self._folder,
-                env=environment,
+            self._process = Contained(
+                SERVE, [its_tasks, its_outcomes], environment=environment, cwd=self._folder, heard=True
             )
         except OSError as error:
             for pipe in (self._tasks, self._outcomes):
@@ -164,16 +134,16 @@ class Keeper:
         finally:
             os.close(its_tasks)
             os.close(its_outcomes)
-        assert self._warden.stderr is not None
-        self._said: int | None = self._warden.stderr.fileno()
+        self._said: int | None = self._process.said
         for pipe in (self._tasks, self._outcomes, self._said):
             os.set_blocking(pipe, False)
         self._frames, self._tail, self._unsent = Frames(), Tail(), memoryview(b"")
-        self._ready, self._facts, self._look_s = False, None, LOOK_S
+        self._memory = MemoryLimit(self._process.pid)
+        self._ready, self._facts = False, None
 
     def _send(self) -> None:
-        """Write as much of the cells as the pipe takes: a process that hangs must not hang its keeper."""
-        while self._warden is not None and self._unsent:
+        """Write as much of the cells as the pipe takes: a process that hangs must not hang its supervisor."""
+        while self._process is not None and self._unsent:
             try:
                 self._unsent = self._unsent[os.write(self._tasks, self._unsent) :]
             except BlockingIOError:
@@ -187,14 +157,11 @@ class Keeper:
         limits = self._cells[0].limits
         return self._since + (limits.time_s + limits.grace_s if self._ready else START_S)
 
-    def _look_next(self) -> float:
-        return self._looked + self._look_s
-
     def _arrived(self) -> list[Outcome]:
         """Read the pipes of a process that lives; where it ended, or wrote what is no outcome, say so."""
         self._listen()
         found: list[Outcome] = []
-        while self._warden is not None:
+        while self._process is not None:
             try:
                 arrived = os.read(self._outcomes, _READ)
             except BlockingIOError:
@@ -221,7 +188,8 @@ class Keeper:
                 self._said = None
 
     def _heard(self, content: bytes) -> list[Outcome]:
-        self._since = self._looked = time.monotonic()
+        self._since = time.monotonic()
+        self._memory.begin()
         if content == READY:
             self._ready, self._starts = True, 0
             return []
@@ -242,13 +210,11 @@ class Keeper:
 
     def _died(self, why: str | None) -> list[Outcome]:
         """The process ended, or has to: its first cell, if it has one, ended with it."""
-        assert self._warden is not None
-        warden = self._warden
+        assert self._process is not None
+        code = None
         if why is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                warden.wait(END_S)
+            code = self._process.wait()
             self._listen()
-        code = warden.returncode
         self.stop()
         if not self._cells:
             return []
@@ -275,26 +241,15 @@ class Keeper:
             raise SolverError(f"no process for cells comes up in {START_S:g} s")
         return self._ended("timeout", f"killed {limits.grace_s:g} s after its limit of {limits.time_s:g} s")
 
-    def _too_large(self, now: float) -> bool:
-        """Look whether the processes of the cell hold more than its memory."""
-        assert self._warden is not None
-        began = time.monotonic()
-        limit = self._cells[0].limits.memory_gib * (1 << 30)
-        large = held(self._warden.pid, shared=True) > limit and held(self._warden.pid, shared=False) > limit
-        self._looked, self._look_s = now, max(LOOK_S, 20 * (time.monotonic() - began))
-        return large
-
 
 def _death(code: int | None) -> tuple[str, str]:
-    """Status and words of the end of a process, from the code of its warden."""
-    if code is None:
-        return "error", "closed dlsched's own pipe"
-    return death(BY_SIGNAL - code if code > BY_SIGNAL else code)
+    """Status and words of the end of a process, from its code."""
+    return ("error", "closed dlsched's own pipe") if code is None else death(code)
 
 
-def wait(keepers: Sequence[Keeper]) -> None:
+def wait(supervisors: Sequence[Supervisor]) -> None:
     """Wait until one of them, who are alive, has something to say or wants to be looked after."""
     with selectors.DefaultSelector() as selector:
-        for keeper in keepers:
-            keeper.register(selector)
-        selector.select(min((keeper.due_s() for keeper in keepers), default=0.0))
+        for supervisor in supervisors:
+            supervisor.register(selector)
+        selector.select(min((supervisor.due_s() for supervisor in supervisors), default=0.0))

@@ -5,21 +5,22 @@ import shutil
 import tempfile
 from functools import partial
 
-from dlsched.core.errors import InputError
+from dlsched.core.errors import PolicyError
 from dlsched.core.family import AnyFamily, AnyMethod, Method
 from dlsched.core.files import json_text
-from dlsched.core.gap import meets
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Solution
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
+from dlsched.processes.descendants import kill_descendants, newest_process
+from dlsched.processes.memory import resident
+from dlsched.processes.usage import Meter, Usage
+from dlsched.results.answers import judge, status_of_error
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.commands import printed
-from dlsched.study.cells.descendants import kill_descendants, newest_process, resident
 from dlsched.study.cells.functions import Caller
 from dlsched.study.cells.outcome import CellEnded
-from dlsched.study.cells.usage import Meter, Usage
 
 STOPPED = {str(each): each for each in TerminationStatus if each.name in ("TIME_LIMIT", "NODE_LIMIT", "MEMORY_LIMIT")}
 """Ends of a method of one's own that has no answer, and is not to blame."""
@@ -28,7 +29,7 @@ IDLE = 0.25
 """Part of a cell's memory that processes of other functions may hold together while it runs."""
 
 
-class Foreign:
+class ForeignMethods:
     """Runs methods that are not dlsched's, and leaves nothing of them behind.
 
     Parameters
@@ -96,7 +97,7 @@ class Foreign:
                 self._drop(_name(cell))
         self.usage = answer.usage
         if answer.solution is not None:
-            return _judged(family, cell.method.label, instance, search, answer.solution, None)
+            return _judged(answer.solution, family, cell, instance, search)
         if answer.status in STOPPED:
             search.say(answer.message)
             return STOPPED[answer.status]
@@ -118,11 +119,7 @@ class Foreign:
         finally:
             self.usage = meter.usage()
             shutil.rmtree(folder, ignore_errors=True)  # what cannot be removed now is, with all else, at the end
-        if claim.result is not None and not claim.of(instance):
-            raise CellEnded("rejected", "its answer is a result of another instance")
-        if claim.solution is None:
-            return TerminationStatus.NO_SOLUTION
-        return _judged(family, cell.method.label, instance, search, claim.solution, claim.objective)
+        return _judged(claim, family, cell, instance, search)
 
     def _fresh_folder(self, name: str) -> str:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)  # a method may have removed it
@@ -141,23 +138,9 @@ def _name(cell: Cell) -> tuple[str, str]:
 
 
 def _judged(
-    family: AnyFamily,
-    label: str,
-    instance: InstanceFile,
-    search: Search[Solution],
-    data: object,
-    claimed: float | None,
+    answer: object, family: AnyFamily, cell: Cell, instance: InstanceFile, search: Search[Solution]
 ) -> TerminationStatus:
-    """Hold an answer against the family's reader and checker; what it claims to cost, against what it costs."""
     try:
-        solution: Solution = family.read_solution(data, instance)
-    except InputError as error:
-        raise CellEnded("rejected", f"its answer: {error}") from None
-    violations = search.violations(solution)
-    if violations:
-        raise CellEnded("rejected", f"its answer breaks {violations[0]}")
-    objective = family.objective(instance, solution)
-    if claimed is not None and not meets(claimed, objective, search.constant):
-        raise CellEnded("rejected", f"objective: {claimed!r} is claimed, it is {objective!r}")
-    search.offer(solution, source=label)
-    return TerminationStatus.FEASIBLE
+        return judge(answer, family, instance, search, cell.method.label)
+    except PolicyError as error:
+        raise CellEnded(*status_of_error(error)) from None

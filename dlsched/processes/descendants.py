@@ -74,6 +74,17 @@ def reap(pids: Collection[int]) -> None:
             os.waitpid(pid, os.WNOHANG)
 
 
+def reap_all() -> bool:
+    """Let go of all children that have ended; return whether there are none left."""
+    while True:
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if not ended:
+            return False
+
+
 def newest_process() -> object:
     """What changes whenever a process or thread is started anywhere, and costs little to ask (Linux; else always changes)."""
     with contextlib.suppress(OSError), open("/proc/loadavg", "rb", buffering=0) as file:
@@ -87,28 +98,6 @@ def death(code: int) -> tuple[str, str]:
         return "error", f"its process ended with code {code}"
     number = signal.Signals(-code)
     return ("error" if number in _CRASHES else "killed"), f"its process was ended by {number.name}"
-
-
-def held(pid: int, *, shared: bool) -> int:
-    """Bytes of memory of all that descends from a process; with what several of them share counted for each, or once."""
-    import psutil
-
-    found = 0
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for process in psutil.Process(pid).children(recursive=True):
-            found += resident(process.pid, shared=shared)
-    return found
-
-
-def resident(pid: int, *, shared: bool) -> int:
-    """Bytes of memory of a process alone, with all or its part of what it shares with others; 0 where there is none."""
-    import psutil
-
-    found = 0
-    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-        process = psutil.Process(pid)
-        found = process.memory_info().rss if shared or not psutil.LINUX else process.memory_full_info().pss
-    return found
 
 
 def kill_marked(folder: str) -> None:

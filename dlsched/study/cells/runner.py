@@ -4,43 +4,48 @@ It writes its outcomes as frames on a pipe that no method holds. It trusts none:
 a certificate proves its verifier.
 """
 
+import contextlib
 import os
 import pickle
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from dlsched.core.errors import DlschedError, PolicyError
+from dlsched.core.errors import PolicyError
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, verify
+from dlsched.processes.descendants import adopt_orphans, newest_process
+from dlsched.processes.frames import write_frame
+from dlsched.processes.messages import short, words_of
+from dlsched.processes.usage import Meter, Usage
+from dlsched.results.answers import status_of_error
 from dlsched.solvers import child
 from dlsched.study.cells.cell import Cell
-from dlsched.study.cells.descendants import adopt_orphans, newest_process
-from dlsched.study.cells.frames import write_frame
-from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of, short, words_of
-from dlsched.study.cells.running import Foreign
-from dlsched.study.cells.usage import Meter, Usage
+from dlsched.study.cells.foreign_methods import ForeignMethods
+from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded, Outcome, facts_of
 from dlsched.study.recipes.recipe import Recipe
 
 PULSE_S = 0.1
 """Seconds after which a search says that it goes on."""
 
 
-def serve(folder: str, tasks: int, outcomes: int) -> None:
+def serve(tasks: int, outcomes: int) -> None:
     """Run the cells that arrive until there are no more.
 
     Parameters
     ----------
-    folder
-        For temporary files.
     tasks, outcomes
         Pipes: of pickled lists of cells, and for frames of outcomes.
     """
     adopt_orphans()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+        file.write(b"500")  # where the machine's memory ends, it is a cell that is killed, and not who keeps it
     arriving = os.fdopen(tasks, "rb")
-    runner = Runner(folder)
+    runner = Runner(os.environ["TMPDIR"])
     write_frame(outcomes, READY)
     while True:
         try:
@@ -61,7 +66,7 @@ class Runner:
     """
 
     def __init__(self, folder: str) -> None:
-        self._foreign = Foreign(folder)
+        self._foreign = ForeignMethods(folder)
         self._recipe: Recipe | None = None
         self._instance: InstanceFile | None = None
 
@@ -80,23 +85,20 @@ class Runner:
             return self._solved(cell, instance, begun)
         except CellEnded as ended:
             return Outcome(cell.key, ended.status, short(str(ended)))
-        except PolicyError as error:
-            return Outcome(cell.key, "rejected", words_of(error))
-        except DlschedError as error:
-            return Outcome(cell.key, "error", words_of(error))
-        except MemoryError as error:
-            return Outcome(cell.key, "memory", words_of(error) or "out of memory")
         except Exception as error:
-            return Outcome(cell.key, "error", f"{type(error).__name__}: {words_of(error)}")
+            return Outcome(cell.key, *status_of_error(error))
 
     def stop(self) -> None:
         """Kill the processes of foreign methods."""
         self._foreign.stop()
 
     def _searched(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
-        meter = Meter(child.processes())
-        found = cell.recipe.make(_pulse(cell, begun))
-        usage = meter.usage(child.processes())
+        meter = Meter(child.workers())
+        try:
+            found = cell.recipe.make(_pulse(cell, begun))
+        except PolicyError as error:  # of a method on every instance: whatever it answered, there is none to show
+            return Outcome(cell.key, "rejected", words_of(error))
+        usage = meter.usage(child.workers())
         return Outcome(
             *(cell.key, FOUND),
             time_s=usage.time_s,
@@ -106,7 +108,7 @@ class Runner:
         )
 
     def _checked(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
-        from dlsched.study.cells.recomputing import computed_anew
+        from dlsched.study.cells.recomputation import computed_anew
 
         found = computed_anew(cell.recipe, cell.method.parameters, lambda: begun(Outcome(cell.key, BEGUN)))
         return Outcome(cell.key, CHECKED, solution=found)
@@ -122,11 +124,11 @@ class Runner:
     def _solved(self, cell: Cell, instance: InstanceFile, begun: Callable[[Outcome], None]) -> Outcome:
         family, method = FAMILIES[cell.recipe.family], cell.method
         if not method.foreign:
-            meter = Meter(child.processes())
+            meter = Meter(child.workers())
             result = family.solve(
                 instance, method=str(method.what), limits=cell.limits.inner, seed=cell.seed, solver=method.solver
             )
-            usage = meter.usage(child.processes())
+            usage = meter.usage(child.workers())
             found = verify(instance, result)
             if found.failures:
                 return Outcome(cell.key, "rejected", short(found.failures[0]))
@@ -184,8 +186,7 @@ def _outcome(key: str, result: Result[Solution]) -> Outcome:
 
 def _status(result: Result[Solution]) -> str:
     """Its status; a solver's process that somebody killed, and memory that ended with no answer, are ends of the cell."""
-    killed = "the solver process ended with code -"
-    if result.status is TerminationStatus.SOLVER_ERROR and result.message.startswith(killed):
+    if result.status is TerminationStatus.SOLVER_ERROR and result.message.startswith(f"{child.ENDED} -"):
         return "killed"
     if result.status is TerminationStatus.MEMORY_LIMIT and result.objective is None and result.bound is None:
         return "memory"

@@ -4,7 +4,7 @@ import os
 import select
 from collections.abc import Callable, Mapping
 
-from dlsched.study.cells.outcome import short
+from dlsched.processes.messages import short
 
 LARGEST_ANSWER = 64 << 20
 """Bytes of an answer, printed or returned, at most."""

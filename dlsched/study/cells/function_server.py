@@ -18,16 +18,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from dlsched.core.errors import DlschedError, PolicyError
 from dlsched.core.family import AnyFamily, AnyMethod
 from dlsched.core.files import Json
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.families import FAMILIES
-from dlsched.own_methods import UnreadableAnswer, find_method_of_user
-from dlsched.study.cells.frames import write_frame
-from dlsched.study.cells.outcome import READY, words_of
-from dlsched.study.cells.usage import Meter
+from dlsched.own_methods import find_method_of_user
+from dlsched.processes.frames import write_frame
+from dlsched.processes.messages import words_of
+from dlsched.processes.usage import Meter
+from dlsched.results.answers import status_of_error
+from dlsched.study.cells.outcome import READY
 from dlsched.study.plans.own_code import loaded_below
 from dlsched.study.plans.plan import PlannedMethod
 
@@ -95,16 +96,11 @@ def _answer(method: PlannedMethod, instance: InstanceFile, call: Call) -> dict[s
         solution = None if result.solution is None else result.solution.as_data()
         ended = {"status": str(result.status), "message": result.message, "solution": solution}
         json.dumps(solution, allow_nan=False)
-    except UnreadableAnswer as error:
-        usage, ended = meter.usage(), _failed("error", _plain(error, method))
-    except PolicyError as error:
-        usage, ended = meter.usage(), _failed("rejected", _plain(error, method))
-    except MemoryError as error:
-        usage, ended = meter.usage(), _failed("memory", words_of(error) or "out of memory")
-    except DlschedError as error:
-        usage, ended = meter.usage(), _failed("error", _plain(error, method))
     except BaseException as error:
-        usage, ended = meter.usage(), _failed("error", f"{type(error).__name__}: {words_of(error)}")
+        usage = meter.usage()
+        status, message = status_of_error(error)
+        # without the path of the method: rows are the same in any folder
+        ended = {"status": status, "message": message.removeprefix(f"{':'.join(method.what)}: "), "solution": None}
     finally:
         sys.setrecursionlimit(depth)
     return ended | {"time_s": usage.time_s, "cpu_s": usage.cpu_s, "memory_mib": usage.memory_mib}
@@ -127,15 +123,6 @@ def _forget(method: PlannedMethod, folder: str, spared: Collection[str]) -> None
 
 def _found(method: PlannedMethod, family: AnyFamily) -> AnyMethod:
     return find_method_of_user(family, ":".join(method.what), method.parameters)
-
-
-def _plain(error: BaseException, method: PlannedMethod) -> str:
-    """What an error says, without the path of the method: rows are the same in any folder."""
-    return words_of(error).removeprefix(f"{':'.join(method.what)}: ")
-
-
-def _failed(status: str, message: str) -> dict[str, Json]:
-    return {"status": status, "message": message, "solution": None}
 
 
 def _seed_all(seed: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 from dlsched import InputError, SolverError, SolverMissingError
 from dlsched.study.cells.cell import Cell, versions
 from dlsched.study.cells.outcome import Outcome
-from dlsched.study.engines import in_worker, on_dask
+from dlsched.study.engines import dask_engine, dask_worker
 from study.cells_at_hand import ROOMY, cell, function, functions, lives, named, run, said
 from study.engines.test_local import mixed
 
@@ -39,7 +39,7 @@ def scheduler() -> Iterator[str]:
 
 def on_cluster(cells: list[Cell], scheduler: str | None, folder: Path) -> list[Outcome]:
     """What comes of cells, in their order."""
-    found = [each for some in on_dask.run(iter(cells), 2, str(folder), scheduler) for each in some]
+    found = [each for some in dask_engine.run(iter(cells), 2, str(folder), scheduler) for each in some]
     by_key = {outcome.key: outcome for outcome in found}
     assert len(found) == len(by_key) == len(cells)
     return [by_key[each.key] for each in cells]
@@ -57,7 +57,7 @@ def test_a_run_that_is_closed(scheduler: str, tmp_path: Path):
     own.write_text(own.read_text() + "\n\ndef hangs(instance):\n    mark(os.getpid())\n    time.sleep(600)\n")
     marked = Path(f"{own}.pids")
     cells = [cell(named("equal")), *(cell(function(own, "hangs"), seed) for seed in range(2))]
-    running = on_dask.run(iter(cells), 2, str(tmp_path), scheduler)
+    running = dask_engine.run(iter(cells), 2, str(tmp_path), scheduler)
     assert [outcome.status for outcome in next(running)] == ["feasible"]
     while not marked.exists() or not marked.read_text().endswith("\n"):
         time.sleep(0.01)
@@ -69,7 +69,7 @@ def test_a_run_that_is_closed(scheduler: str, tmp_path: Path):
 
 def test_another_version_is_refused(scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """With the package, what was found and what is allowed: it is part of the keys of cells."""
-    monkeypatch.setattr(on_dask, "versions", lambda: versions() | {"numpy": "0.1"})
+    monkeypatch.setattr(dask_engine, "versions", lambda: versions() | {"numpy": "0.1"})
     with pytest.raises(InputError, match=rf"^worker tcp://\S+: numpy: found {versions()['numpy']}, allowed: 0\.1, as"):
         on_cluster([cell(named("exact"))], scheduler, tmp_path)
 
@@ -83,7 +83,7 @@ def test_a_folder_that_workers_lack(scheduler: str, tmp_path: Path):
 
 def test_no_such_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Is said, and what is allowed."""
-    monkeypatch.setattr(on_dask, "CONNECT_S", 0.3)
+    monkeypatch.setattr(dask_engine, "CONNECT_S", 0.3)
     for address in ("tcp://127.0.0.1:1", "nonsense://here", "no address"):
         with pytest.raises(InputError, match=rf"^scheduler: found none that answers at '{address}'"):
             on_cluster([cell(named("exact"))], address, tmp_path)
@@ -98,15 +98,15 @@ def test_without_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_process_without_cells_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Nobody may ever come back to it."""
-    monkeypatch.setattr(in_worker, "_wanted", lambda: lambda: True)
-    monkeypatch.setattr(in_worker, "IDLE_S", 0.0)
-    monkeypatch.setattr(in_worker, "_name", lambda: "w")
-    outcomes = in_worker.run_batch(pickle.dumps([cell(named("exact"), limits=ROOMY)]), str(tmp_path), versions())
+    monkeypatch.setattr(dask_worker, "_wanted", lambda: lambda: True)
+    monkeypatch.setattr(dask_worker, "IDLE_S", 0.0)
+    monkeypatch.setattr(dask_worker, "_name", lambda: "w")
+    outcomes = dask_worker.run_batch(pickle.dumps([cell(named("exact"), limits=ROOMY)]), str(tmp_path), versions())
     assert [outcome.status for outcome in outcomes] == ["optimal"]
-    assert in_worker._kept.timer is not None
-    in_worker._kept.timer.join()
-    assert in_worker._kept.keeper is not None
-    assert not in_worker._kept.keeper.alive
+    assert dask_worker._state.timer is not None
+    dask_worker._state.timer.join()
+    assert dask_worker._state.supervisor is not None
+    assert not dask_worker._state.supervisor.alive
 
 
 def test_a_cell_that_kills_its_worker(scheduler: str, tmp_path: Path):
@@ -143,7 +143,7 @@ def test_a_lost_scheduler(tmp_path: Path):
         assert cluster.stdout is not None
         address = cluster.stdout.readline().strip()
         cells = [cell(named("equal")), cell(function(own, "hangs"))]
-        running = on_dask.run(iter(cells), 1, str(tmp_path), address)
+        running = dask_engine.run(iter(cells), 1, str(tmp_path), address)
         assert [outcome.status for outcome in next(running)] == ["feasible"]
         marked = Path(f"{own}.pids")
         while not marked.exists() or not marked.read_text().endswith("\n"):

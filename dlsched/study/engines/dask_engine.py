@@ -19,7 +19,7 @@ from dlsched.core.errors import DlschedError, InputError, SolverError
 from dlsched.core.imports import needing
 from dlsched.study.cells.cell import Cell, versions
 from dlsched.study.cells.outcome import Outcome
-from dlsched.study.engines.in_worker import run_batch
+from dlsched.study.engines.dask_worker import run_batch
 from dlsched.study.engines.local import Pace
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def run(
     with contextlib.ExitStack() as stack:
         client, hopeless = _connected(stack, workers, scheduler)
         try:
-            yield from _Handing(client, os.path.abspath(folder), hopeless).outcomes(cells)
+            yield from _Batches(client, os.path.abspath(folder), hopeless).outcomes(cells)
         except (OSError, TimeoutError):  # of Dask's connections; ours are said as errors of dlsched
             raise SolverError(LOST) from None
         finally:
@@ -115,7 +115,7 @@ def _silence() -> Iterator[None]:
             logger.setLevel(level)
 
 
-class _Handing:
+class _Batches:
     """Hands batches out, a few for each thread of the cluster, and takes outcomes in."""
 
     def __init__(self, client: "Client", folder: str, hopeless: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.study.cells.outcome import LONGEST_MESSAGE
+from dlsched.processes.messages import LONGEST_MESSAGE
 from study.cells_at_hand import ROOMY, TIGHT, cell, function, functions, lives, run
 
 SMALL = replace(ROOMY, memory_gib=0.4)

@@ -8,23 +8,23 @@ from collections.abc import Callable, Mapping
 
 from dlsched.core.errors import InputError
 from dlsched.study.cells.cell import Cell, versions
-from dlsched.study.cells.keeper import Keeper
 from dlsched.study.cells.outcome import Outcome
+from dlsched.study.cells.supervisor import Supervisor
 from dlsched.study.engines.local import drive
 
 IDLE_S = 60.0
 """Seconds after which a process without cells is ended: the study may be over, or whoever led it dead."""
 
 
-class _Kept(threading.local):
+class _ThreadState(threading.local):
     """What a thread keeps between batches."""
 
-    keeper: Keeper | None = None
+    supervisor: Supervisor | None = None
     folder = ""
     timer: threading.Timer | None = None
 
 
-_kept = _Kept()
+_state = _ThreadState()
 
 
 def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[Outcome]:
@@ -54,14 +54,14 @@ def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[
                 f"worker {_name()}: the plan's folder: found no {folder}, allowed: one on a file system that workers share"
             )
         folder = tempfile.gettempdir()
-    keeper = _keeper(folder)
+    supervisor = _supervisor(folder)
     try:
-        return [outcome for some in drive([keeper], iter(cells), _wanted()) for outcome in some]
+        return [outcome for some in drive([supervisor], iter(cells), _wanted()) for outcome in some]
     except BaseException:
-        keeper.stop()
+        supervisor.stop()
         raise
     finally:
-        _end_when_idle(keeper)
+        _end_when_idle(supervisor)
 
 
 def _require(expected: Mapping[str, str]) -> None:
@@ -74,22 +74,22 @@ def _require(expected: Mapping[str, str]) -> None:
             )
 
 
-def _keeper(folder: str) -> Keeper:
-    """Return the keeper of this thread."""
-    if _kept.timer is not None:
-        _kept.timer.cancel()
-        _kept.timer.join()  # it may be at work
-    if _kept.keeper is None or _kept.folder != folder:
-        if _kept.keeper is not None:
-            _kept.keeper.stop()
-        _kept.keeper, _kept.folder = Keeper(folder), folder
-    return _kept.keeper
+def _supervisor(folder: str) -> Supervisor:
+    """Return the supervisor of this thread."""
+    if _state.timer is not None:
+        _state.timer.cancel()
+        _state.timer.join()  # it may be at work
+    if _state.supervisor is None or _state.folder != folder:
+        if _state.supervisor is not None:
+            _state.supervisor.stop()
+        _state.supervisor, _state.folder = Supervisor(folder), folder
+    return _state.supervisor
 
 
-def _end_when_idle(keeper: Keeper) -> None:
-    _kept.timer = threading.Timer(IDLE_S, keeper.stop)
-    _kept.timer.daemon = True
-    _kept.timer.start()
+def _end_when_idle(supervisor: Supervisor) -> None:
+    _state.timer = threading.Timer(IDLE_S, supervisor.stop)
+    _state.timer.daemon = True
+    _state.timer.start()
 
 
 def _wanted() -> Callable[[], bool]:
