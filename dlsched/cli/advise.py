@@ -74,7 +74,7 @@ def run(
 
     if out is not None:
         if Path(out).suffix not in ENDINGS:
-            raise UsageError(f"-o: found {out!r}, allowed: a name that ends in {' or '.join(ENDINGS)}")
+            raise UsageError(where="-o", found=repr(out), allowed=f"a name that ends in {' or '.join(ENDINGS)}")
         require_writable(out)
     queue = read_asked(source, file, own, ended_only=False)
     given: dict[str, Any] = {name: own[name] for name in DECIDING if own[name] is not None}

@@ -59,7 +59,7 @@ def run(
 ) -> int:
     """Run methods on instances; table of objective, bound, gap, ratio to the optimum and time."""
     if as_json and as_csv:
-        raise UsageError("found --json and --csv, allowed: one of them")
+        raise UsageError(found="--json and --csv", allowed="one of them")
     limits = Limits(time_s=time_limit, threads=threads)
     if plot is not None:
         from dlsched.cli.drawing import require_plot
@@ -138,7 +138,7 @@ def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[Inst
         except InputError as error:
             errors.append(str(error))
     if not instances and not errors:
-        raise UsageError("found no instance file, allowed: at least one")
+        raise UsageError(found="no instance file", allowed="at least one")
     return instances, claims, errors
 
 

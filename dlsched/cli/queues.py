@@ -35,5 +35,5 @@ def read_asked(source: str, file: str, own: Mapping[str, Value | None], *, ended
             and option.python not in entry.reading
         ):
             value = given[option.python]
-            raise UsageError(f"{option.name}: found {value!r}, allowed: no such option for source {source}")
+            raise UsageError(where=option.name, found=repr(value), allowed=f"no such option for source {source}")
     return read_queue(source, file, ended_only, **given)

@@ -97,12 +97,12 @@ def run(
     if out != "-":
         for other, what in ((file, "the queue"), (store, "the store")):
             if other is not None and Path(other).absolute() == Path(out).absolute():
-                raise UsageError(f"out: found {printable(out)}, which is {what}, allowed: another file")
+                raise UsageError(where="out", found=f"{printable(out)}, which is {what}", allowed="another file")
         require_writable(out)
     elif store is None:
-        raise UsageError("store: found none, allowed: its path, as the page is written to standard output")
+        raise UsageError(where="store", found="none", allowed="its path, as the page is written to standard output")
     if not time_limit > 0:
-        raise UsageError(f"time-limit: found {time_limit}, allowed: a number > 0")
+        raise UsageError(where="time-limit", found=time_limit, allowed="a number > 0")
     require_engine(workers)
     path = Path(out).with_suffix(".study.sqlite") if store is None else Path(store)
     if path.exists():
@@ -180,7 +180,7 @@ def _seconds(text: str) -> float:
     try:
         return duration_s(float(text) if text.replace(".", "", 1).isdigit() else text)
     except Refused as refusal:
-        raise UsageError(f"window: {refusal}") from None
+        raise UsageError(where="window", found=refusal.found, allowed=refusal.allowed) from None
 
 
 def _numbers(text: str | None) -> tuple[int | None, ...]:
@@ -189,7 +189,9 @@ def _numbers(text: str | None) -> tuple[int | None, ...]:
     found = []
     for word in _listed(text):
         if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= 10**9 or int(word) in found:
-            raise UsageError(f"gpus: found {text!r}, allowed: different integers >= 1 with commas, such as 400,480")
+            raise UsageError(
+                where="gpus", found=repr(text), allowed="different integers >= 1 with commas, such as 400,480"
+            )
         found.append(int(word))
     return tuple(found)
 

@@ -58,4 +58,6 @@ def require_objective(instance: Instance, method: str, *able: str) -> None:
     if instance.objective not in able:
         allowed = ", ".join(able)
         others = "use exact, columns, dp or milp, and configuration-lp for a bound"
-        raise UsageError(f"method {method}: found objective {instance.objective!r}, allowed: {allowed}; {others}")
+        raise UsageError(
+            where=f"method {method}", found=f"objective {instance.objective!r}", allowed=f"{allowed}; {others}"
+        )

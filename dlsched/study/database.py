@@ -169,7 +169,7 @@ class Columns:
             "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') ORDER BY type"
         ).fetchall()
         for sort, name in others:  # either could make what is read another thing than what stands there
-            raise InputError(f"{self._path}: the store: found a {sort} {shown(name)}, allowed: plain tables")
+            raise InputError(where=f"{self._path}: the store", found=f"a {sort} {shown(name)}", allowed="plain tables")
         self.lacking = [(table, name, of) for table, name, of in LATER if not self._has(table, name)]
         """Columns that came later and that the store does not have."""
         self.searched = self._has("found", "key")
@@ -178,8 +178,9 @@ class Columns:
         """Tables whose rows have seals: all, or none in stores of before."""
         if self.sealed and len(self.sealed) < len(tables):
             raise InputError(
-                f"{self._path}: the store: found no column seal in {', '.join(set(tables) - set(self.sealed))}, "
-                "allowed: one in every table, or in none"
+                where=f"{self._path}: the store",
+                found=f"no column seal in {', '.join(set(tables) - set(self.sealed))}",
+                allowed="one in every table, or in none",
             )
 
     def _has(self, table: str, column: str) -> bool:
@@ -212,4 +213,4 @@ def seed_from(path: Path, kept: object) -> int | None:
     if kept is None or (isinstance(kept, int) and not isinstance(kept, bool)):
         return kept
     said = shown(kept) if isinstance(kept, str | float) else type(kept).__name__
-    raise InputError(f"{path}: the store is damaged: seed: found {said}, allowed: an integer")
+    raise InputError(where=f"{path}: the store is damaged: seed", found=said, allowed="an integer")

@@ -58,10 +58,10 @@ class Window:
             try:
                 ends.append(None if text is None else clock(text))
             except ValueError:
-                raise UsageError(f"{name}: found {text!r}, allowed: {allowed}") from None
+                raise UsageError(where=name, found=repr(text), allowed=allowed) from None
         start_s, end_s = ends
         if start_s is not None and end_s is not None and start_s >= end_s:
-            raise UsageError(f"to: found {to!r}, allowed: a time after from, {from_!r}")
+            raise UsageError(where="to", found=repr(to), allowed=f"a time after from, {from_!r}")
         return cls(start_s, end_s)
 
     def holds(self, time_s: float) -> bool:
@@ -117,7 +117,7 @@ def arriving(path: Path, requests: Sequence[Request], window: Window) -> tuple[l
         (request for request in requests if window.holds(request.arrival_s)), key=lambda request: request.arrival_s
     )
     if not kept:
-        raise InputError(f"{path}: found no job that runs and arrives in the window, allowed: at least one")
+        raise InputError(where=str(path), found="no job that runs and arrives in the window", allowed="at least one")
     dropped = len(requests) - len(kept)
     audit = [
         f"Rows earlier than the row above them: {unsorted:,}; the jobs were sorted by arrival." if unsorted else "",

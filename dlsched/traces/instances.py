@@ -81,16 +81,18 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
     given: dict[str, object] = dict(_given(source, options))
     family = str(given.pop("family", DEFAULT))
     if not SOURCES[source].queued(options.get("family")):
-        raise UsageError(f"source: found {source!r}, allowed: what is read as a queue, or another family of one")
+        raise UsageError(
+            where="source", found=repr(source), allowed="what is read as a queue, or another family of one"
+        )
     allowed = options_of(family)
     for name in SOURCES[source].reading:
         given.pop(name, None)
     ends = {name: given.pop(name, None) for name in ("from_", "to")}
     for name, value in given.items():
         if name not in allowed:
-            raise UsageError(f"{name}: found {value!r}, allowed: no such option for family {family}")
+            raise UsageError(where=name, found=repr(value), allowed=f"no such option for family {family}")
     if any(value is not None for value in ends.values()) and "window" not in allowed:
-        raise UsageError(f"from, to: found a window, allowed: no such option for family {family}")
+        raise UsageError(where=("from", "to"), found="a window", allowed=f"no such option for family {family}")
     if queue is None:
         queue = read_queue(source, path, family not in MOMENTARY, **options)
     if "window" in allowed:
@@ -114,18 +116,18 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
     entry = SOURCES.get(source)
     if entry is None or entry.reader is None:
         queues = ", ".join(name for name, each in SOURCES.items() if each.reader is not None)
-        raise UsageError(f"source: found {source!r}, allowed: {queues}")
+        raise UsageError(where="source", found=repr(source), allowed=queues)
     given = {name: options[name] for name in entry.reading if options.get(name) is not None}
     arguments: dict[str, object] = dict(given)
     slices = str(arguments.pop("slices", CHOICES[0]))
     if slices not in CHOICES:
-        raise UsageError(f"slices: found {slices!r}, allowed: {', '.join(CHOICES)}")
+        raise UsageError(where="slices", found=repr(slices), allowed=", ".join(CHOICES))
     if "states" in given:
         arguments["states"] = tuple(word.strip() for word in str(given["states"]).split(",") if word.strip())
     arguments |= {name: Path(str(given[name])) for name in ("nodes", "jobs") if name in given}
     if source == "csv" and "columns" not in given:
         raise UsageError(
-            "map: found nothing, allowed: which column is what, such as arrival=submit,gpus=n,duration=run_s"
+            where="map", found="nothing", allowed="which column is what, such as arrival=submit,gpus=n,duration=run_s"
         )
     with _errors_of(path), _on_disk(path) as file:
         queue = without_slices(entry.reader.read(Path(file), ended_only=ended_only, **arguments), slices)
@@ -135,20 +137,20 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
 def _given(source: str, options: Mapping[str, Value | None]) -> dict[str, Value | None]:
     """The options that are not left out, having been looked at."""
     if source not in SOURCES:
-        raise UsageError(f"source: found {source!r}, allowed: {', '.join(SOURCES)}")
+        raise UsageError(where="source", found=repr(source), allowed=", ".join(SOURCES))
     entry, family = SOURCES[source], options.get("family")
     given: dict[str, Value | None] = {
         name: value for name, value in options.items() if value is not None and value is not False
     }
     for name, value in given.items():
         if name not in entry.takes(family):
-            raise UsageError(f"{name.rstrip('_')}: found {value!r}, allowed: no such option for source {source}")
+            raise UsageError(where=name.rstrip("_"), found=repr(value), allowed=f"no such option for source {source}")
         if name in ("gpus", "max_gpus", "gpus_of_node") and not (isinstance(value, int) and value >= 1):
-            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+            raise UsageError(where=name, found=value, allowed="an integer >= 1")
         if name in ("epochs", "restart_s") and not (isinstance(value, int | float) and 0 <= value < math.inf):
-            raise UsageError(f"{name}: found {value}, allowed: a number >= 0")
+            raise UsageError(where=name, found=value, allowed="a number >= 0")
     if family is not None and family not in (*MAKERS, entry.family):
-        raise UsageError(f"family: found {family!r}, allowed: {', '.join(MAKERS)}")
+        raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
     return given
 
 
@@ -167,7 +169,7 @@ def arrivals_of(source: str, path: str) -> list[float]:
     if entry.reader is not None and clock is None:
         return [job.submit_s for job in read_queue(source, path).jobs]
     if clock is None:
-        raise UsageError(f"source: found {source!r}, which has no times, allowed: a trace")
+        raise UsageError(where="source", found=f"{source!r}, which has no times", allowed="a trace")
     with _errors_of(path):
         return clock.arrivals(Path(path))
 
@@ -205,4 +207,4 @@ def _errors_of(path: str) -> Iterator[None]:
     except ValueError as error:
         raise InputError(str(error)) from None
     except OverflowError:
-        raise InputError(f"{path}: found times that add up to no float, allowed: finite ones") from None
+        raise InputError(where=path, found="times that add up to no float", allowed="finite ones") from None

@@ -135,7 +135,7 @@ def pieces(question: Question) -> list[Piece]:
     """
     methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
-        raise UsageError("gpus: found none, allowed: one or more numbers of GPUs")
+        raise UsageError(where="gpus", found="none", allowed="one or more numbers of GPUs")
     windows = _windows(question)
     return [_piece(question, gpus, window, name) for gpus in question.gpus for window, name in windows]
 
@@ -242,10 +242,10 @@ def methods_of(policies: Sequence[str], family: str, folder: Path = Path()) -> t
         A family for which there is no such question; a policy that does not exist or cannot be imported, or one of them twice.
     """
     if family not in POLICIES:
-        raise UsageError(f"family: found {family!r}, allowed: {', '.join(POLICIES)}")
+        raise UsageError(where="family", found=repr(family), allowed=", ".join(POLICIES))
     for index, name in enumerate(policies):
         if name in policies[:index]:
-            raise UsageError(f"policies: found {name!r} twice, allowed: each once")
+            raise UsageError(where="policies", found=f"{name!r} twice", allowed="each once")
     return tuple(_method(name, family, folder) for name in policies)
 
 
@@ -256,5 +256,5 @@ def _method(name: str, family: str, folder: Path) -> PlannedMethod:
         if method.kind == "name" and FAMILIES[family].method(name).kind == "bound":
             raise Refused(repr(name), "a policy, which starts jobs")
     except Refused as refusal:
-        raise UsageError(f"policies: {refusal}") from None
+        raise UsageError(where="policies", found=refusal.found, allowed=refusal.allowed) from None
     return method

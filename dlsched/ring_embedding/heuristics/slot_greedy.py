@@ -28,7 +28,7 @@ def require_sum(instance: Instance, method: str) -> None:
     if instance.objective != "sum":
         others = "exact, milp, arc, circuit, plan, drf, las, fifo, bound, horizon, aggregated"
         raise UsageError(
-            f"{method}: found the objective {instance.objective}, allowed: sum; methods for others: {others}"
+            where=method, found=f"the objective {instance.objective}", allowed=f"sum; methods for others: {others}"
         )
 
 

@@ -21,15 +21,16 @@ from dlsched.study.plans.refusals import (
     MOST_CELLS,
     Refusals,
     Table,
-    TooLarge,
     grid,
     integer,
     not_negative,
     one_of,
     only,
     positive,
+    refused,
     table,
     text,
+    too_large,
 )
 from dlsched.study.plans.sources import files_of
 from dlsched.study.plans.windows import import_piece, pieces
@@ -165,12 +166,8 @@ def require_sizes(source: Generated) -> None:
         try:
             FAMILIES[source.family].generate(**arguments)
         except UsageError as error:
-            key, _, words = str(error).partition(": found ")
-            found, _, allowed = words.partition(", allowed: ")
-            if key not in arguments or not allowed:
-                raise
-            others = [f"{name} = {value}" for name, value in arguments.items() if name not in (key, "seed")]
-            raise Refused(f"{found} where {', '.join(others)}", allowed, key) from None
+            others = [f"{name} = {value}" for name, value in arguments.items() if name not in (*error.where, "seed")]
+            raise refused(error, arguments, f" where {', '.join(others)}") from None
 
 
 def _small_first(grid: Grid) -> Iterator[dict[str, Json]]:
@@ -197,7 +194,7 @@ def _windows(entry: Table) -> Iterator[Windows]:
     values = [[_option(key, each, *where) for where, each in grid(entry.get(key), key)] for key in keys]
     traces = math.prod(map(len, values))
     if traces > MOST_CELLS:
-        raise TooLarge(traces, "as many traces at least")
+        raise too_large(traces, "as many traces at least")
     for file, *options in itertools.product(*values):
         yield Windows(importer, str(file), dict(zip(keys[1:], options, strict=True)), window_s)
 

@@ -123,7 +123,7 @@ def async_stream_of(
 def _require_network(network_gbit: int) -> None:
     if network_gbit not in NETWORK_BYTES_PER_S:
         allowed = ", ".join(map(str, NETWORK_BYTES_PER_S))
-        raise UsageError(f"network_gbit: found {network_gbit}, allowed: {allowed}")
+        raise UsageError(where="network_gbit", found=network_gbit, allowed=allowed)
 
 
 def _job(record: QueuedJob, seconds: float, network_gbit: int) -> Job:

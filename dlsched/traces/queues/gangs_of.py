@@ -72,9 +72,9 @@ def gangs_of(
         No job is left, a vast cluster, or estimates of a trace without any.
     """
     if communication not in COMMUNICATION:
-        raise UsageError(f"communication: found {communication!r}, allowed: {', '.join(COMMUNICATION)}")
+        raise UsageError(where="communication", found=repr(communication), allowed=", ".join(COMMUNICATION))
     if gpus is not None and gpus > MOST_GPUS:
-        raise UsageError(f"gpus: found {gpus}, allowed: up to {MOST_GPUS:,} in srpt_mapping")
+        raise UsageError(where="gpus", found=gpus, allowed=f"up to {MOST_GPUS:,} in srpt_mapping")
     queue, chosen, limits = telling = choose_and_tell(
         queue,
         estimates=estimates,
@@ -87,7 +87,9 @@ def gangs_of(
     )
     if chosen.gpus > MOST_GPUS:
         raise InputError(
-            f"{queue.path}: found jobs that need {chosen.gpus:,} GPUs at once, allowed: up to {MOST_GPUS:,}, or gpus given"
+            where=queue.path,
+            found=f"jobs that need {chosen.gpus:,} GPUs at once",
+            allowed=f"up to {MOST_GPUS:,}, or gpus given",
         )
     servers, said = servers_of(queue, chosen, gpus_of_node)
     drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]

@@ -63,7 +63,9 @@ def require_limits(queue: Queue) -> Limits:
     """
     limits = limits_of(queue)
     if all(job.limit_s is None for job in limits.queue.jobs):
-        raise InputError(f"{queue.path}: estimates: found no job that says how long it takes at most, allowed: some")
+        raise InputError(
+            where=f"{queue.path}: estimates", found="no job that says how long it takes at most", allowed="some"
+        )
     return limits
 
 

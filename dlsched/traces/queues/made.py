@@ -50,7 +50,7 @@ def options_of(family: str) -> tuple[str, ...]:
         No instance of that family can be made of a queue.
     """
     if family not in MAKERS:
-        raise UsageError(f"family: found {family!r}, allowed: {', '.join(MAKERS)}")
+        raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
     return tuple(name for name in inspect.signature(MAKERS[family]).parameters if name != "queue")
 
 
@@ -70,5 +70,5 @@ def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> Mad
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     for name, value in given.items():
         if name not in allowed:
-            raise UsageError(f"{name}: found {value!r}, allowed: no such option for family {family}")
+            raise UsageError(where=name, found=repr(value), allowed=f"no such option for family {family}")
     return MAKERS[family](queue, **given)

@@ -129,9 +129,9 @@ def choose(
     """
     for name, value in (("gpus", gpus), ("gpus_of_node", gpus_of_node)):
         if value is not None and value < 1:
-            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+            raise UsageError(where=name, found=value, allowed="an integer >= 1")
     if carried and window.start_s is None:
-        raise UsageError("carried: found no from, allowed: with a start of the window")
+        raise UsageError(where="carried", found="no from", allowed="with a start of the window")
     ended = [job for job in queue.jobs if job.duration_s is not None]
     kept = sorted((job for job in ended if window.holds(job.submit_s)), key=lambda job: job.submit_s)
     audit = list(queue.audit)
@@ -143,7 +143,7 @@ def choose(
     )
     kept = [*earlier, *kept]
     if not kept:
-        raise InputError(f"{queue.path}: found no job that runs and arrives in the window, allowed: at least one")
+        raise InputError(where=queue.path, found="no job that runs and arrives in the window", allowed="at least one")
     total, said = _cluster(queue, ended, gpus, gpus_of_node)
     if said:
         audit.append(said)
@@ -151,7 +151,7 @@ def choose(
         fitting = [job for job in kept if least(job) <= total]
         _count(audit, f"Jobs that need more than the {total:,} GPUs of the cluster, left out", len(kept) - len(fitting))
         if not fitting:
-            raise InputError(f"{queue.path}: found no job that fits {total:,} GPUs, allowed: at least one")
+            raise InputError(where=queue.path, found=f"no job that fits {total:,} GPUs", allowed="at least one")
         kept = fitting
     requests = [Request(job.submit_s, job.gpus, lasted_s(job)) for job in kept]
     start_s, end_s = window.span(requests)

@@ -56,14 +56,14 @@ def stream_of(
         No job is left, or estimates of a trace without any.
     """
     if scaling not in SCALING:
-        raise UsageError(f"scaling: found {scaling!r}, allowed: {', '.join(SCALING)}")
+        raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))
     if max_gpus is not None and scaling != "published":
-        raise UsageError(f"max_gpus: found {max_gpus}, allowed: with scaling published only")
+        raise UsageError(where="max_gpus", found=max_gpus, allowed="with scaling published only")
     if network_gbit is not None and scaling != "asynchronous":
-        raise UsageError(f"network_gbit: found {network_gbit}, allowed: with scaling asynchronous only")
+        raise UsageError(where="network_gbit", found=network_gbit, allowed="with scaling asynchronous only")
     if scaling == "asynchronous":
         if estimates:
-            raise UsageError("estimates: found them with scaling asynchronous, allowed: with the others")
+            raise UsageError(where="estimates", found="them with scaling asynchronous", allowed="with the others")
         return async_stream_of(
             queue,
             gpus=gpus,
