@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlsched.catalogue.importing import OPTIONS, READING
+from dlsched.catalogue.importing import READING, of_queues
 from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import QUEUES
 from dlsched.cli import completion
 from dlsched.cli.output import print_table
-from dlsched.cli.queues import read_asked
 from dlsched.cli.signatures import taking
 from dlsched.cli.study.run import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT, TIME_S = "srpt_mapping", 60.0
 MAKING = ("gpus_of_node", "communication", "scaling")
-OWN = [OPTIONS[name] for name in ("from", "to", *READING, *MAKING, "estimates")]
+OWN = of_queues("from", "to", *READING, *MAKING, "estimates")
 LARGEST_SOLUTION = 1 << 30
 """Bytes of a schedule as JSON: the figures are made of all of it."""
 
@@ -38,8 +37,6 @@ LARGEST_SOLUTION = 1 << 30
         "from": "Submissions from here on.",
         "to": "Submissions before it.",
         "estimates": "Policies are told what users said that jobs take.",
-        "states": "Keep the jobs in these states; all.",
-        "slices": "Jobs on parts of GPUs: leave-out, whole; leave-out.",
         "gpus_of_node": "GPUs of a server; 8.",
         "scaling": "own or published speeds; elastic_stream, own.",
     },
@@ -88,6 +85,7 @@ def run(
     from dlsched.study.reading import Study
     from dlsched.study.reporting import environment_words
     from dlsched.study.reports.html.embedding import require_report
+    from dlsched.traces import read_queue
     from dlsched.traces.clocks import queue_window
     from dlsched.whatif.compared import compared
     from dlsched.whatif.page import Told, write_page
@@ -112,7 +110,7 @@ def run(
     names = tuple(_listed(policies)) or POLICIES.get(family, ())
     methods_of(names, family)
     sizes, window_s = _numbers(gpus), None if window is None else _seconds(window)
-    queue = read_asked(source, file, own)
+    queue = read_queue(source, file, **own)
     from_, to = (None if own[end] is None else str(own[end]) for end in ("from_", "to"))
     estimates = bool(own["estimates"])
     question = Question(

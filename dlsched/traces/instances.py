@@ -5,12 +5,12 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from dlsched.catalogue.option import Value
-from dlsched.catalogue.sources import SOURCES
+from dlsched.catalogue.sources import READING, SOURCES
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.traces.clocks import queue_window
@@ -102,14 +102,14 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
 
 
 def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Value | None) -> Queue:
-    """Read a file as a queue; of ``options`` those of reading count, with ``states`` parted by commas.
+    """Read a file as a queue; of ``options`` those of reading count, with ``states`` parted by commas, others are not looked at.
 
     ``ended_only``: leave out jobs that run or wait.
 
     Raises
     ------
     UsageError
-        The source is not read as a queue, or an option is out of range.
+        The source is not read as a queue, does not take an option of reading, or one is out of range.
     InputError
         As ``import_instance``.
     """
@@ -117,7 +117,9 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
     if entry is None or entry.reader is None:
         queues = ", ".join(name for name, each in SOURCES.items() if each.reader is not None)
         raise UsageError(where="source", found=repr(source), allowed=queues)
-    given = {name: options[name] for name in entry.reading if options.get(name) is not None}
+    given = {name: options[name] for name in READING if options.get(name) is not None}
+    for name, value in given.items():
+        _require_taken(source, name, value, entry.reading)
     arguments: dict[str, object] = dict(given)
     slices = str(arguments.pop("slices", CHOICES[0]))
     if slices not in CHOICES:
@@ -143,8 +145,7 @@ def _given(source: str, options: Mapping[str, Value | None]) -> dict[str, Value 
         name: value for name, value in options.items() if value is not None and value is not False
     }
     for name, value in given.items():
-        if name not in entry.takes(family):
-            raise UsageError(where=name.rstrip("_"), found=repr(value), allowed=f"no such option for source {source}")
+        _require_taken(source, name, value, entry.takes(family))
         if name in ("gpus", "max_gpus", "gpus_of_node") and not (isinstance(value, int) and value >= 1):
             raise UsageError(where=name, found=value, allowed="an integer >= 1")
         if name in ("epochs", "restart_s") and not (isinstance(value, int | float) and 0 <= value < math.inf):
@@ -152,6 +153,12 @@ def _given(source: str, options: Mapping[str, Value | None]) -> dict[str, Value 
     if family is not None and family not in (*MAKERS, entry.family):
         raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
     return given
+
+
+def _require_taken(source: str, name: str, value: object, taken: Collection[str]) -> None:
+    """Refuse an option that a source does not take."""
+    if name not in taken:
+        raise UsageError(where=name.rstrip("_"), found=repr(value), allowed=f"no such option for source {source}")
 
 
 def arrivals_of(source: str, path: str) -> list[float]:

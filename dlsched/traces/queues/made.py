@@ -25,17 +25,7 @@ MAKERS: Mapping[str, Callable[..., Made]] = {
     "matching_placement": placement_of,
     "async_sgd": async_of,
 }
-"""By family, what makes an instance of a queue; the options are its keyword arguments."""
-
-OPTIONS = tuple(
-    dict.fromkeys(
-        name
-        for make in MAKERS.values()
-        for name in inspect.signature(make).parameters
-        if name not in ("queue", "window")
-    )
-)
-"""What instances of any family take that are made of a queue."""
+"""By family, what makes an instance of a queue; the options are its keyword arguments, which the catalogue lists too."""
 
 MOMENTARY = frozenset(family for family, make in MAKERS.items() if "at" in inspect.signature(make).parameters)
 """Families whose instances are the queue at one moment, for which jobs that run and wait are read too."""
