@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dlsched.catalogue.importing import OPTIONS
 from dlsched.catalogue.sources import SOURCES
+from dlsched.core.arguments import LARGEST_DRAWN
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
@@ -126,11 +127,14 @@ def _generated(entry: Table) -> Iterator[Generated]:
 
 
 def _own_option(kind: type, value: object, where: tuple[str | int, ...]) -> Json:
-    """Read an option of a generator; what it allows says the generator."""
+    """Read an option of a generator: no count is above what all of them allow; what else one allows, it says itself."""
     if kind is str:
         return text(value, *where)
     if kind is int:
-        return integer(value, 1, *where)
+        count = integer(value, 1, *where)
+        if count > LARGEST_DRAWN:
+            raise Refused(shown(count), f"an integer from 1 to {LARGEST_DRAWN:,}", *where)
+        return count
     return not_negative(value, *where) if where[0] in _FROM_0 else positive(value, *where)
 
 
