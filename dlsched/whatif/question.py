@@ -15,7 +15,6 @@ from dlsched.study.plans.plan import CellLimits, Given, Plan, PlannedMethod
 from dlsched.study.recipes.given import given
 from dlsched.study.recipes.recipe import Recipe
 from dlsched.traces.arrivals import Window
-from dlsched.traces.queues.happened import UNKNOWN
 from dlsched.traces.queues.made import instance_from
 from dlsched.traces.queues.queue import Queue
 from dlsched.whatif.audits import in_short
@@ -30,9 +29,6 @@ POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
 
 BOUND: Final = "bound"
 """The method whose bound is shown."""
-
-WARNS: Final = (UNKNOWN, "Warning", "Jobs that need more than")
-"""How sentences of an audit begin that are told of every cluster."""
 
 MOST_WARNINGS = 12
 
@@ -208,7 +204,7 @@ def audit_of(made: Sequence[Piece]) -> list[str]:
         f"On {several(gpus, 'GPU')}: {sentence}"
         for gpus in others
         for sentence in in_short([piece.audit for piece in made if piece.gpus == gpus])
-        if sentence.startswith(WARNS) and sentence not in first
+        if sentence.warns and sentence not in first
     ]
     more = [f"And {len(said) - MOST_WARNINGS:,} more such sentences."] if len(said) > MOST_WARNINGS else []
     return [*first, *said[:MOST_WARNINGS], *more]
