@@ -25,7 +25,7 @@ from dlsched.study.reports.typeset import markdown_text
 from dlsched.traces import read_queue
 from dlsched.traces.clocks import queue_window
 from dlsched.whatif import answer, tables
-from dlsched.whatif.compared import HAPPENED, Cluster, compared
+from dlsched.whatif.clusters import HAPPENED, Cluster, compared
 from dlsched.whatif.page import unit_of
 from dlsched.whatif.question import POLICIES, Question, audit_of, pieces, plan_of
 

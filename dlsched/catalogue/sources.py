@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dlsched.catalogue.importing import MAKING
+from dlsched.catalogue.import_options import MAKING
 from dlsched.catalogue.target import load
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dlsched.cli.spelling import options_of
-from dlsched.cli.spreading import spread
+from dlsched.cli.option_lists import spread
+from dlsched.cli.option_names import options_of
 from dlsched.core.errors import DlschedError, UsageError
 from dlsched.core.imports import import_failure
 from dlsched.version import VERSION

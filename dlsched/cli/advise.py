@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlsched.catalogue.importing import READING, of_queues
+from dlsched.catalogue.import_options import READING, of_queues
 from dlsched.catalogue.option import Value
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson

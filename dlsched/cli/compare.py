@@ -62,7 +62,7 @@ def run(
         raise UsageError(found="--json and --csv", allowed="one of them")
     limits = Limits(time_s=time_limit, threads=threads)
     if plot is not None:
-        from dlsched.cli.drawing import require_plot
+        from dlsched.cli.plots import require_plot
 
         require_plot(plot, plot_width)
     instances, claims, errors = _read_all(files or [], solutions or [])
@@ -85,7 +85,7 @@ def run(
     rows += [_stray_row(path, claims[path]) for path in strays]
     _print(rows, as_json, as_csv)
     if plot is not None and rows:
-        from dlsched.cli.drawing import draw
+        from dlsched.cli.plots import draw
 
         draw(rows, instances, plot, plot_width)
     wrong = list(dict.fromkeys(row.wrong for row in rows if row.wrong))

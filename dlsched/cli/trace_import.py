@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.import_options import OPTIONS
 from dlsched.catalogue.sources import SOURCES
 from dlsched.cli import completion
 from dlsched.cli.options import OutPath

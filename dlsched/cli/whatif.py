@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlsched.catalogue.importing import READING, of_queues
+from dlsched.catalogue.import_options import READING, of_queues
 from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import QUEUES
 from dlsched.cli import completion
@@ -87,7 +87,7 @@ def run(
     from dlsched.study.reports.html.embedding import require_report
     from dlsched.traces import read_queue
     from dlsched.traces.clocks import queue_window
-    from dlsched.whatif.compared import compared
+    from dlsched.whatif.clusters import compared
     from dlsched.whatif.page import Told, write_page
     from dlsched.whatif.question import POLICIES, Question, audit_of, methods_of, pieces, plan_of
 

@@ -19,7 +19,7 @@ from dlsched.traces.queues.made import instance_from
 from dlsched.traces.queues.queue import Queue
 from dlsched.whatif.audits import in_short
 from dlsched.whatif.figures import Part
-from dlsched.whatif.ran import Jobs, Ran, jobs_of, ran_of
+from dlsched.whatif.job_times import Jobs, Ran, jobs_of, ran_of
 
 POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
     "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from dlsched.catalogue.importing import MAKING, OPTIONS
+from dlsched.catalogue.import_options import MAKING, OPTIONS
 from dlsched.catalogue.sources import SOURCES
 from dlsched.core.errors import UsageError
 from dlsched.traces import read_queue

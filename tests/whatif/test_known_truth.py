@@ -8,7 +8,7 @@ from dlsched import srpt_mapping, study
 from dlsched.traces import read_queue
 from dlsched.traces.queues.deciding import decide
 from dlsched.traces.queues.gangs_of import gangs_of
-from dlsched.whatif.compared import HAPPENED, compared
+from dlsched.whatif.clusters import HAPPENED, compared
 from dlsched.whatif.question import Question, pieces, plan_of
 
 from .known_log import GPUS, MINUTES, Log, simulated

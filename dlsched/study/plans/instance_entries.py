@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.import_options import OPTIONS
 from dlsched.catalogue.sources import SOURCES
 from dlsched.core.arguments import LARGEST_DRAWN
 from dlsched.core.errors import UsageError

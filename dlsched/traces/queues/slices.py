@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from dlsched.catalogue.importing import SLICES
+from dlsched.catalogue.import_options import SLICES
 from dlsched.core.errors import InputError
 from dlsched.traces.queues.queue import Queue
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.import_options import OPTIONS
 
 
 def options_of(parameters: Iterable[Any]) -> dict[str, str]:

@@ -21,8 +21,8 @@ from dlsched.whatif.figures import (
     together,
     utilisation,
 )
+from dlsched.whatif.job_times import Jobs, Ran, ran_of
 from dlsched.whatif.question import BOUND, Piece
-from dlsched.whatif.ran import Jobs, Ran, ran_of
 
 HAPPENED = "what happened"
 MOST_OUTSIDE = 0.05

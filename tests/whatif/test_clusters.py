@@ -9,7 +9,7 @@ from dlsched import study
 from dlsched.core.errors import UsageError
 from dlsched.traces.arrivals import Window
 from dlsched.traces.queues.queue import Queue
-from dlsched.whatif.compared import HAPPENED, Cluster, compared, in_common
+from dlsched.whatif.clusters import HAPPENED, Cluster, compared, in_common
 from dlsched.whatif.question import MOST_WARNINGS, Question, audit_of, pieces, plan_of
 
 from .by_hand import FIFO_S, RUNS_S, SHORTEST_S, SUBMITS_S, cluster, three
