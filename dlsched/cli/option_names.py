@@ -1,4 +1,4 @@
-"""How messages name options: errors name arguments as Python has them, and who reads them has typed options."""
+"""Options of a command by the arguments that they give: errors name arguments as Python has them, readers typed options."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -87,7 +87,7 @@ def run(
     from dlsched.study.reports.html.embedding import require_report
     from dlsched.traces import read_queue
     from dlsched.traces.clocks import queue_window
-    from dlsched.whatif.clusters import compared
+    from dlsched.whatif.clusters import clusters_of
     from dlsched.whatif.page import Told, write_page
     from dlsched.whatif.question import POLICIES, Question, audit_of, methods_of, pieces, plan_of
 
@@ -145,7 +145,7 @@ def run(
     with study:
         told = Told(
             title=os.path.basename(queue.path),
-            clusters=compared(study, made, names),
+            clusters=clusters_of(study, made, names),
             policies=names,
             windows=sum(piece.gpus == made[0].gpus for piece in made),
             family=family,

@@ -19,7 +19,7 @@ from dlsched.traces.queues.made import instance_from
 from dlsched.traces.queues.queue import Queue
 from dlsched.whatif.audits import in_short
 from dlsched.whatif.figures import Part
-from dlsched.whatif.job_times import Jobs, Ran, jobs_of, ran_of
+from dlsched.whatif.job_times import Jobs, JobTimes, jobs_of, times_of
 
 POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
     "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),
@@ -111,7 +111,7 @@ class Piece:
     name: str
     recipe: Recipe
     jobs: Jobs
-    happened: Ran | None
+    happened: JobTimes | None
     placed: bool
     outside: Part
     audit: tuple[str, ...]
@@ -159,7 +159,7 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         name,
         given(instance, f"{where} on {several(total, 'GPU')}"),
         jobs_of(instance, made.jobs),
-        None if happened is None else ran_of(instance, happened),
+        None if happened is None else times_of(instance, happened),
         any(job.nodes for job in made.jobs),
         Part(*made.outside),
         tuple(made.audit),
