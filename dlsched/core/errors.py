@@ -8,12 +8,15 @@ error                     raised when                                         ex
 ``InstanceError``         the same, of an instance                             3
 ``SolverMissingError``    a solver that is not installed, or not loaded       6
 ``SolverError``           a solver failed or broke its promises                1
+``ContradictionError``    two proofs exclude each other                        1
 ``DisagreementError``     two solvers prove different things                   7
 ``SealError``             rows of a store are not what was written             7
+``PolicyError``           a policy answered what cannot be done                7
 ========================  ==================================================  =========
 
 They are records: where something is wrong, what was found and what is allowed are fields, and the text is made of them. So
-whoever needs a fact takes the field, and nobody reads the text but people.
+whoever needs a fact takes the field, and nobody reads the text but people. What is wrong with the fields of a file, which may be
+several things at once, is a sentence each.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +61,7 @@ class DlschedError(Exception):
         self.where = (where,) if isinstance(where, str) else tuple(where)
         self.words, self.limit, self.more = words, limit, tuple(more)
         self._given = dict(found) if isinstance(found, Mapping) else None
-        self.found = str(found) if self._given is None else self._named(str)
+        self.found = "" if allowed is None else str(found) if self._given is None else self._named(str)
         self.allowed = None if allowed is None else str(allowed)
         super().__init__(self.text())
 
