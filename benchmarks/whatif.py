@@ -25,7 +25,7 @@ from dlsched.study.reports.typeset import markdown_text
 from dlsched.traces import read_queue
 from dlsched.traces.clocks import queue_window
 from dlsched.whatif import answer, tables
-from dlsched.whatif.compared import HAPPENED, Cluster, compared
+from dlsched.whatif.clusters import HAPPENED, Cluster, clusters_of
 from dlsched.whatif.page import unit_of
 from dlsched.whatif.question import POLICIES, Question, audit_of, pieces, plan_of
 
@@ -70,7 +70,7 @@ def section(name: str, says: str, question: Question, store: Path) -> str:
     with run(
         plan_of(question, made, f"benchmarks/whatif.py: {name}"), store, largest_solution=LARGEST_SOLUTION
     ) as study:
-        clusters = compared(study, made, names)
+        clusters = clusters_of(study, made, names)
     of_all, unit = looks([HAPPENED, *names]), unit_of(clusters)
     today = clusters[0]
     sentences = [answer.saving(today), answer.distance(today), answer.why_baseline(today), answer.smallest(clusters)]

@@ -47,7 +47,9 @@ FAMILIES: Mapping[str, AnyFamily] = _Families()
 def family_of(instance: InstanceFile) -> AnyFamily:
     """Return the record of an instance's family; UsageError for anything else."""
     if not isinstance(instance, InstanceFile):
-        raise UsageError(f"instance: found {type(instance).__name__}, allowed: an instance, as dlsched.read returns it")
+        raise UsageError(
+            where="instance", found=type(instance).__name__, allowed="an instance, as dlsched.read returns it"
+        )
     return FAMILIES[instance.family]
 
 
@@ -66,7 +68,7 @@ def find_family(name: str) -> AnyFamily:
         There is none; the message lists those there are.
     """
     if name not in FAMILIES:
-        raise UsageError(f"family: found {name!r}, allowed: {', '.join(FAMILIES)}")
+        raise UsageError(where="family", found=repr(name), allowed=", ".join(FAMILIES))
     return FAMILIES[name]
 
 
@@ -87,7 +89,7 @@ def read(path: str | os.PathLike[str]) -> Any:
     except InstanceError:
         raise
     except InputError as error:
-        raise InstanceError(str(error)) from None
+        raise InstanceError(error.head, more=error.more) from None
     finally:
         if collecting:
             gc.enable()
@@ -101,11 +103,13 @@ def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
     formats = {f"dlsched/{family}/1": family for family in FAMILIES}
     name = "standard input" if path == "-" else path
     if not isinstance(data, dict):
-        raise InstanceError(f"{name}: the file: found no object, allowed: an object with the fields of a format")
+        raise InstanceError(
+            where=f"{name}: the file", found="no object", allowed="an object with the fields of a format"
+        )
     found = data.get("format")
     if not isinstance(found, str) or found not in formats:
         shown = "nothing" if "format" not in data else repr(found)[:60]
-        raise InstanceError(f"{name}: format: found {shown}, allowed: {', '.join(formats)}")
+        raise InstanceError(where=f"{name}: format", found=shown, allowed=", ".join(formats))
     kind: type[InstanceFile] = FAMILIES[formats[found]].instance
     if null:
         filled = {key: value for key, value in data.items() if value is not None or key not in kind.nullable}
@@ -113,7 +117,7 @@ def instance_from(data: Json, path: str, *, null: bool = True) -> InstanceFile:
     try:
         return kind(**{key: value for key, value in data.items() if key != "format"})
     except InstanceError as error:
-        raise InstanceError(f"{name}: {error}") from None
+        raise InstanceError(error.head, where=name, more=error.more) from None
 
 
 def _refuse_null(data: dict[str, Json] | list[Json], name: str, where: tuple[str | int, ...]) -> None:
@@ -124,7 +128,9 @@ def _refuse_null(data: dict[str, Json] | list[Json], name: str, where: tuple[str
     entries: Iterable[tuple[str | int, Json]] = data.items() if isinstance(data, dict) else enumerate(data)
     for key, value in entries:
         if value is None:
-            raise InstanceError(f"{name}: {field_path((*where, key))}: found null, allowed: a value, or no such field")
+            raise InstanceError(
+                where=f"{name}: {field_path((*where, key))}", found="null", allowed="a value, or no such field"
+            )
         if isinstance(value, list | dict):
             _refuse_null(value, name, (*where, key))
 
@@ -232,7 +238,7 @@ def read_result(path: str | os.PathLike[str], instance: InstanceFile | None = No
     name = os.fspath(path)
     claim = claim_from(read_json(path), name)
     if claim.result is None:
-        raise InputError(f"{name}: format: found nothing, allowed: dlsched/result/1")
+        raise InputError(where=f"{name}: format", found="nothing", allowed="dlsched/result/1")
     if instance is None:
         return claim.result
     family = family_of(instance)

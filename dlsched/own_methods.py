@@ -65,7 +65,7 @@ def find_method_of_user(
     try:
         require_parameters(thing, parameters or {})
     except Refused as error:
-        raise UsageError(f"{text}: {error.where[0]}: {error}") from None
+        raise UsageError(f"{error.where[0]}: {error}", where=text) from None
     run = _runner(family, text, thing, parameters or {}, file)
     return Method("_".join(text.split()), "heuristic", run, seeded="seed" in handed(thing))
 
@@ -77,7 +77,9 @@ def import_of_user(text: str, folder: str | None = None) -> tuple[Callable[..., 
         module = _module(home, os.getcwd() if folder is None else folder)
     thing = getattr(module, name, None)
     if not callable(thing):
-        raise UsageError(f"method: found {text!r}, allowed: a function or class that stands in {printable(home)}")
+        raise UsageError(
+            where="method", found=repr(text), allowed=f"a function or class that stands in {printable(home)}"
+        )
     return thing, module.__file__ or home
 
 
@@ -175,7 +177,9 @@ def _simulated(
     family: AnyFamily, instance: InstanceFile, policy: object, search: Search[Solution], text: str
 ) -> Solution:
     if family.simulate is None:
-        raise UsageError(f"{text}: found a policy, allowed in {family.name}: a function from an instance to a solution")
+        raise UsageError(
+            f"found a policy, allowed in {family.name}: a function from an instance to a solution", where=text
+        )
 
     def step(progress: str) -> None:
         search.tick()
@@ -194,9 +198,9 @@ def _errors_of(text: str, file: str) -> Iterator[None]:
     except (Stopped, PolicyError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
-        if isinstance(error, UsageError) and str(error).startswith(text):
+        if isinstance(error, UsageError) and error.where == (text,):
             raise
-        raise UsageError(f"{text}: {_where(error, file)}{type(error).__name__}: {printable(str(error))}") from None
+        raise UsageError(f"{_where(error, file)}{type(error).__name__}: {printable(str(error))}", where=text) from None
 
 
 def _where(error: BaseException, file: str) -> str:

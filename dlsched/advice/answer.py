@@ -17,10 +17,12 @@ def solved(instance: InstanceFile, method: str) -> Solution:
     """
     chosen = method_named(family_of(instance), method)
     if chosen.kind == "bound":
-        raise UsageError(f"method: found {method!r}, which bounds and does not decide, allowed: another method")
+        raise UsageError(
+            where="method", found=f"{method!r}, which bounds and does not decide", allowed="another method"
+        )
     result = solve(instance, method=chosen)
     if result.solution is None:
         raise UsageError(
-            f"method: found {method!r}, which has no answer here ({result.status}), allowed: another method"
+            where="method", found=f"{method!r}, which has no answer here ({result.status})", allowed="another method"
         )
     return result.solution

@@ -50,7 +50,7 @@ def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Sta
     """
     needed = found.held_gpus
     if needed > gpus:
-        raise UsageError(f"gpus: found {gpus:,}, allowed: at least {needed:,}, which jobs that run hold")
+        raise UsageError(where="gpus", found=f"{gpus:,}", allowed=f"at least {needed:,}, which jobs that run hold")
     nodes, assumed, audit = _nodes(queue, found, gpus, gpus_of_node)
     free = dict(nodes)
     held: dict[str, dict[str, int]] = {}

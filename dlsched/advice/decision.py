@@ -106,16 +106,18 @@ def decide(
         No job is there.
     """
     if family not in DEFAULTS:
-        raise UsageError(f"family: found {family!r}, allowed: {', '.join(DEFAULTS)}")
+        raise UsageError(where="family", found=repr(family), allowed=", ".join(DEFAULTS))
     if not 0 <= restart_s < math.inf:
-        raise UsageError(f"restart: found {restart_s}, allowed: a number >= 0")
+        raise UsageError(where="restart", found=restart_s, allowed="a number >= 0")
     if gpus_of_node < 1:
-        raise UsageError(f"gpus_of_node: found {gpus_of_node}, allowed: an integer >= 1")
+        raise UsageError(where="gpus_of_node", found=gpus_of_node, allowed="an integer >= 1")
     if family == "srpt_mapping":
         for name, value in (("movable", movable), ("restart", restart_s), ("scaling", scaling), ("max_gpus", max_gpus)):
             if value:
                 raise UsageError(
-                    f"{name}: found {value} with srpt_mapping, whose jobs run to their end, allowed: no such option"
+                    where=name,
+                    found=f"{value} with srpt_mapping, whose jobs run to their end",
+                    allowed="no such option",
                 )
     method = DEFAULTS[family] if method is None else method
     found = snapshot(queue, at_s, estimates=estimates)
@@ -124,7 +126,7 @@ def decide(
     if family == "srpt_mapping":
         if movable:
             raise UsageError(
-                "movable: found it with srpt_mapping, whose jobs run to their end, allowed: another family"
+                where="movable", found="it with srpt_mapping, whose jobs run to their end", allowed="another family"
             )
         starts, words = (
             next_gangs(queue, found, now, method) if method in POLICIES else planned_gangs(found, now, method)

@@ -56,7 +56,7 @@ def composition_at(least: Sequence[int], table: Table, rank: int) -> Sizes:
     """
     budget = len(table[0]) - 1
     if not 0 <= rank < table[0][budget]:
-        raise UsageError(f"rank: found {rank}, allowed: an integer from 0 to {table[0][budget] - 1}")
+        raise UsageError(where="rank", found=rank, allowed=f"an integer from 0 to {table[0][budget] - 1}")
     sizes = []
     for size, after in zip(least, table[1:], strict=True):
         while rank >= after[budget - size]:

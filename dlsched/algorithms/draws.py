@@ -26,7 +26,7 @@ def draws_needed(q: float, delta: float) -> int:
     """
     for name, value in (("q", q), ("delta", delta)):
         if not 0 < value < 1:
-            raise UsageError(f"{name}: found {value}, allowed: a number between 0 and 1")
+            raise UsageError(where=name, found=value, allowed="a number between 0 and 1")
     return math.ceil(math.log(delta) / math.log1p(-q))
 
 

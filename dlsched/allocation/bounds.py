@@ -45,7 +45,7 @@ def price_certificate(
             raise UsageError(_INFEASIBLE)
         price = frontier.price
     if not (math.isfinite(price) and price >= 0):
-        raise UsageError(f"price: found {price}, allowed: a number >= 0")
+        raise UsageError(where="price", found=price, allowed="a number >= 0")
     return PriceCertificate(price, proof.price_below(instance, price, tick=tick))
 
 

@@ -17,7 +17,7 @@ def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, 
         ``most`` < 1, which the message calls ``name``.
     """
     if most < 1:
-        raise UsageError(f"{name}: found {most}, allowed: an integer >= 1")
+        raise UsageError(where=name, found=most, allowed="an integer >= 1")
     given = {}
     for index, job in enumerate(instance.jobs):
         counts = instance.counts(index)

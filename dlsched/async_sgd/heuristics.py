@@ -64,7 +64,7 @@ def knee(instance: Instance, *, theta: float = 0.5, tick: Tick = no_tick) -> All
         ``theta`` is not in (0, 1].
     """
     if not 0 < theta <= 1:
-        raise UsageError(f"theta: found {theta}, allowed: a number in (0, 1]")
+        raise UsageError(where="theta", found=theta, allowed="a number in (0, 1]")
     if infeasible(instance) is not None:
         return None
 

@@ -66,10 +66,12 @@ def to_stream(
     jobs = instance.jobs
     for name, numbers in (("arrivals_s", arrivals_s), ("stops_at", stops_at)):
         if numbers is not None and len(numbers) != len(jobs):
-            raise UsageError(f"{name}: found {len(numbers)} numbers, allowed: one for each of the {len(jobs)} jobs")
+            raise UsageError(
+                where=name, found=f"{len(numbers)} numbers", allowed=f"one for each of the {len(jobs)} jobs"
+            )
     most = [min(instance.counts(index)[-1], instance.nodes) for index in range(len(jobs))]
     if sum(most) > LARGEST_TABLES:
-        raise UsageError(f"found {sum(most)} pairs of job and count, allowed: {LARGEST_TABLES} (limit max_nodes)")
+        raise UsageError(found=f"{sum(most)} pairs of job and count", allowed=LARGEST_TABLES, limit="max_nodes")
     records = []
     for index, job in enumerate(jobs):
         records.append(
@@ -123,14 +125,14 @@ def random_stream(
     """
     for name, number in (("load", load), ("tick", 1.0 if tick_s is None else tick_s)):
         if not 0 < number < math.inf:
-            raise UsageError(f"{name}: found {number}, allowed: a number > 0")
+            raise UsageError(where=name, found=number, allowed="a number > 0")
     if not 0 <= restart_s < math.inf:
-        raise UsageError(f"restart: found {restart_s}, allowed: a number >= 0")
+        raise UsageError(where="restart", found=restart_s, allowed="a number >= 0")
     stops = draw_stops(early_stop, len(instance.jobs), generator)
     work = stops * np.array([job.batches * job.cycle_s for job in instance.jobs])
     span_s = float(work.sum()) / (load * instance.nodes)
     if not 0 < span_s < math.inf:
-        raise UsageError(f"load: found {load}, allowed: one at which arrivals span a finite time > 0")
+        raise UsageError(where="load", found=load, allowed="one at which arrivals span a finite time > 0")
     arrivals = poisson_arrivals(generator, len(instance.jobs), span_s)
     try:
         return to_stream(
@@ -155,10 +157,12 @@ def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator
     """
     fractions, chances = [at for at, _ in early_stop], [chance for _, chance in early_stop]
     if not all(0 < at < 1 for at in fractions):
-        raise UsageError(f"early_stop: found fractions {fractions}, allowed: numbers > 0 and < 1")
+        raise UsageError(where="early_stop", found=f"fractions {fractions}", allowed="numbers > 0 and < 1")
     rest = 1.0 - math.fsum(chances)
     if not (all(chance > 0 for chance in chances) and rest > -_ROUNDING):
-        raise UsageError(f"early_stop: found probabilities {chances}, allowed: numbers > 0 that add up to at most 1")
+        raise UsageError(
+            where="early_stop", found=f"probabilities {chances}", allowed="numbers > 0 that add up to at most 1"
+        )
     weights = np.array([*chances, max(0.0, rest)])
     return generator.choice([*fractions, 1.0], size=jobs, p=weights / weights.sum())
 

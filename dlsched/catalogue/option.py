@@ -25,6 +25,10 @@ class Option:
         Its values, for shells; empty where they are not listed.
     negated
         Of a switch: whether ``--no-NAME`` is taken too.
+    alone
+        What it is in commands that read nothing but queues, with its default; empty where ``words`` and ``of`` say it.
+    makes
+        Of queues: the families of the instances that it shapes; empty where it shapes none.
     """
 
     name: str
@@ -35,6 +39,8 @@ class Option:
     argument: str = ""
     choices: tuple[str, ...] = ()
     negated: bool = False
+    alone: str = ""
+    makes: tuple[str, ...] = ()
 
     @property
     def python(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dlsched.catalogue.import_options import MAKING
 from dlsched.catalogue.target import load
 
 if TYPE_CHECKING:
@@ -88,8 +89,7 @@ class Source:
             return self.options
         if not self.queued(family):
             return (*self.options, "family")
-        made: tuple[str, ...] = load("dlsched.traces.makers.families:OPTIONS")
-        return tuple(dict.fromkeys(("family", "from_", "to", *self.reading, *made)))
+        return ("family", "from_", "to", *self.reading, *MAKING)
 
 
 def _speeds(name: str, words: str, importer: str) -> Source:
@@ -162,6 +162,9 @@ _ALL = (
 
 SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL}
 """What ``dlsched import`` reads, by name."""
+
+READING = tuple(dict.fromkeys(name for source in _ALL for name in source.reading))
+"""Options with which any source is read as a queue, as Python has them."""
 
 QUEUES = tuple(source.name for source in _ALL if source.reader is not None)
 """Those that are read as queues, as ``dlsched whatif`` does."""

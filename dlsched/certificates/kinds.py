@@ -10,7 +10,7 @@ from pydantic_core import SchemaValidator
 
 from dlsched.core.errors import InputError
 from dlsched.core.instance import STRICT, Finite, Name, NonNegative
-from dlsched.core.messages import field_path, located, shown
+from dlsched.core.messages import located, shown
 from dlsched.core.sparing import sparing
 
 
@@ -105,12 +105,11 @@ def certificate_from(data: Mapping[str, object]) -> AnyCertificate:
     """
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(f"certificate.kind: found {shown(kind)}, allowed: {', '.join(KINDS)}")
+        raise InputError(where="certificate.kind", found=shown(kind), allowed=", ".join(KINDS))
     try:
         read = _validator(kind).validate_python(data)
     except ValidationError as error:
-        first = field_path(("certificate", *error.errors()[0]["loc"]))
-        raise InputError(f"{first}: {located(error).split(': ', 1)[1]}") from None
+        raise InputError(located(error, below=("certificate",))) from None
     return KINDS[kind](**{name: getattr(read, name) for name in _fields(KINDS[kind])})
 
 

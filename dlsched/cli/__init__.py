@@ -13,8 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dlsched.cli.spelling import as_typed, options_of
-from dlsched.cli.spreading import spread
+from dlsched.cli.option_lists import spread
+from dlsched.cli.option_names import options_of
 from dlsched.core.errors import DlschedError, UsageError
 from dlsched.core.imports import import_failure
 from dlsched.version import VERSION
@@ -138,7 +138,7 @@ def _guarded(command: Callable[..., int], parameters: Callable[[], list[Any]]) -
         except (_USAGE, typer.Exit, typer.Abort):
             raise
         except UsageError as error:
-            return _ended_by(UsageError(as_typed(str(error), options_of(parameters()))))
+            return _ended_by(UsageError(error.text(options_of(parameters()))))
         except (Exception, KeyboardInterrupt) as error:
             return _ended_by(error)
         return code

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlsched.catalogue.importing import OPTIONS, READING
+from dlsched.catalogue.import_options import READING, of_queues
 from dlsched.catalogue.option import Value
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson
 from dlsched.cli.output import print_json, print_table
-from dlsched.cli.queues import read_asked
 from dlsched.cli.signatures import taking
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json, json_text, require_writable, write_text
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "advise"
 DECIDING = ("gpus_of_node", "estimates", "restart_s", "scaling", "max_gpus")
-OWN = [OPTIONS[name] for name in ("gpus_of_node", "at", "estimates", "restart", "scaling", "max_gpus", *READING)]
+OWN = of_queues("gpus_of_node", "at", "estimates", "restart", "scaling", "max_gpus", *READING)
 ENDINGS = (".json", ".csv")
 COLUMNS = ("job", "action", "gpus", "nodes", "time")
 
@@ -41,8 +40,6 @@ COLUMNS = ("job", "action", "gpus", "nodes", "time")
         "restart": "Seconds that it costs a job that runs to be given other GPUs; 0.",
         "scaling": "own or published speeds; published.",
         "max_gpus": "GPUs to which a job may grow; what it has.",
-        "states": "Jobs in these states only; all.",
-        "slices": "Jobs on parts of GPUs: leave-out, whole; leave-out.",
     },
 )
 def run(
@@ -70,13 +67,14 @@ def run(
 ) -> int:
     """Decide once: which jobs start, keep their GPUs, get others, stop or wait, at a moment of a recorded queue."""
     from dlsched.advice.decision import decide
+    from dlsched.traces import read_queue
     from dlsched.traces.queue.snapshot import moment_of
 
     if out is not None:
         if Path(out).suffix not in ENDINGS:
-            raise UsageError(f"-o: found {out!r}, allowed: a name that ends in {' or '.join(ENDINGS)}")
+            raise UsageError(where="-o", found=repr(out), allowed=f"a name that ends in {' or '.join(ENDINGS)}")
         require_writable(out)
-    queue = read_asked(source, file, own, ended_only=False)
+    queue = read_queue(source, file, False, **own)
     given: dict[str, Any] = {name: own[name] for name in DECIDING if own[name] is not None}
     advice = decide(
         queue,

@@ -56,7 +56,9 @@ def verify_supremum(instance: InstanceFile, data: Mapping[str, object], path: st
         return Verification(failures=[str(error)])
     if proven.instance.sha256 != instance.sha256:
         raise InputError(
-            f"{path}: instance: found {printable(proven.instance.name)!r}, allowed: {printable(instance.name)!r}"
+            where=f"{path}: instance",
+            found=repr(printable(proven.instance.name)),
+            allowed=repr(printable(instance.name)),
         )
     jobs = several(len(proven.instance.as_data()["jobs"]), "job")
     asked = f"{data['method']}, {jobs} on {data['gpus']}, {data['tables']} tables, counts {data['counts']}"
@@ -75,7 +77,7 @@ def _claim(data: Json, path: str, family: AnyFamily, instance: InstanceFile) -> 
         require_same_instance(family, instance, claim.result, path)
     elif claim.of(instance) is False:
         raise InputError(
-            f"{path}: instance: found another one, allowed: {printable(instance.name)!r}, or no such field"
+            where=f"{path}: instance", found="another one", allowed=f"{printable(instance.name)!r}, or no such field"
         )
     return claim
 

@@ -59,10 +59,10 @@ def run(
 ) -> int:
     """Run methods on instances; table of objective, bound, gap, ratio to the optimum and time."""
     if as_json and as_csv:
-        raise UsageError("found --json and --csv, allowed: one of them")
+        raise UsageError(found="--json and --csv", allowed="one of them")
     limits = Limits(time_s=time_limit, threads=threads)
     if plot is not None:
-        from dlsched.cli.drawing import require_plot
+        from dlsched.cli.plots import require_plot
 
         require_plot(plot, plot_width)
     instances, claims, errors = _read_all(files or [], solutions or [])
@@ -85,7 +85,7 @@ def run(
     rows += [_stray_row(path, claims[path]) for path in strays]
     _print(rows, as_json, as_csv)
     if plot is not None and rows:
-        from dlsched.cli.drawing import draw
+        from dlsched.cli.plots import draw
 
         draw(rows, instances, plot, plot_width)
     wrong = list(dict.fromkeys(row.wrong for row in rows if row.wrong))
@@ -138,7 +138,7 @@ def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[Inst
         except InputError as error:
             errors.append(str(error))
     if not instances and not errors:
-        raise UsageError("found no instance file, allowed: at least one")
+        raise UsageError(found="no instance file", allowed="at least one")
     return instances, claims, errors
 
 

@@ -41,9 +41,9 @@ def run(
     if formulation is None:
         formulation = DEFAULT if DEFAULT in formulations else next(iter(formulations))
     if formulation not in formulations:
-        raise UsageError(f"formulation: found {formulation!r}, allowed: {', '.join(formulations)}")
+        raise UsageError(where="formulation", found=repr(formulation), allowed=", ".join(formulations))
     if format_ not in ("lp", "mps"):
-        raise UsageError(f"format: found {format_!r}, allowed: lp, mps")
+        raise UsageError(where="format", found=repr(format_), allowed="lp, mps")
     text = model_text(formulations[formulation](instance).model, format_)
     if out is None:
         sys.stdout.write(text)

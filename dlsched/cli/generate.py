@@ -35,12 +35,12 @@ def run(
     record = find_family(family)
     preset = preset or next(iter(record.presets))
     if preset not in record.presets:
-        raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(record.presets)}")
+        raise UsageError(where="preset", found=repr(preset), allowed=", ".join(record.presets))
     given = {"jobs": jobs, "gpus": gpus, "max_gpus": max_gpus, **own}
     chosen = {name: value for name, value in given.items() if value is not None}
     takes = inspect.signature(record.generate).parameters
     for name, value in chosen.items():
         if name not in takes:
-            raise UsageError(f"{name}: found {value}, allowed: no such option for {family}")
+            raise UsageError(where=name, found=value, allowed=f"no such option for {family}")
     write(record.generate(preset=preset, seed=seed, **chosen), out or "-")
     return 0

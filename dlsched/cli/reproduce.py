@@ -42,7 +42,7 @@ def run(
     """
     if name is None:
         if quick or out or store or trace or workers:
-            raise UsageError(f"name: found nothing, allowed: {', '.join(ENTRIES)}")
+            raise UsageError(where="name", found="nothing", allowed=", ".join(ENTRIES))
         _print_list()
         return 0
     entry = entry_named(name)

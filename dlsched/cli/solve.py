@@ -92,11 +92,11 @@ def _require_another(family: AnyFamily, method: AnyMethod, solver: str | None, c
         return
     able = family.method(family.cross_check).solvers
     if cross_check not in able:
-        raise UsageError(f"cross-check: found {cross_check!r}, allowed: {', '.join(able)}")
+        raise UsageError(where="cross-check", found=repr(cross_check), allowed=", ".join(able))
     require(cross_check, "milp")
     if method.solvers and cross_check == (solver or method.solvers[0]):
         raise UsageError(
-            f"cross-check: found {cross_check!r}, the solver of method {method.name}, allowed: another one"
+            where="cross-check", found=f"{cross_check!r}, the solver of method {method.name}", allowed="another one"
         )
 
 

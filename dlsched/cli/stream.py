@@ -28,9 +28,9 @@ def run(
     make = family_of(instance).stream
     if make is None:
         able = ", ".join(name for name, family in FAMILIES.items() if family.stream is not None)
-        raise UsageError(f"FILE: found an instance of {instance.family}, allowed: one of {able}")
+        raise UsageError(where="FILE", found=f"an instance of {instance.family}", allowed=f"one of {able}")
     if seed < 0:
-        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+        raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
     import numpy as np
 
     stops = [_pair(text) for text in stop or ()]
@@ -55,5 +55,7 @@ def _pair(text: str) -> tuple[float, float]:
     try:
         fraction, probability = map(float, text.split(":"))
     except ValueError:
-        raise UsageError(f"stop: found {text!r}, allowed: a fraction and a probability such as 0.25:0.3") from None
+        raise UsageError(
+            where="stop", found=repr(text), allowed="a fraction and a probability such as 0.25:0.3"
+        ) from None
     return fraction, probability

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.import_options import OPTIONS
 from dlsched.catalogue.sources import SOURCES
 from dlsched.cli import completion
 from dlsched.cli.options import OutPath
@@ -43,8 +43,7 @@ def run(
         made = import_made(source, file, **own)
         instance, audit = made.instance, made.audit
         if made.happened is None:
-            unknown = [sentence for sentence in audit if sentence.startswith(UNKNOWN)]
-            raise InputError(f"{file}: {unknown[0] if unknown else f'{UNKNOWN} {instance.family} has no such answer.'}")
+            raise InputError(made.unknown or f"{UNKNOWN} {instance.family} has no such answer.", where=file)
         claim = {"instance": {"name": instance.name, "sha256": instance.sha256}, "method": "what happened"}
         write_text(happened, json_text({**claim, "solution": made.happened.as_data()}))
     for sentence in audit:

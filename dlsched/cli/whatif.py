@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlsched.catalogue.importing import OPTIONS, READING
+from dlsched.catalogue.import_options import READING, of_queues
 from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import QUEUES
 from dlsched.cli import completion
 from dlsched.cli.output import print_table
-from dlsched.cli.queues import read_asked
 from dlsched.cli.signatures import taking
 from dlsched.cli.study.run import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT, TIME_S = "srpt_mapping", 60.0
 MAKING = ("gpus_of_node", "communication", "scaling")
-OWN = [OPTIONS[name] for name in ("from", "to", *READING, *MAKING, "estimates")]
+OWN = of_queues("from", "to", *READING, *MAKING, "estimates")
 LARGEST_SOLUTION = 1 << 30
 """Bytes of a schedule as JSON: the figures are made of all of it."""
 
@@ -38,8 +37,6 @@ LARGEST_SOLUTION = 1 << 30
         "from": "Submissions from here on.",
         "to": "Submissions before it.",
         "estimates": "Policies are told what users said that jobs take.",
-        "states": "Keep the jobs in these states; all.",
-        "slices": "Jobs on parts of GPUs: leave-out, whole; leave-out.",
         "gpus_of_node": "GPUs of a server; 8.",
         "scaling": "own or published speeds; elastic_stream, own.",
     },
@@ -88,8 +85,9 @@ def run(
     from dlsched.study.reporting import environment_words
     from dlsched.study.reports.html.embedding import require_report
     from dlsched.study.store.reading import Study
+    from dlsched.traces import read_queue
     from dlsched.traces.clocks import queue_window
-    from dlsched.whatif.compared import compared
+    from dlsched.whatif.clusters import clusters_of
     from dlsched.whatif.page import Told, write_page
     from dlsched.whatif.question import POLICIES, Question, audit_of, methods_of, pieces, plan_of
 
@@ -97,12 +95,12 @@ def run(
     if out != "-":
         for other, what in ((file, "the queue"), (store, "the store")):
             if other is not None and Path(other).absolute() == Path(out).absolute():
-                raise UsageError(f"out: found {printable(out)}, which is {what}, allowed: another file")
+                raise UsageError(where="out", found=f"{printable(out)}, which is {what}", allowed="another file")
         require_writable(out)
     elif store is None:
-        raise UsageError("store: found none, allowed: its path, as the page is written to standard output")
+        raise UsageError(where="store", found="none", allowed="its path, as the page is written to standard output")
     if not time_limit > 0:
-        raise UsageError(f"time-limit: found {time_limit}, allowed: a number > 0")
+        raise UsageError(where="time-limit", found=time_limit, allowed="a number > 0")
     require_engine(workers)
     path = Path(out).with_suffix(".study.sqlite") if store is None else Path(store)
     if path.exists():
@@ -112,7 +110,7 @@ def run(
     names = tuple(_listed(policies)) or POLICIES.get(family, ())
     methods_of(names, family)
     sizes, window_s = _numbers(gpus), None if window is None else _seconds(window)
-    queue = read_asked(source, file, own)
+    queue = read_queue(source, file, **own)
     from_, to = (None if own[end] is None else str(own[end]) for end in ("from_", "to"))
     estimates = bool(own["estimates"])
     question = Question(
@@ -147,7 +145,7 @@ def run(
     with study:
         told = Told(
             title=os.path.basename(queue.path),
-            clusters=compared(study, made, names),
+            clusters=clusters_of(study, made, names),
             policies=names,
             windows=sum(piece.gpus == made[0].gpus for piece in made),
             family=family,
@@ -180,7 +178,7 @@ def _seconds(text: str) -> float:
     try:
         return duration_s(float(text) if text.replace(".", "", 1).isdigit() else text)
     except Refused as refusal:
-        raise UsageError(f"window: {refusal}") from None
+        raise UsageError(where="window", found=refusal.found, allowed=refusal.allowed) from None
 
 
 def _numbers(text: str | None) -> tuple[int | None, ...]:
@@ -189,7 +187,9 @@ def _numbers(text: str | None) -> tuple[int | None, ...]:
     found = []
     for word in _listed(text):
         if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= 10**9 or int(word) in found:
-            raise UsageError(f"gpus: found {text!r}, allowed: different integers >= 1 with commas, such as 400,480")
+            raise UsageError(
+                where="gpus", found=repr(text), allowed="different integers >= 1 with commas, such as 400,480"
+            )
         found.append(int(word))
     return tuple(found)
 

@@ -88,7 +88,7 @@ def run(
     for path in filter(None, (out, certificate)):
         require_writable(path)
     if certificate is not None and not prove:
-        raise UsageError("certificate: found a path, allowed: one with --prove")
+        raise UsageError(where="certificate", found="a path", allowed="one with --prove")
     options: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     limits = Limits(time_s=time_limit, nodes=node_limit)
     proofs: list[Proven] = []

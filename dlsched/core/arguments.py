@@ -35,10 +35,10 @@ def drawing(generate: Callable[P, T]) -> Callable[P, T]:
             given = {
                 name: value for name, value in named.items() if name not in ("preset", "seed") and value is not None
             }
-            found = ", ".join(f"{name} {shown(value)}" for name, value in given.items())
-            names = ", ".join(given) or "arguments"
             raise UsageError(
-                f"{names}: found {found}, allowed: those of which an instance can be made ({error})"
+                where=tuple(given) or "arguments",
+                found={name: shown(value) for name, value in given.items()},
+                allowed=f"those of which an instance can be made ({error})",
             ) from None
 
     return call
@@ -57,14 +57,14 @@ def require_arguments(presets: Collection[str], preset: str, seed: int, **counts
     dlsched.core.errors.UsageError: gpus: found 0, allowed: an integer >= 1
     """
     if preset not in presets:
-        raise UsageError(f"preset: found {preset!r}, allowed: {', '.join(presets)}")
+        raise UsageError(where="preset", found=repr(preset), allowed=", ".join(presets))
     for name, value in counts.items():
         if value is not None and (not isinstance(value, int) or value < 1):
-            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+            raise UsageError(where=name, found=value, allowed="an integer >= 1")
         if value is not None and value > LARGEST_DRAWN:
-            raise UsageError(f"{name}: found {shown(value)}, allowed: an integer from 1 to {LARGEST_DRAWN:,}")
+            raise UsageError(where=name, found=shown(value), allowed=f"an integer from 1 to {LARGEST_DRAWN:,}")
     if not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+        raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
 
 
 def require_positive(**numbers: float | None) -> None:
@@ -77,7 +77,7 @@ def require_positive(**numbers: float | None) -> None:
     """
     for name, number in numbers.items():
         if number is not None and not 0 < number < math.inf:
-            raise UsageError(f"{name}: found {number}, allowed: a number > 0")
+            raise UsageError(where=name, found=number, allowed="a number > 0")
 
 
 def require_moderate(**numbers: float | None) -> None:
@@ -86,4 +86,4 @@ def require_moderate(**numbers: float | None) -> None:
     low, high = MODERATE
     for name, number in numbers.items():
         if number is not None and not low <= number <= high:
-            raise UsageError(f"{name}: found {number}, allowed: a number from {low:g} to {high:g}")
+            raise UsageError(where=name, found=number, allowed=f"a number from {low:g} to {high:g}")

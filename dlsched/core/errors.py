@@ -8,16 +8,94 @@ error                     raised when                                         ex
 ``InstanceError``         the same, of an instance                             3
 ``SolverMissingError``    a solver that is not installed, or not loaded       6
 ``SolverError``           a solver failed or broke its promises                1
+``ContradictionError``    two proofs exclude each other                        1
 ``DisagreementError``     two solvers prove different things                   7
 ``SealError``             rows of a store are not what was written             7
+``PolicyError``           a policy answered what cannot be done                7
 ========================  ==================================================  =========
+
+They are records: where something is wrong, what was found and what is allowed are fields, and the text is made of them. So
+whoever needs a fact takes the field, and nobody reads the text but people. What is wrong with the fields of a file, which may be
+several things at once, is a sentence each.
 """
+
+from collections.abc import Callable, Mapping, Sequence
 
 
 class DlschedError(Exception):
-    """Base of the errors below."""
+    """Base of the errors below.
+
+    Parameters
+    ----------
+    words
+        What is wrong, in words, where it is not said by ``found`` and ``allowed``.
+    where
+        The argument, the field or the place in a file that is wrong, or several arguments; empty: the words say it.
+    found
+        What is there, in words, or of several arguments what each was given.
+    allowed
+        What may be there, in words; None: the error says something else.
+    limit
+        The argument by which more would be allowed; empty: none.
+    more
+        Further sentences, a line each.
+
+    >>> print(UsageError(where="gpus", found=0, allowed="an integer >= 1"))
+    gpus: found 0, allowed: an integer >= 1
+    >>> print(UsageError("no category: the smallest sizes do not fit"))
+    no category: the smallest sizes do not fit
+    """
 
     exit_code = 1
+
+    def __init__(
+        self,
+        words: str = "",
+        *,
+        where: str | Sequence[str] = (),
+        found: object = None,
+        allowed: object = None,
+        limit: str = "",
+        more: Sequence[str] = (),
+    ) -> None:
+        self.where = (where,) if isinstance(where, str) else tuple(where)
+        self.words, self.limit, self.more = words, limit, tuple(more)
+        self._given = dict(found) if isinstance(found, Mapping) else None
+        self.found = "" if allowed is None else str(found) if self._given is None else self._named(str)
+        self.allowed = None if allowed is None else str(allowed)
+        super().__init__(self.text())
+
+    @property
+    def head(self) -> str:
+        """The first line of the text."""
+        return self._head({})
+
+    def text(self, names: Mapping[str, str] | None = None) -> str:
+        """Write the error out; ``names``: what arguments are called where it is read, their own names where nothing is said.
+
+        Inside the sentence an argument of one word is not told from English, and stays.
+
+        >>> error = UsageError(where="max_gpus", found={"jobs": 3, "max_gpus": 4}, allowed="fewer")
+        >>> error.text({"jobs": "--jobs", "max_gpus": "--max-gpus"})
+        '--max-gpus: found jobs 3, --max-gpus 4, allowed: fewer'
+        """
+        return "\n  ".join([self._head(names or {}), *self.more])
+
+    def _head(self, names: Mapping[str, str]) -> str:
+        def inside(name: str) -> str:
+            return names.get(name, name) if "_" in name else name
+
+        place = ", ".join(names.get(name.replace(" ", "_"), name) for name in self.where)
+        said = self.words
+        if self.allowed is not None:
+            found = self.found if self._given is None else self._named(inside)
+            limit = f" (limit {inside(self.limit)})" if self.limit else ""
+            said = f"found {found}, allowed: {self.allowed}{limit}"
+        return f"{place}: {said}" if place else said
+
+    def _named(self, name_of: Callable[[str], str]) -> str:
+        """Write what several arguments were given."""
+        return ", ".join(f"{name_of(name)} {value}" for name, value in (self._given or {}).items())
 
 
 class UsageError(DlschedError, ValueError):
@@ -33,7 +111,7 @@ class InputError(DlschedError, ValueError):
 
 
 class InstanceError(InputError):
-    """An instance that cannot exist; the message names the field, what was found and what is allowed."""
+    """An instance that cannot exist; names the field, what was found and what is allowed."""
 
 
 class SolverMissingError(DlschedError, ImportError):
@@ -46,6 +124,10 @@ class SolverError(DlschedError, RuntimeError):
     """A solver failed, or returned what its model does not allow."""
 
     exit_code = 1
+
+
+class ContradictionError(SolverError):
+    """Two proofs, or a proof and a checked solution, exclude each other: never a reason to go on without the solver."""
 
 
 class DisagreementError(DlschedError, RuntimeError):

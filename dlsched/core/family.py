@@ -186,7 +186,7 @@ class Family(Generic[InstanceT, SolutionT]):
         """
         name = self.aliases.get(name, name)
         if name not in self.methods:
-            raise UsageError(f"method: found {name!r}, allowed: {', '.join(self.methods)}")
+            raise UsageError(where="method", found=repr(name), allowed=", ".join(self.methods))
         return self.methods[name]
 
     def solve(
@@ -212,7 +212,7 @@ class Family(Generic[InstanceT, SolutionT]):
         chosen = method if isinstance(method, Method) else self.method(method)
         if solver is not None and solver not in chosen.solvers:
             allowed = ", ".join(chosen.solvers) or "none, it needs no solver"
-            raise UsageError(f"solver of method {chosen.name}: found {solver!r}, allowed: {allowed}")
+            raise UsageError(where=f"solver of method {chosen.name}", found=repr(solver), allowed=allowed)
         search = self._search(instance, limits, seed, solver, start, progress)
         status = self._ending(chosen, instance, search)
         return Result(
@@ -246,12 +246,12 @@ class Family(Generic[InstanceT, SolutionT]):
     ) -> Search[SolutionT]:
         """Refuse misuse, and start the clock."""
         if not isinstance(limits := limits or Limits(), Limits):
-            raise UsageError(f"limits: found {limits!r}, allowed: Limits(time_s=...)")
+            raise UsageError(where="limits", found=repr(limits), allowed="Limits(time_s=...)")
         if not isinstance(seed, int) or seed < 0:
-            raise UsageError(f"seed: found {seed!r}, allowed: an integer >= 0")
+            raise UsageError(where="seed", found=repr(seed), allowed="an integer >= 0")
         start = start.solution if isinstance(start, Result) else start
         if start is not None and not hasattr(start, "as_data"):
-            raise UsageError(f"start: found {type(start).__name__}, allowed: a solution or a result of the family")
+            raise UsageError(where="start", found=type(start).__name__, allowed="a solution or a result of the family")
         search = Search[SolutionT](
             objective=partial(self.objective, instance),
             check=partial(self.check, instance),
@@ -265,7 +265,7 @@ class Family(Generic[InstanceT, SolutionT]):
         )
         violations = [] if start is None else search.violations(start)
         if violations:
-            raise UsageError(f"start: found a solution that breaks {violations[0]}, allowed: a feasible one")
+            raise UsageError(where="start", found=f"a solution that breaks {violations[0]}", allowed="a feasible one")
         return search
 
     def _ending(

@@ -58,7 +58,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: byte {error.start}: found no UTF-8, allowed: UTF-8 text") from None
+        raise InputError(where=f"{name}: byte {error.start}", found="no UTF-8", allowed="UTF-8 text") from None
 
 
 def parse_json(text: str, path: str | os.PathLike[str]) -> Json:
@@ -88,16 +88,18 @@ def parse_json(text: str, path: str | os.PathLike[str]) -> Json:
             data = json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{name}: line {error.lineno} column {error.colno}: found no JSON ({error.msg}), allowed: JSON"
+            where=f"{name}: line {error.lineno} column {error.colno}", found=f"no JSON ({error.msg})", allowed="JSON"
         ) from None
     except RecursionError:
         raise InputError(
-            f"{name}: found lists or objects nested too deeply, allowed: the fields of the format"
+            where=name, found="lists or objects nested too deeply", allowed="the fields of the format"
         ) from None
     except ValueError as error:  # an integer of more digits than Python converts
-        raise InputError(f"{name}: found a number that cannot be read ({error}), allowed: numbers in range") from None
+        raise InputError(
+            where=name, found=f"a number that cannot be read ({error})", allowed="numbers in range"
+        ) from None
     if repeated:
-        raise InputError(f"{name}: {_repeated_path(data)}: found the key twice, allowed: once")
+        raise InputError(where=f"{name}: {_repeated_path(data)}", found="the key twice", allowed="once")
     return data
 
 

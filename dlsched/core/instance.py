@@ -97,11 +97,12 @@ class InstanceFile(BaseModel):
         try:
             self._validator.validate_python(data, self_instance=self)
         except ValidationError as error:
-            raise InstanceError(self._message(data, error)) from None
+            first, *others = self._sentences(data, error)
+            raise InstanceError(first, more=others) from None
 
     @classmethod
-    def _message(cls, data: Mapping[str, object], error: ValidationError) -> str:
-        """Say what is wrong, a line each, ``ENOUGH`` at most.
+    def _sentences(cls, data: Mapping[str, object], error: ValidationError) -> list[str]:
+        """Return what is wrong, a sentence each, ``ENOUGH`` at most; the first says how many more there are.
 
         The validator stops at the first wrong entry of a list; what follows it is validated again, without the rest.
         """
@@ -113,7 +114,7 @@ class InstanceFile(BaseModel):
         said = list(dict.fromkeys(sentences(errors, cls.unions)))
         counted = len(said) <= ENOUGH and not any(isinstance(step, int) for each in errors for step in each["loc"][2:])
         more = f" (and {'' if counted else 'at least '}{min(len(said) - 1, ENOUGH)} more)" if len(said) > 1 else ""
-        return "\n  ".join([said[0] + more, *said[1:ENOUGH]])
+        return [said[0] + more, *said[1:ENOUGH]]
 
     @classmethod
     def _later_errors(cls, entries: Sequence[object], field: str, start: int) -> list[ErrorDetails]:

@@ -32,12 +32,12 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.time_s is not None and not (0 <= self.time_s < math.inf):
-            raise UsageError(f"time limit: found {self.time_s}, allowed: a number of seconds >= 0")
+            raise UsageError(where="time limit", found=self.time_s, allowed="a number of seconds >= 0")
         for name, value, least in (("nodes", self.nodes, 0), ("threads", self.threads, 1)):
             if name == "nodes" and value is None:
                 continue
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise UsageError(f"{name}: found {value!r}, allowed: an integer >= {least}")
+                raise UsageError(where=name, found=repr(value), allowed=f"an integer >= {least}")
 
     def as_data(self) -> dict[str, float | int]:
         """Return the limits that were set, as result files hold them."""

@@ -72,23 +72,26 @@ def told_apart(labels: Mapping[str, str]) -> dict[str, str]:
     return chosen
 
 
-def located(error: ValidationError, unions: Collection[str] = ()) -> str:
+def located(error: ValidationError, unions: Collection[str] = (), below: tuple[str, ...] = ()) -> str:
     """One sentence of a Pydantic error: the path of the first field, what was found, what is allowed; and how many more.
 
-    ``unions``: fields whose value is of one of several kinds; Pydantic puts the kind into the path behind them.
+    ``unions``: fields whose value is of one of several kinds; Pydantic puts the kind into the path behind them. ``below``:
+    where the value stands.
     """
-    first, *others = sentences(error.errors(include_url=False), unions)
+    first, *others = sentences(error.errors(include_url=False), unions, below)
     return f"{first} (and {len(others)} more)" if others else first
 
 
-def sentences(errors: Sequence[ErrorDetails], unions: Collection[str] = ()) -> list[str]:
+def sentences(errors: Sequence[ErrorDetails], unions: Collection[str] = (), below: tuple[str, ...] = ()) -> list[str]:
     """One sentence of each of Pydantic's errors."""
     inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
     # a list is also short of its bad entries
-    return [_sentence(each, unions) for each in errors if each["type"] != "too_short" or each["loc"] not in inside]
+    return [
+        _sentence(each, unions, below) for each in errors if each["type"] != "too_short" or each["loc"] not in inside
+    ]
 
 
-def _sentence(error: ErrorDetails, unions: Collection[str]) -> str:
+def _sentence(error: ErrorDetails, unions: Collection[str], below: tuple[str, ...]) -> str:
     where, found, allowed = error["loc"], shown(error["input"]), _allowed(error)
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, Refused):
@@ -101,7 +104,7 @@ def _sentence(error: ErrorDetails, unions: Collection[str]) -> str:
         found = "nothing"
     if error["type"] == "extra_forbidden":
         found = "an unknown field"
-    return f"{field_path(where)}: found {found}, allowed: {allowed}"
+    return f"{field_path((*below, *where))}: found {found}, allowed: {allowed}"
 
 
 def shown(value: object) -> str:

@@ -21,11 +21,11 @@ def read_object(data: object, fields: set[str], where: Where) -> dict[str, Json]
         It is not an object, or has another field.
     """
     if not isinstance(data, dict):
-        raise InputError(f"{field_path(where)}: found {shown(data)}, allowed: an object")
+        raise InputError(where=field_path(where), found=shown(data), allowed="an object")
     other = next((key for key in data if key not in fields), None)
     if other is not None:
         allowed = ", ".join(sorted(fields))
-        raise InputError(f"{field_path((*where, other))}: found an unknown field, allowed: only {allowed}")
+        raise InputError(where=field_path((*where, other)), found="an unknown field", allowed=f"only {allowed}")
     return data
 
 
@@ -33,7 +33,7 @@ def read_list(entry: Mapping[str, object], field: str, where: Where) -> list[Any
     """Return a list; InputError for anything else."""
     value = entry.get(field)
     if not isinstance(value, list):
-        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a list")
+        raise InputError(where=field_path((*where, field)), found=shown(value), allowed="a list")
     return value
 
 
@@ -46,14 +46,14 @@ def read_number(entry: Mapping[str, object], field: str, where: Where) -> float:
                 return float(value)
         except OverflowError:
             pass
-    raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a finite number")
+    raise InputError(where=field_path((*where, field)), found=shown(value), allowed="a finite number")
 
 
 def read_integer(entry: Mapping[str, object], field: str, where: Where) -> int:
     """Return an integer of any size; InputError for anything else."""
     value = entry.get(field)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: an integer")
+        raise InputError(where=field_path((*where, field)), found=shown(value), allowed="an integer")
     return value
 
 
@@ -61,7 +61,7 @@ def read_whole(entry: Mapping[str, object], field: str, where: Where) -> int:
     """Return an integer of at most 2**53 in size; InputError for anything else."""
     value = read_integer(entry, field, where)
     if abs(value) > LARGEST_COUNT:
-        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: an integer up to 2**53")
+        raise InputError(where=field_path((*where, field)), found=shown(value), allowed="an integer up to 2**53")
     return value
 
 
@@ -69,5 +69,5 @@ def read_name(entry: Mapping[str, object], field: str, where: Where) -> str:
     """Return a string; InputError for anything else."""
     value = entry.get(field)
     if not isinstance(value, str):
-        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: a string")
+        raise InputError(where=field_path((*where, field)), found=shown(value), allowed="a string")
     return value

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic
 
 from dlsched.core.budget import Budget
-from dlsched.core.errors import SolverError
+from dlsched.core.errors import ContradictionError, SolverError
 from dlsched.core.gap import meets
 from dlsched.core.limits import Limits, Progress, ProgressCallback
 from dlsched.core.result import Certificate, SolutionT
@@ -159,7 +159,8 @@ class Search(Generic[SolutionT]):
             return
         if meets(objective, bound, self.constant):
             return
-        raise SolverError(f"{CONTRADICTION}: {who} disagree: bound {bound!r}, but a solution of {objective!r} is held")
+        said = f"bound {bound!r}, but a solution of {objective!r} is held"
+        raise ContradictionError(f"{who} disagree: {said}", where=CONTRADICTION)
 
     def say(self, sentence: str) -> None:
         """Add a sentence, which may be empty, to the message."""

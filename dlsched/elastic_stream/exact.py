@@ -5,9 +5,9 @@ from functools import partial
 
 from dlsched.certificates import PricesCertificate
 from dlsched.core.budget import Tick
-from dlsched.core.errors import PolicyError, SolverError, UsageError
+from dlsched.core.errors import ContradictionError, PolicyError, SolverError, UsageError
 from dlsched.core.result import Certificate
-from dlsched.core.search import CONTRADICTION, Search
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_stream
 from dlsched.elastic_stream.bounds.any_time import worths
@@ -163,9 +163,9 @@ def _look_for_prices(
         )
     except _Enough:
         return search.certificate if isinstance(search.certificate, PricesCertificate) else start
+    except ContradictionError:
+        raise
     except SolverError as error:
-        if str(error).startswith(CONTRADICTION):
-            raise
         search.say(f"prices: {error}")
         return start
     _prove(search, found)

@@ -86,7 +86,7 @@ def generate(
     areas = np.array([_least_area(job) for job in drawn])
     span_s = float(areas.sum()) / (load * units)
     if not 0 < span_s < 1e15:
-        raise UsageError(f"load: found {load}, allowed: one at which arrivals span up to 1e15 s")
+        raise UsageError(where="load", found=load, allowed="one at which arrivals span up to 1e15 s")
     arrivals = recipe.arrive(generator, jobs, span_s)
     for index, (job, arrival_s) in enumerate(zip(drawn, arrivals.tolist(), strict=True)):
         job |= {"id": f"j{index}", "arrival_s": float(f"{arrival_s:.9g}")}
@@ -111,7 +111,7 @@ def _weights(text: str) -> list[float]:
     except ValueError:
         weights = []
     if not weights or not all(0 < weight < math.inf for weight in weights):
-        raise UsageError(f"weights: found {text!r}, allowed: numbers > 0, as in '1,2,4'")
+        raise UsageError(where="weights", found=repr(text), allowed="numbers > 0, as in '1,2,4'")
     for weight in weights:
         require_moderate(weights=weight)
     return weights

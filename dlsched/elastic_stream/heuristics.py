@@ -91,7 +91,7 @@ def ordered(
         An unknown order or sizing.
     """
     if sizing not in SIZINGS:
-        raise UsageError(f"sizing: found {sizing!r}, allowed: {', '.join(SIZINGS)}")
+        raise UsageError(where="sizing", found=repr(sizing), allowed=", ".join(SIZINGS))
     return _play(instance, SIZINGS[sizing](order), step, tick)
 
 

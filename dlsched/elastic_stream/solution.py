@@ -75,13 +75,13 @@ def read_solution(data: Any, instance: Instance) -> Stream:
     """
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("periods"), dict):
-        raise InputError("solution.periods: found no object, allowed: {job: [period, ...]}")
+        raise InputError(where="solution.periods", found="no object", allowed="{job: [period, ...]}")
     read_object(data, {"periods"}, ("solution",))
     periods: dict[str, list[Period]] = {}
     for job, held in data["periods"].items():
         where = ("solution", "periods", job)
         if not isinstance(held, list):
-            raise InputError(f"{field_path(where)}: found {shown(held)}, allowed: a list of periods")
+            raise InputError(where=field_path(where), found=shown(held), allowed="a list of periods")
         periods[job] = [_period(entry, (*where, index)) for index, entry in enumerate(held)]
     return Stream(periods)
 

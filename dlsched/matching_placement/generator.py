@@ -139,13 +139,15 @@ def generate(
         take.
     """
     if objective not in (None, *OBJECTIVES):
-        raise UsageError(f"objective: found {objective!r}, allowed: {', '.join(OBJECTIVES)}")
+        raise UsageError(where="objective", found=repr(objective), allowed=", ".join(OBJECTIVES))
     if (alpha is None) == (objective == "alpha_fair") or not (alpha is None or 0 <= alpha < np.inf):
-        raise UsageError(f"alpha: found {alpha}, allowed: a number >= 0 with alpha_fair, none with other objectives")
+        raise UsageError(
+            where="alpha", found=alpha, allowed="a number >= 0 with alpha_fair, none with other objectives"
+        )
     require_arguments(PRESETS, preset, seed, jobs=jobs, gpus=gpus)
     total = WORKERS_PER_JOB * jobs if gpus is None else gpus
     if total < jobs:
-        raise UsageError(f"gpus: found {total}, allowed: an integer >= jobs = {jobs}, a worker for each")
+        raise UsageError(where="gpus", found=total, allowed=f"an integer >= jobs = {jobs}, a worker for each")
     generator = np.random.default_rng(seed)
     recipe = _RECIPES.get(preset)
     kinds = _published_kinds(generator, total) if recipe is None else _kinds(generator, recipe, total)

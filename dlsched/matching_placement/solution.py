@@ -39,15 +39,15 @@ def read_solution(data: Any, instance: Instance) -> Placement:
     """
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("workers"), dict):
-        raise InputError("solution.workers: found no object, allowed: {job: [worker, ...]}")
+        raise InputError(where="solution.workers", found="no object", allowed="{job: [worker, ...]}")
     if set(data) != {"workers"}:
         other = next(key for key in data if key != "workers")
-        raise InputError(f"{field_path(('solution', other))}: found an unknown field, allowed: only workers")
+        raise InputError(where=field_path(("solution", other)), found="an unknown field", allowed="only workers")
     for job, held in data["workers"].items():
         where = ("solution", "workers", job)
         if not isinstance(held, list):
-            raise InputError(f"{field_path(where)}: found {shown(held)}, allowed: a list of worker ids")
+            raise InputError(where=field_path(where), found=shown(held), allowed="a list of worker ids")
         for index, worker in enumerate(held):
             if not isinstance(worker, str):
-                raise InputError(f"{field_path((*where, index))}: found {shown(worker)}, allowed: the id of a worker")
+                raise InputError(where=field_path((*where, index)), found=shown(worker), allowed="the id of a worker")
     return Placement(data["workers"])

@@ -53,7 +53,7 @@ def chain_throughput(job: ServerJob, workers: int, *, most_states: int = 10_000)
     7.511
     """
     if workers < 1:
-        raise UsageError(f"workers: found {workers}, allowed: an integer >= 1")
+        raise UsageError(where="workers", found=workers, allowed="an integer >= 1")
     stages = cycle_of(job)
     if len(stages) > MOST_STAGES:
         raise UsageError(f"a cycle of {len(stages)} stages, allowed: at most {MOST_STAGES}")

@@ -69,7 +69,7 @@ def cycle_of(job: ServerJob, *, discipline: Discipline = "queue") -> tuple[Stage
     [('transfer', 0, 0.08), ('compute', 1, 0.25), ('transfer', 0, 0.08), ('update', 2, 0.01)]
     """
     if job.shards > MOST_SHARDS:
-        raise UsageError(f"shards: found {job.shards}, allowed: at most {MOST_SHARDS}")
+        raise UsageError(where="shards", found=job.shards, allowed=f"at most {MOST_SHARDS}")
     transfer_s = job.transfer_s / job.shards
     update_s = job.update_s / job.shards
     up = "link" if job.duplex == "half" else "uplink"

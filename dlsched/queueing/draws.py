@@ -39,7 +39,7 @@ class Draws:
             if isinstance(how, str):
                 if how not in ("deterministic", "exponential"):
                     raise UsageError(
-                        f"{work}: found {how!r}, allowed: 'deterministic', 'exponential' or measured seconds"
+                        where=work, found=repr(how), allowed="'deterministic', 'exponential' or measured seconds"
                     )
                 self._times[work] = how
                 continue
@@ -74,5 +74,5 @@ def seconds_of(name: str, given: Sequence[float] | FloatArray, *, positive: bool
     if seconds.ndim != 1 or not len(seconds) or not np.isfinite(seconds).all() or (seconds < 0).any():
         raise UsageError(f"{name}: allowed: one or more finite seconds >= 0 in a row")
     if positive and not (seconds > 0).all():
-        raise UsageError(f"{name}: found 0 s, allowed: seconds > 0")
+        raise UsageError(where=name, found="0 s", allowed="seconds > 0")
     return seconds

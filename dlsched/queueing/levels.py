@@ -115,7 +115,7 @@ def levels(
 
 
 def _too_many() -> UsageError:
-    return UsageError(f"found more than {LARGEST_TABLE} pairs of job and count, allowed: as many (limit max_nodes)")
+    return UsageError(found=f"more than {LARGEST_TABLE} pairs of job and count", allowed="as many", limit="max_nodes")
 
 
 class _Rates:

@@ -70,7 +70,7 @@ class LockStep:
     ) -> None:
         for name, count in (("workers", workers), ("in_flight", in_flight)):
             if count < 1:
-                raise UsageError(f"{name}: found {count}, allowed: an integer >= 1")
+                raise UsageError(where=name, found=count, allowed="an integer >= 1")
         self.customers = workers * in_flight
         self.draws = draws
         self._station = np.array([stage.station for stage in stages])
@@ -102,12 +102,14 @@ class LockStep:
         if not isinstance(start, str):
             given = seconds_of("start", start, positive=False)
             if len(given) != workers:
-                raise UsageError(f"start: found {len(given)} seconds, allowed: one for each of {workers} workers")
+                raise UsageError(
+                    where="start", found=f"{len(given)} seconds", allowed=f"one for each of {workers} workers"
+                )
             seconds[:, 0] = given
         elif start == "spread":
             seconds[:, 0] *= self.draws.generator.random((replications, workers))
         elif start != "together":
-            raise UsageError(f"start: found {start!r}, allowed: 'spread', 'together' or seconds")
+            raise UsageError(where="start", found=repr(start), allowed="'spread', 'together' or seconds")
         ends: FloatArray = seconds.cumsum(axis=1)
         return ends
 

@@ -98,14 +98,14 @@ class Network:
 
     def __post_init__(self) -> None:
         if not 0 <= self.delay_s < math.inf:
-            raise UsageError(f"delay_s: found {self.delay_s}, allowed: a number >= 0")
+            raise UsageError(where="delay_s", found=self.delay_s, allowed="a number >= 0")
         stations = tuple(Station(*station) for station in self.stations)
         for station in stations:
             if not 0 <= station.demand_s < math.inf or station.copies < 1:
-                raise UsageError(f"stations: found {station}, allowed: a demand >= 0 and at least one copy")
+                raise UsageError(where="stations", found=station, allowed="a demand >= 0 and at least one copy")
         object.__setattr__(self, "stations", stations)
         if not 0 < self.cycle_s < math.inf:
-            raise UsageError(f"stations: found a cycle of {self.cycle_s} s, allowed: a finite one > 0")
+            raise UsageError(where="stations", found=f"a cycle of {self.cycle_s} s", allowed="a finite one > 0")
 
     @property
     def total_s(self) -> float:

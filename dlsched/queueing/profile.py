@@ -72,9 +72,9 @@ class Profile:
             A number out of range.
         """
         if shards < 1:
-            raise UsageError(f"shards: found {shards}, allowed: an integer >= 1")
+            raise UsageError(where="shards", found=shards, allowed="an integer >= 1")
         if duplex not in ("full", "half"):
-            raise UsageError(f"duplex: found {duplex!r}, allowed: 'full' or 'half'")
+            raise UsageError(where="duplex", found=repr(duplex), allowed="'full' or 'half'")
         slow = self._network(self.step_s.high, self.update_s.high, shards, duplex)
         lower = float(throughputs([slow], workers)[-1, 0])
         if max(self.step_s.low, self.transfer_s, self.update_s.low) <= 0:
@@ -119,19 +119,19 @@ def two_nodes(
     0.25
     """
     if not step_times_s or not all(0 < time < math.inf for time in step_times_s):
-        raise UsageError(f"step_times_s: found {list(step_times_s)[:5]}, allowed: numbers > 0, at least one")
+        raise UsageError(where="step_times_s", found=list(step_times_s)[:5], allowed="numbers > 0, at least one")
     if not 0 <= parameter_bytes < math.inf:
-        raise UsageError(f"parameter_bytes: found {parameter_bytes}, allowed: a number >= 0")
+        raise UsageError(where="parameter_bytes", found=parameter_bytes, allowed="a number >= 0")
     if not 0 < bandwidth_bytes_per_s < math.inf:
-        raise UsageError(f"bandwidth_bytes_per_s: found {bandwidth_bytes_per_s}, allowed: a number > 0")
+        raise UsageError(where="bandwidth_bytes_per_s", found=bandwidth_bytes_per_s, allowed="a number > 0")
     if update_s is not None and not 0 <= update_s < math.inf:
-        raise UsageError(f"update_s: found {update_s}, allowed: a number >= 0")
+        raise UsageError(where="update_s", found=update_s, allowed="a number >= 0")
     if not 0 < confidence < 1:
-        raise UsageError(f"confidence: found {confidence}, allowed: a number between 0 and 1")
+        raise UsageError(where="confidence", found=confidence, allowed="a number between 0 and 1")
     from scipy.stats import t as student
 
     if not math.isfinite(sum(step_times_s)):
-        raise UsageError("step_times_s: found times that overflow, allowed: a finite sum")
+        raise UsageError(where="step_times_s", found="times that overflow", allowed="a finite sum")
     mean, half = statistics.fmean(step_times_s), 0.0
     if len(step_times_s) > 1:
         spread = statistics.stdev(step_times_s) / math.sqrt(len(step_times_s))
@@ -140,8 +140,12 @@ def two_nodes(
     known_s = transfer_s + (update_s or 0.0)
     if not mean + half > known_s:
         raise UsageError(
-            f"step_times_s: found a mean of {mean:g} s, allowed: more than the {known_s:g} s that transfers and update take; "
-            "the bandwidth, the bytes or the update are not those of the steps"
+            where="step_times_s",
+            found=f"a mean of {mean:g} s",
+            allowed=(
+                f"more than the {known_s:g} s that transfers and update take; the bandwidth, the bytes or the "
+                "update are not those of the steps"
+            ),
         )
     rest_s = mean + half - transfer_s
     update = Range(0.0, rest_s) if update_s is None else Range(update_s, update_s)
@@ -175,19 +179,22 @@ def refine(
     from scipy.optimize import brentq
 
     if workers < 2:
-        raise UsageError(f"workers: found {workers}, allowed: an integer >= 2; one worker never waits for another")
+        raise UsageError(where="workers", found=workers, allowed="an integer >= 2; one worker never waits for another")
     step_s = (profile.step_s.low + profile.step_s.high) / 2
     rest_s = step_s - profile.transfer_s
     if not rest_s > 0:
         raise UsageError(
-            f"profile: found a mean step of {step_s:g} s, allowed: more than {profile.transfer_s:g} s of transfers"
+            where="profile",
+            found=f"a mean step of {step_s:g} s",
+            allowed=f"more than {profile.transfer_s:g} s of transfers",
         )
     exact = replace(profile, step_s=Range(step_s, step_s), update_s=Range(0.0, rest_s))
     slowest, fastest = exact.throughput(workers, shards=shards, duplex=duplex)
     if not slowest <= throughput_per_s <= fastest:
         raise UsageError(
-            f"throughput_per_s: found {throughput_per_s:g} of {workers} workers, allowed: {slowest:g} to {fastest:g}, which "
-            "some split of computation and update explains"
+            where="throughput_per_s",
+            found=f"{throughput_per_s:g} of {workers} workers",
+            allowed=f"{slowest:g} to {fastest:g}, which some split of computation and update explains",
         )
 
     def excess(update_s: float) -> float:

@@ -109,11 +109,11 @@ def simulate(
         ("warm_up", 0 if warm_up is None else warm_up, 0),
     ):
         if count < least:
-            raise UsageError(f"{name}: found {count}, allowed: an integer >= {least}")
+            raise UsageError(where=name, found=count, allowed=f"an integer >= {least}")
     if not 0 < confidence < 1:
-        raise UsageError(f"confidence: found {confidence}, allowed: a number between 0 and 1")
+        raise UsageError(where="confidence", found=confidence, allowed="a number between 0 and 1")
     if discipline not in ("queue", "sharing"):
-        raise UsageError(f"discipline: found {discipline!r}, allowed: 'queue' or 'sharing'")
+        raise UsageError(where="discipline", found=repr(discipline), allowed="'queue' or 'sharing'")
     stages = cycle_of(job, discipline=discipline)
     draws = Draws(stages, {"compute": compute, "transfer": transfer, "update": update}, job.shards, generator)
     lockstep = LockStep(stages, draws, workers=workers, in_flight=in_flight, replications=replications, start=start)
@@ -124,7 +124,7 @@ def simulate(
     lockstep.run(cycles * len(stages))
     cycle_s = (lockstep.now() - begin) / cycles
     if not cycle_s.any():
-        raise UsageError(f"cycles: found {cycles}, in which no time passes, allowed: more")
+        raise UsageError(where="cycles", found=f"{cycles}, in which no time passes", allowed="more")
     mean_per_s = 1 / float(cycle_s.mean())
     half_width = None
     if replications > 1:

@@ -162,7 +162,7 @@ def throughput_of(network: Network, customers: int, *, name: str = "customers", 
             break
         if added % _OFTEN == 0:
             tick()
-    raise UsageError(f"{name}: found {customers}, allowed: up to {MOST} of which each counts")
+    raise UsageError(where=name, found=customers, allowed=f"up to {MOST} of which each counts")
 
 
 def throughputs(networks: Sequence[Network] | Networks, most: int) -> FloatArray:
@@ -203,7 +203,7 @@ class Recursion:
 
     def __init__(self, networks: Sequence[Network] | Networks) -> None:
         if not len(networks):
-            raise UsageError("networks: found none, allowed: at least one")
+            raise UsageError(where="networks", found="none", allowed="at least one")
         self.networks = networks if isinstance(networks, Networks) else Networks.of(networks)
         self.queues = np.zeros_like(self.networks.demands)
         self.customers = 0
@@ -240,4 +240,4 @@ class Recursion:
 def require_customers(customers: int) -> None:
     """Refuse a number of customers below 1 (UsageError)."""
     if customers < 1:
-        raise UsageError(f"customers: found {customers}, allowed: an integer >= 1")
+        raise UsageError(where="customers", found=customers, allowed="an integer >= 1")

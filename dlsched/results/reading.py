@@ -114,7 +114,7 @@ def claim_from(data: Json, path: str | os.PathLike[str]) -> Claim:
     """
     name = os.fspath(path)
     if not isinstance(data, dict):
-        raise InputError(f"{name}: the file: found no object, allowed: a result")
+        raise InputError(where=f"{name}: the file", found="no object", allowed="a result")
     try:
         if "format" not in data:
             bare: _Bare = _BARE.validate_python(data)
@@ -129,7 +129,7 @@ def claim_from(data: Json, path: str | os.PathLike[str]) -> Claim:
         raise InputError(f"{name}: {error}") from None
     except ValueError as error:
         raise InputError(
-            f"{name}: found a result that contradicts itself ({error}), allowed: one that does not"
+            where=name, found=f"a result that contradicts itself ({error})", allowed="one that does not"
         ) from None
     return Claim(complete.solution, complete.objective, complete.method, result)
 

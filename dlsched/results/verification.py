@@ -106,13 +106,16 @@ def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where:
 def require_same_instance(family: AnyFamily, instance: InstanceFile, result: Result[Solution], where: str) -> None:
     """Refuse the result of another instance, family or sense; InputError names what is wrong."""
     if result.family != family.name:
-        raise InputError(f"{where}: family: found {printable(result.family)!r}, allowed: {family.name!r}")
+        raise InputError(where=f"{where}: family", found=repr(printable(result.family)), allowed=repr(family.name))
     if result.sense is not family.sense_for(instance):
-        raise InputError(f"{where}: sense: found {str(result.sense)!r}, allowed: {str(family.sense_for(instance))!r}")
+        raise InputError(
+            where=f"{where}: sense", found=repr(str(result.sense)), allowed=repr(str(family.sense_for(instance)))
+        )
     if result.instance.sha256 != instance.sha256:
         raise InputError(
-            f"{where}: instance.sha256: found {result.instance.sha256[:60]!r}, "
-            f"allowed: {instance.sha256!r}, the hash of {instance.name!r}"
+            where=f"{where}: instance.sha256",
+            found=repr(result.instance.sha256[:60]),
+            allowed=f"{instance.sha256!r}, the hash of {instance.name!r}",
         )
 
 

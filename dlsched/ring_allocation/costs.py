@@ -121,7 +121,7 @@ def tabulate(instance: Instance, counts: Sequence[Sequence[int] | IntArray], *, 
 
 def _require_size(pairs: int, allowed: int) -> None:
     if pairs > allowed:
-        raise UsageError(f"found {pairs} pairs of job and count, allowed: up to {allowed} (limit max_gpus)")
+        raise UsageError(found=f"{pairs} pairs of job and count", allowed=f"up to {allowed}", limit="max_gpus")
 
 
 def _require_sum(largest: Sequence[int]) -> None:

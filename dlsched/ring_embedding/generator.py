@@ -182,7 +182,7 @@ def generate(
     """
     require_arguments(PRESETS, preset, seed, jobs=jobs, servers=servers, gpus=gpus, slots=slots)
     if servers is not None and gpus is not None:
-        raise UsageError(f"servers: found {servers} and {gpus} gpus, allowed: one of the two")
+        raise UsageError(where="servers", found=f"{servers} and {gpus} gpus", allowed="one of the two")
     recipe, generator = _RECIPES[preset], np.random.default_rng(seed)
     recipe = replace(recipe, jobs=jobs or recipe.jobs, servers=servers or recipe.servers, slots=slots or recipe.slots)
     own = _given(preset, alpha=alpha, energy_price=energy_price)
@@ -218,12 +218,12 @@ def _given(preset: str, **numbers: float | None) -> dict[str, float]:
     own = {name: float(value) for name, value in numbers.items() if value is not None}
     for name, value in own.items():
         if not 0 <= value < np.inf:
-            raise UsageError(f"{name}: found {value}, allowed: a number >= 0")
+            raise UsageError(where=name, found=value, allowed="a number >= 0")
         if value > 0 and name == "energy_price":
             require_moderate(energy_price=value)
         served = [other for other, recipe in _RECIPES.items() if getattr(recipe, name) is not None]
         if preset not in served:
-            raise UsageError(f"{name}: found {value} for the preset {preset}, allowed: for {', '.join(served)}")
+            raise UsageError(where=name, found=f"{value} for the preset {preset}", allowed=f"for {', '.join(served)}")
     return own
 
 
@@ -288,7 +288,7 @@ def _alpha_fair(recipe: _Recipe, most: float, height: float) -> Drawn:
         plain = AlphaFair(alpha=recipe.alpha or 0.0, scale=1.0, shift=shift)
     except ValidationError:
         allowed = "one at which a utility grows up to a number from 1e-100 to 1e100"
-        raise UsageError(f"alpha: found {recipe.alpha}, allowed: {allowed}") from None
+        raise UsageError(where="alpha", found=recipe.alpha, allowed=allowed) from None
     return plain.model_dump() | {"scale": four_digits(height / plain.at(most))}
 
 

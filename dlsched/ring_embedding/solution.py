@@ -66,7 +66,7 @@ def read_solution(data: Any, instance: Instance) -> Embedding:
     """
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("slots"), list):
-        raise InputError("solution.slots: found no list, allowed: [{slot, rings}]")
+        raise InputError(where="solution.slots", found="no list", allowed="[{slot, rings}]")
     read_object(data, {"slots"}, ("solution",))
     slots: dict[int, dict[str, Ring]] = {}
     for index, entry in enumerate(data["slots"]):
@@ -75,7 +75,7 @@ def read_solution(data: Any, instance: Instance) -> Embedding:
         slot = read_whole(held, "slot", where)
         if slot in slots:
             raise InputError(
-                f"{field_path((*where, 'slot'))}: found {slot} for the second time, allowed: every slot once"
+                where=field_path((*where, "slot")), found=f"{slot} for the second time", allowed="every slot once"
             )
         rings = _read_mapping(held, "rings", where)
         slots[slot] = {job: _ring(ring, (*where, "rings", job)) for job, ring in rings.items()}
@@ -91,12 +91,12 @@ def _ring(data: Any, where: Where) -> Ring:
     order = read_list(entry, "order", where)
     for step, name in enumerate(order):
         if not isinstance(name, str):
-            raise InputError(f"{field_path((*where, 'order', step))}: found {shown(name)}, allowed: a string")
+            raise InputError(where=field_path((*where, "order", step)), found=shown(name), allowed="a string")
     return ring(workers, order)
 
 
 def _read_mapping(entry: dict[str, Any], field: str, where: Where) -> dict[str, Any]:
     value = entry.get(field)
     if not isinstance(value, dict):
-        raise InputError(f"{field_path((*where, field))}: found {shown(value)}, allowed: an object")
+        raise InputError(where=field_path((*where, field)), found=shown(value), allowed="an object")
     return value

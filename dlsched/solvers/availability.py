@@ -18,7 +18,7 @@ def require(name: str, kind: str) -> Solver:
     """
     able = [solver.name for solver in SOLVERS.values() if kind in solver.kinds]
     if name not in able:
-        raise UsageError(f"solver: found {name!r}, allowed: {', '.join(able)}")
+        raise UsageError(where="solver", found=repr(name), allowed=", ".join(able))
     missing = SOLVERS[name].missing(kind)
     if missing is not None:
         raise SolverMissingError(f"solver {name} is not here; install {SOLVERS[name].full_name}: pip install {missing}")

@@ -131,7 +131,7 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
         stop()  # out of time, Ctrl-C, or an error of the listener: the child's answer would go to the next call
         raise
     if kind == "failed":
-        raise content if isinstance(content, DlschedError) else SolverError(content)
+        raise content if isinstance(content, DlschedError) else SolverError(str(content))
     return content
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dlsched.catalogue.solvers import able
-from dlsched.core.errors import SolverError
+from dlsched.core.errors import ContradictionError
 from dlsched.core.family import InstanceT, Run
 from dlsched.core.limits import Limits
 from dlsched.core.result import Certificate, SolutionT
@@ -58,9 +58,8 @@ def conclude(
     search.budget.nodes += outcome.nodes or 0
     search.say(outcome.message)
     if outcome.status is TerminationStatus.INFEASIBLE:
-        raise SolverError(
-            f"{CONTRADICTION}: {outcome.solver} and the checker disagree: infeasible, but a solution is held"
-        )
+        said = f"{outcome.solver} and the checker disagree: infeasible, but a solution is held"
+        raise ContradictionError(said, where=CONTRADICTION)
     if outcome.values is not None:
         search.offer(formulation.decode(outcome.values), source=outcome.solver)
     if outcome.bound is not None:

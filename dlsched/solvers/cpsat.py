@@ -43,7 +43,7 @@ def solve(
     from ortools.sat.python import cp_model
 
     if not model.integer.all() or not (np.isfinite(model.lower).all() and np.isfinite(model.upper).all()):
-        raise UsageError("solver cpsat: found a continuous or unbounded variable, allowed: bounded integers")
+        raise UsageError(where="solver cpsat", found="a continuous or unbounded variable", allowed="bounded integers")
     cp = cp_model.CpModel()
     variables = [
         cp.new_int_var(math.ceil(low), math.floor(high), name)

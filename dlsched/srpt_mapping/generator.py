@@ -138,7 +138,7 @@ def generate(
     gpu_s = [job["iterations"] * (_graph(job["stages"]).gpus * cluster.iteration_s(job)) for job in drawn]
     span_s = math.fsum(gpu_s) / (load * total)
     if not 0 < span_s < 1e15:
-        raise UsageError(f"load: found {load}, allowed: one at which arrivals span up to 1e15 s")
+        raise UsageError(where="load", found=load, allowed="one at which arrivals span up to 1e15 s")
     releases = np.cumsum(generator.exponential(span_s / jobs, jobs)).tolist()
     command = f"dlsched generate srpt_mapping --preset {preset} --jobs {jobs} --gpus {total} --seed {seed}"
     return Instance(

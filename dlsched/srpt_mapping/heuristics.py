@@ -80,7 +80,7 @@ def a_srpt(
         An unknown word.
     """
     if speeds not in SPEEDS:
-        raise UsageError(f"speeds: found {speeds!r}, allowed: {', '.join(SPEEDS)}")
+        raise UsageError(where="speeds", found=repr(speeds), allowed=", ".join(SPEEDS))
 
     def completions(own: Instance) -> tuple[Sequence[float], Sequence[float]]:
         low = speeds == "low"
@@ -196,7 +196,7 @@ def _queued(
     tick: Tick,
 ) -> Schedule | None:
     if place not in PLACES:
-        raise UsageError(f"place: found {place!r}, allowed: {', '.join(PLACES)}")
+        raise UsageError(where="place", found=repr(place), allowed=", ".join(PLACES))
     if infeasible(instance) is not None:
         return None
     require_placeable(instance)

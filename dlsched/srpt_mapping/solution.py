@@ -91,7 +91,7 @@ def read_solution(data: Any, instance: Instance) -> Schedule:
     """
     del instance
     if not isinstance(data, dict) or not isinstance(data.get("jobs"), dict):
-        raise InputError("solution.jobs: found no object, allowed: {job: {start_s, placement}}")
+        raise InputError(where="solution.jobs", found="no object", allowed="{job: {start_s, placement}}")
     read_object(data, {"jobs"}, ("solution",))
     starts: dict[str, tuple[float, list[Share]]] = {}
     for job, held in data["jobs"].items():

@@ -104,7 +104,7 @@ def run(
             largest_solution=largest_solution,
         )
     if store is None:
-        raise UsageError("store: found none, allowed: the path of a file")
+        raise UsageError(where="store", found="none", allowed="the path of a file")
     require_engine(workers, engine, scheduler, retry)
     with Store(store, leading=True, largest_solution=largest_solution) as opened:
         require_true(opened)
@@ -172,14 +172,14 @@ def require_engine(
         A number, engine, scheduler or status that there is not.
     """
     if workers is not None and workers < 1:
-        raise UsageError(f"workers: found {workers}, allowed: an integer >= 1")
+        raise UsageError(where="workers", found=workers, allowed="an integer >= 1")
     if engine not in ENGINES:
-        raise UsageError(f"engine: found {engine!r}, allowed: {', '.join(ENGINES)}")
+        raise UsageError(where="engine", found=repr(engine), allowed=", ".join(ENGINES))
     if scheduler is not None and engine != "dask":
-        raise UsageError(f"scheduler: found {scheduler!r}, allowed: only with engine dask")
+        raise UsageError(where="scheduler", found=repr(scheduler), allowed="only with engine dask")
     for status in retry:
         if status not in RETRIABLE:
-            raise UsageError(f"retry: found {status!r}, allowed: {', '.join(RETRIABLE)}")
+            raise UsageError(where="retry", found=repr(status), allowed=", ".join(RETRIABLE))
 
 
 Engine = Callable[[Iterator[Cell], int, str], Generator[list[Outcome], None, None]]

@@ -46,7 +46,7 @@ def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: st
 def require_form(form: str) -> None:
     """Refuse a form that there is not, before anything is read; UsageError."""
     if form not in FORMS:
-        raise UsageError(f"format: found {form!r}, allowed: {', '.join(FORMS)}")
+        raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMS))
 
 
 def write_open(study: Study, path: str | os.PathLike[str], form: str = "html") -> None:

@@ -83,4 +83,4 @@ def clauses_of(solver: Solver) -> tuple[str, ...]:
 def _require(what: str, asked: Collection[str], known: Collection[str]) -> None:
     strange = sorted(set(asked) - set(known))
     if strange:
-        raise UsageError(f"{what}: found {strange[0]!r}, allowed: {', '.join(known)}")
+        raise UsageError(where=what, found=repr(strange[0]), allowed=", ".join(known))

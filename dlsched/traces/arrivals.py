@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.elastic_stream.instance import Instance
+from dlsched.traces.sentences import Sentence, figure
 
 GPUS_OF_A_SERVER = 8  # the default cluster is a multiple of it
 
@@ -58,10 +59,10 @@ class Window:
             try:
                 ends.append(None if text is None else clock(text))
             except ValueError:
-                raise UsageError(f"{name}: found {text!r}, allowed: {allowed}") from None
+                raise UsageError(where=name, found=repr(text), allowed=allowed) from None
         start_s, end_s = ends
         if start_s is not None and end_s is not None and start_s >= end_s:
-            raise UsageError(f"to: found {to!r}, allowed: a time after from, {from_!r}")
+            raise UsageError(where="to", found=repr(to), allowed=f"a time after from, {from_!r}")
         return cls(start_s, end_s)
 
     def holds(self, time_s: float) -> bool:
@@ -117,7 +118,7 @@ def arriving(path: Path, requests: Sequence[Request], window: Window) -> tuple[l
         (request for request in requests if window.holds(request.arrival_s)), key=lambda request: request.arrival_s
     )
     if not kept:
-        raise InputError(f"{path}: found no job that runs and arrives in the window, allowed: at least one")
+        raise InputError(where=str(path), found="no job that runs and arrives in the window", allowed="at least one")
     dropped = len(requests) - len(kept)
     audit = [
         f"Rows earlier than the row above them: {unsorted:,}; the jobs were sorted by arrival." if unsorted else "",
@@ -159,7 +160,7 @@ def stream(
 
 def cluster_gpus(
     kept: Sequence[Request], gpu_s: Sequence[float], least: Sequence[int], seconds: float, gpus: int | None, answer: str
-) -> tuple[int, list[str]]:
+) -> tuple[int, list[Sentence]]:
     """Choose the size of the cluster: what is given, or the average demand, at most what all jobs ask for together.
 
     Parameters
@@ -178,23 +179,22 @@ def cluster_gpus(
     together = sum(request.gpus for request in kept)
     demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf
     if demand < together:
-        audit = [f"The jobs ask for {demand:,.1f} GPUs on average over {seconds:,.0f} s of arrivals."]
+        words = "The jobs ask for ", figure(demand, ",.1f"), " GPUs on average over "
     else:
-        audit = [
-            f"All jobs together ask for {together:,} GPUs, no more than on average over {seconds:,.0f} s of arrivals."
-        ]
+        words = "All jobs together ask for ", figure(together), " GPUs, no more than on average over "
+    audit = [Sentence(*words, figure(seconds, ",.0f"), " s of arrivals.")]
     if gpus is None:
         needed = max(min(demand, together), max(least))
         gpus = GPUS_OF_A_SERVER * math.ceil(needed / GPUS_OF_A_SERVER)
-        cause = f"as some job needs {needed:,}" if needed == max(least) else "that"
-        audit.append(f"The cluster is given {gpus:,} GPUs: {cause}, rounded up to a multiple of {GPUS_OF_A_SERVER}.")
+        cause = ("as some job needs ", figure(needed)) if needed == max(least) else ("that",)
+        rounded = f", rounded up to a multiple of {GPUS_OF_A_SERVER}."
+        audit.append(Sentence("The cluster is given ", figure(gpus), " GPUs: ", *cause, rounded))
     if gpus < min(demand, together):
-        share = f"{100 * demand / gpus:,.0f} %" if seconds > 0 else "more than all"
-        audit.append(
-            f"Warning: the jobs ask for {share} of the {gpus:,} GPUs while they arrive; over 100 % the queue grows, "
-            "and flow times depend on how long that lasts."
-        )
+        share = (figure(100 * demand / gpus, ",.0f"), " %") if seconds > 0 else ("more than all",)
+        grows = " GPUs while they arrive; over 100 % the queue grows, and flow times depend on how long that lasts."
+        audit.append(Sentence("Warning: the jobs ask for ", *share, " of the ", figure(gpus), grows, warns=True))
     unfit = sum(count > gpus for count in least)
     if unfit:
-        audit.append(f"Jobs that need more GPUs than the cluster has, so that no {answer} exists: {unfit:,}.")
+        large = f"Jobs that need more GPUs than the cluster has, so that no {answer} exists: "
+        audit.append(Sentence(large, figure(unfit), "."))
     return gpus, audit

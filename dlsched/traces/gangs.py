@@ -37,7 +37,7 @@ class Gang(NamedTuple):
 def require_servers(gpus: int | None) -> None:
     """Refuse a number of GPUs that is not of whole servers with a `UsageError`."""
     if gpus is not None and (gpus % GPUS_OF_A_SERVER or not 0 < gpus <= MOST_GPUS):
-        raise UsageError(f"gpus: found {gpus}, allowed: a multiple of {GPUS_OF_A_SERVER}, up to {MOST_GPUS:,}")
+        raise UsageError(where="gpus", found=gpus, allowed=f"a multiple of {GPUS_OF_A_SERVER}, up to {MOST_GPUS:,}")
 
 
 def arriving_gangs(file: Path, requests: Sequence[Request], window: Window) -> tuple[list[Request], list[str]]:
@@ -45,7 +45,7 @@ def arriving_gangs(file: Path, requests: Sequence[Request], window: Window) -> t
     kept, audit = arriving(file, requests, window)
     largest = max(request.gpus for request in kept)
     if largest > MOST_GPUS:
-        raise InputError(f"{file}: found a job on {largest:,} GPUs, allowed: up to {MOST_GPUS:,}")
+        raise InputError(where=str(file), found=f"a job on {largest:,} GPUs", allowed=f"up to {MOST_GPUS:,}")
     return kept, audit
 
 
@@ -121,7 +121,9 @@ def instance_of(
     total, said = cluster_gpus(kept, gpu_s, [request.gpus for request in kept], end_s - start_s, gpus, "schedule")
     if total > MOST_GPUS:
         raise InputError(
-            f"{file}: found jobs that ask for {total:,} GPUs on average, allowed: up to {MOST_GPUS:,}, or gpus given"
+            where=str(file),
+            found=f"jobs that ask for {total:,} GPUs on average",
+            allowed=f"up to {MOST_GPUS:,}, or gpus given",
         )
     audit = [*audit, *_assumed(gangs), *said]
     jobs = [

@@ -57,7 +57,7 @@ def import_gavel(
     """
     gpu_type = GPU_TYPES[0] if gpu_type is None else gpu_type
     if gpu_type not in GPU_TYPES:
-        raise UsageError(f"gpu_type: found {gpu_type!r}, allowed: {', '.join(GPU_TYPES)}")
+        raise UsageError(where="gpu_type", found=repr(gpu_type), allowed=", ".join(GPU_TYPES))
     window = seconds_window(from_, to)
     file = Path(path)
     requests, audit = read_gavel(file, gpu_type)

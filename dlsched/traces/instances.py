@@ -5,12 +5,12 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from dlsched.catalogue.option import Value
-from dlsched.catalogue.sources import SOURCES
+from dlsched.catalogue.sources import READING, SOURCES
 from dlsched.core.errors import DlschedError, InputError, UsageError
 from dlsched.core.instance import InstanceFile
 from dlsched.traces.clocks import queue_window
@@ -81,16 +81,18 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
     given: dict[str, object] = dict(_given(source, options))
     family = str(given.pop("family", DEFAULT))
     if not SOURCES[source].queued(options.get("family")):
-        raise UsageError(f"source: found {source!r}, allowed: what is read as a queue, or another family of one")
+        raise UsageError(
+            where="source", found=repr(source), allowed="what is read as a queue, or another family of one"
+        )
     allowed = options_of(family)
     for name in SOURCES[source].reading:
         given.pop(name, None)
     ends = {name: given.pop(name, None) for name in ("from_", "to")}
     for name, value in given.items():
         if name not in allowed:
-            raise UsageError(f"{name}: found {value!r}, allowed: no such option for family {family}")
+            raise UsageError(where=name, found=repr(value), allowed=f"no such option for family {family}")
     if any(value is not None for value in ends.values()) and "window" not in allowed:
-        raise UsageError(f"from, to: found a window, allowed: no such option for family {family}")
+        raise UsageError(where=("from", "to"), found="a window", allowed=f"no such option for family {family}")
     if queue is None:
         queue = read_queue(source, path, family not in MOMENTARY, **options)
     if "window" in allowed:
@@ -100,32 +102,34 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
 
 
 def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Value | None) -> Queue:
-    """Read a file as a queue; of ``options`` those of reading count, with ``states`` parted by commas.
+    """Read a file as a queue; of ``options`` those of reading count, with ``states`` parted by commas, others are not looked at.
 
     ``ended_only``: leave out jobs that run or wait.
 
     Raises
     ------
     UsageError
-        The source is not read as a queue, or an option is out of range.
+        The source is not read as a queue, does not take an option of reading, or one is out of range.
     InputError
         As ``import_instance``.
     """
     entry = SOURCES.get(source)
     if entry is None or entry.reader is None:
         queues = ", ".join(name for name, each in SOURCES.items() if each.reader is not None)
-        raise UsageError(f"source: found {source!r}, allowed: {queues}")
-    given = {name: options[name] for name in entry.reading if options.get(name) is not None}
+        raise UsageError(where="source", found=repr(source), allowed=queues)
+    given = {name: options[name] for name in READING if options.get(name) is not None}
+    for name, value in given.items():
+        _require_taken(source, name, value, entry.reading)
     arguments: dict[str, object] = dict(given)
     slices = str(arguments.pop("slices", CHOICES[0]))
     if slices not in CHOICES:
-        raise UsageError(f"slices: found {slices!r}, allowed: {', '.join(CHOICES)}")
+        raise UsageError(where="slices", found=repr(slices), allowed=", ".join(CHOICES))
     if "states" in given:
         arguments["states"] = tuple(word.strip() for word in str(given["states"]).split(",") if word.strip())
     arguments |= {name: Path(str(given[name])) for name in ("nodes", "jobs") if name in given}
     if source == "csv" and "columns" not in given:
         raise UsageError(
-            "map: found nothing, allowed: which column is what, such as arrival=submit,gpus=n,duration=run_s"
+            where="map", found="nothing", allowed="which column is what, such as arrival=submit,gpus=n,duration=run_s"
         )
     with _errors_of(path), _on_disk(path) as file:
         queue = without_slices(entry.reader.read(Path(file), ended_only=ended_only, **arguments), slices)
@@ -135,21 +139,26 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
 def _given(source: str, options: Mapping[str, Value | None]) -> dict[str, Value | None]:
     """The options that are not left out, having been looked at."""
     if source not in SOURCES:
-        raise UsageError(f"source: found {source!r}, allowed: {', '.join(SOURCES)}")
+        raise UsageError(where="source", found=repr(source), allowed=", ".join(SOURCES))
     entry, family = SOURCES[source], options.get("family")
     given: dict[str, Value | None] = {
         name: value for name, value in options.items() if value is not None and value is not False
     }
     for name, value in given.items():
-        if name not in entry.takes(family):
-            raise UsageError(f"{name.rstrip('_')}: found {value!r}, allowed: no such option for source {source}")
+        _require_taken(source, name, value, entry.takes(family))
         if name in ("gpus", "max_gpus", "gpus_of_node") and not (isinstance(value, int) and value >= 1):
-            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+            raise UsageError(where=name, found=value, allowed="an integer >= 1")
         if name in ("epochs", "restart_s") and not (isinstance(value, int | float) and 0 <= value < math.inf):
-            raise UsageError(f"{name}: found {value}, allowed: a number >= 0")
+            raise UsageError(where=name, found=value, allowed="a number >= 0")
     if family is not None and family not in (*MAKERS, entry.family):
-        raise UsageError(f"family: found {family!r}, allowed: {', '.join(MAKERS)}")
+        raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
     return given
+
+
+def _require_taken(source: str, name: str, value: object, taken: Collection[str]) -> None:
+    """Refuse an option that a source does not take."""
+    if name not in taken:
+        raise UsageError(where=name.rstrip("_"), found=repr(value), allowed=f"no such option for source {source}")
 
 
 def arrivals_of(source: str, path: str) -> list[float]:
@@ -167,7 +176,7 @@ def arrivals_of(source: str, path: str) -> list[float]:
     if entry.reader is not None and clock is None:
         return [job.submit_s for job in read_queue(source, path).jobs]
     if clock is None:
-        raise UsageError(f"source: found {source!r}, which has no times, allowed: a trace")
+        raise UsageError(where="source", found=f"{source!r}, which has no times", allowed="a trace")
     with _errors_of(path):
         return clock.arrivals(Path(path))
 
@@ -205,4 +214,4 @@ def _errors_of(path: str) -> Iterator[None]:
     except ValueError as error:
         raise InputError(str(error)) from None
     except OverflowError:
-        raise InputError(f"{path}: found times that add up to no float, allowed: finite ones") from None
+        raise InputError(where=path, found="times that add up to no float", allowed="finite ones") from None

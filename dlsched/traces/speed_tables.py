@@ -20,7 +20,7 @@ def _import_speeds(
     """Read tables of speeds as an instance of ring_allocation: one job a table."""
     speeds, audit = read(path)
     if not speeds:
-        raise InputError(f"{path}: found no table of speeds, allowed: at least one")
+        raise InputError(where=path, found="no table of speeds", allowed="at least one")
     audit = [*audit, f"Every job is given {epochs:g} epochs and weight 1: the file does not say."]
     total = gpus if gpus is not None else 4 * sum(speed.counts[0] for speed in speeds)
     if gpus is None:

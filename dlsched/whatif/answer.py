@@ -10,7 +10,7 @@ import numpy as np
 
 from dlsched.core.messages import several
 from dlsched.statistics.estimate import Estimate
-from dlsched.whatif.compared import HAPPENED, MOST_OUTSIDE, Cluster, in_common
+from dlsched.whatif.clusters import HAPPENED, MOST_OUTSIDE, Cluster, in_common
 
 NEGLIGIBLE = 0.01
 """Part of the mean flow time below which a difference is called none."""

@@ -1,31 +1,41 @@
-"""The audits of several windows in short: what they share is said once, numbers that differ as least and most."""
+"""The audits of several windows in short: what they share is said once, figures that differ as least and most."""
 
-import re
 from collections.abc import Sequence
-from typing import Final
 
-_NUMBER: Final = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
+from dlsched.traces.sentences import Example, Figure, Piece, Sentence, sentence_of
 
 
-def in_short(audits: Sequence[Sequence[str]]) -> list[str]:
-    """Sentences that differ in their numbers alone become one, in the order in which they first appear.
+def in_short(audits: Sequence[Sequence[str]]) -> list[Sentence]:
+    """Sentences that differ in their figures alone become one, in the order in which they first appear.
 
-    >>> in_short([["Jobs read: 9.", "Left out: 2."], ["Jobs read: 9.", "Left out: 1,000."], ["Jobs read: 9."]])
+    >>> from dlsched.traces.sentences import figure
+    >>> read, left = Sentence("Jobs read: 9."), [Sentence("Left out: ", figure(count), ".") for count in (2, 1000)]
+    >>> in_short([[read, left[0]], [read, left[1]], [read]])
     ['Jobs read: 9.', 'Left out: 2 to 1,000 (2 of 3 windows).']
     """
-    found: dict[tuple[str, ...], dict[int, list[str]]] = {}
+    found: dict[tuple[str | type, ...], dict[int, Sentence]] = {}
     for window, audit in enumerate(audits):
-        for sentence in audit:
-            found.setdefault(tuple(_NUMBER.split(sentence)), {})[window] = _NUMBER.findall(sentence)
-    return [_one(words, list(numbers.values()), len(audits)) for words, numbers in found.items()]
+        for sentence in map(sentence_of, audit):
+            words = tuple(piece if isinstance(piece, str) else type(piece) for piece in sentence.pieces)
+            found.setdefault(words, {})[window] = sentence
+    return [_one(list(alike.values()), len(audits)) for alike in found.values()]
 
 
-def _one(words: Sequence[str], numbers: Sequence[Sequence[str]], windows: int) -> str:
-    ranges = [_range(each) for each in zip(*numbers, strict=True)]
-    said = "".join(part for pair in zip(words, [*ranges, ""], strict=True) for part in pair)
-    return said if len(numbers) == windows else f"{said.removesuffix('.')} ({len(numbers)} of {windows} windows)."
+def _one(alike: Sequence[Sentence], windows: int) -> Sentence:
+    """Say sentences together that have the same words."""
+    said = "".join(map(_together, zip(*(sentence.pieces for sentence in alike), strict=True)))
+    if len(alike) < windows:
+        said = f"{said.removesuffix('.')} ({len(alike)} of {windows} windows)."
+    return Sentence(said, warns=alike[0].warns)
 
 
-def _range(numbers: Sequence[str]) -> str:
-    ordered = sorted(numbers, key=lambda number: float(number.replace(",", "")))
-    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+def _together(pieces: Sequence[Piece]) -> str:
+    """Say pieces in one place of sentences: words, which are the same, figures, or examples."""
+    figures = sorted(piece for piece in pieces if isinstance(piece, Figure))
+    if figures:
+        least, most = figures[0].text, figures[-1].text
+        return least if least == most else f"{least} to {most}"
+    first = pieces[0]
+    if isinstance(first, Example):
+        return first.text if len(set(pieces)) == 1 else f"{first.text}, and others"
+    return str(first)

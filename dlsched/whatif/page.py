@@ -12,7 +12,7 @@ from dlsched.study.reports.html.figure import Figure, Look, looks, not_drawn
 from dlsched.study.reports.html.page import parts_of
 from dlsched.study.reports.html.tables import Table
 from dlsched.whatif import answer, plots, tables
-from dlsched.whatif.compared import HAPPENED, Cluster
+from dlsched.whatif.clusters import HAPPENED, Cluster
 from dlsched.whatif.figures import THRESHOLD_S
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -8,7 +8,7 @@ from dlsched.core.files import Json
 from dlsched.core.messages import several
 from dlsched.study.reports.html.figure import Figure, Look, axis
 from dlsched.study.reports.html.tables import Table
-from dlsched.whatif.compared import Cluster, in_common
+from dlsched.whatif.clusters import Cluster, in_common
 from dlsched.whatif.figures import means_by
 from dlsched.whatif.tables import Unit, sizes_of
 

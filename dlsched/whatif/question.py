@@ -17,10 +17,9 @@ from dlsched.study.recipes.recipe import Recipe
 from dlsched.traces.arrivals import Window
 from dlsched.traces.makers.families import instance_from
 from dlsched.traces.queue.queue import Queue
-from dlsched.traces.queue.recorded_schedule import UNKNOWN
 from dlsched.whatif.audits import in_short
 from dlsched.whatif.figures import Part
-from dlsched.whatif.ran import Jobs, Ran, jobs_of, ran_of
+from dlsched.whatif.job_times import Jobs, JobTimes, jobs_of, times_of
 
 POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
     "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),
@@ -30,9 +29,6 @@ POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
 
 BOUND: Final = "bound"
 """The method whose bound is shown."""
-
-WARNS: Final = (UNKNOWN, "Warning", "Jobs that need more than")
-"""How sentences of an audit begin that are told of every cluster."""
 
 MOST_WARNINGS = 12
 
@@ -115,7 +111,7 @@ class Piece:
     name: str
     recipe: Recipe
     jobs: Jobs
-    happened: Ran | None
+    happened: JobTimes | None
     placed: bool
     outside: Part
     audit: tuple[str, ...]
@@ -135,7 +131,7 @@ def pieces(question: Question) -> list[Piece]:
     """
     methods_of(question.policies, question.family, question.folder)
     if not question.gpus:
-        raise UsageError("gpus: found none, allowed: one or more numbers of GPUs")
+        raise UsageError(where="gpus", found="none", allowed="one or more numbers of GPUs")
     windows = _windows(question)
     return [_piece(question, gpus, window, name) for gpus in question.gpus for window, name in windows]
 
@@ -163,7 +159,7 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
         name,
         given(instance, f"{where} on {several(total, 'GPU')}"),
         jobs_of(instance, made.jobs),
-        None if happened is None else ran_of(instance, happened),
+        None if happened is None else times_of(instance, happened),
         any(job.nodes for job in made.jobs),
         Part(*made.outside),
         tuple(made.audit),
@@ -208,7 +204,7 @@ def audit_of(made: Sequence[Piece]) -> list[str]:
         f"On {several(gpus, 'GPU')}: {sentence}"
         for gpus in others
         for sentence in in_short([piece.audit for piece in made if piece.gpus == gpus])
-        if sentence.startswith(WARNS) and sentence not in first
+        if sentence.warns and sentence not in first
     ]
     more = [f"And {len(said) - MOST_WARNINGS:,} more such sentences."] if len(said) > MOST_WARNINGS else []
     return [*first, *said[:MOST_WARNINGS], *more]
@@ -242,10 +238,10 @@ def methods_of(policies: Sequence[str], family: str, folder: Path = Path()) -> t
         A family for which there is no such question; a policy that does not exist or cannot be imported, or one of them twice.
     """
     if family not in POLICIES:
-        raise UsageError(f"family: found {family!r}, allowed: {', '.join(POLICIES)}")
+        raise UsageError(where="family", found=repr(family), allowed=", ".join(POLICIES))
     for index, name in enumerate(policies):
         if name in policies[:index]:
-            raise UsageError(f"policies: found {name!r} twice, allowed: each once")
+            raise UsageError(where="policies", found=f"{name!r} twice", allowed="each once")
     return tuple(_method(name, family, folder) for name in policies)
 
 
@@ -256,5 +252,5 @@ def _method(name: str, family: str, folder: Path) -> PlannedMethod:
         if method.kind == "name" and FAMILIES[family].method(name).kind == "bound":
             raise Refused(repr(name), "a policy, which starts jobs")
     except Refused as refusal:
-        raise UsageError(f"policies: {refusal}") from None
+        raise UsageError(where="policies", found=refusal.found, allowed=refusal.allowed) from None
     return method

@@ -11,7 +11,7 @@ from dlsched.statistics.fairness import fairness
 from dlsched.study.reports.html.figure import Look
 from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, name_cell, number_cell
 from dlsched.study.reports.html.words import labels
-from dlsched.whatif.compared import HAPPENED, Cluster, in_common
+from dlsched.whatif.clusters import HAPPENED, Cluster, in_common
 from dlsched.whatif.figures import Part, means_by
 
 CLASSES: Final = ((1, 1), (2, 4), (5, 8), (9, None))

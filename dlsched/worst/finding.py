@@ -82,7 +82,7 @@ def find_worst(
     chosen = method_named(record, method) if isinstance(method, str) else method
     if chosen.kind == "bound":
         raise UsageError(
-            f"method: found {chosen.name!r}, a bound, allowed: one that answers; a bound may judge: against"
+            where="method", found=f"{chosen.name!r}, a bound", allowed="one that answers; a bound may judge: against"
         )
     given = {"jobs": jobs, "gpus": gpus, "preset": preset, **options}
     space = space_of(family, **given) if space is None else own_space(space, record.name, given)
@@ -103,9 +103,9 @@ def find_worst(
 def _require(budget: int, seed: int, share: float) -> None:
     for name, value, lowest in (("budget", budget, 1), ("seed", seed, 0)):
         if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
-            raise UsageError(f"{name}: found {value!r}, allowed: an integer >= {lowest}")
+            raise UsageError(where=name, found=repr(value), allowed=f"an integer >= {lowest}")
     if not 0 <= share < 1:
-        raise UsageError(f"share: found {share!r}, allowed: a number >= 0 and < 1")
+        raise UsageError(where="share", found=repr(share), allowed="a number >= 0 and < 1")
 
 
 def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) -> tuple[Ended, Judged, Judged]:
@@ -153,7 +153,9 @@ def _nothing(judge: Judge, ended: Ended) -> DlschedError:
         kind = type(failure.error) if isinstance(failure.error, DlschedError) else SolverError
         return kind(f"{failure.message} (and it answers on no instance that was drawn)")
     why = "before the time was up" if ended == "limit" else f"among {judge.evaluations}"
-    return UsageError(f"budget: found no instance on which {judge.method.name} has a ratio {why}, allowed: more of it")
+    return UsageError(
+        where="budget", found=f"no instance on which {judge.method.name} has a ratio {why}", allowed="more of it"
+    )
 
 
 def _worst(judge: Judge, space: Space, found: Judged, kept: Judged, seed: int, ended: Ended, command: str) -> Worst:

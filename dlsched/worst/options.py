@@ -27,12 +27,12 @@ def space_of(family: str, **options: Value | None) -> Space:
     own = listed.space(name)
     if own is None:
         having = (other for other in listed.FAMILIES if listed.space(other) is not None)
-        raise UsageError(f"family: found {name!r}, allowed: {', '.join(having)}")
+        raise UsageError(where="family", found=repr(name), allowed=", ".join(having))
     given = {option: value for option, value in options.items() if value is not None}
     allowed = (*SHARED, *own)
     for option, value in given.items():
         if option not in allowed:
-            raise UsageError(f"{option}: found {value}, allowed: no such option for {name}")
+            raise UsageError(where=option, found=value, allowed=f"no such option for {name}")
     maker: SpaceOf = load(f"dlsched.worst.spaces.{name}:space_of")
     return maker(**given)
 
@@ -46,8 +46,8 @@ def own_space(space: Space, family: str, given: Mapping[str, Value | None]) -> S
         It is of another family, or an option is given beside it.
     """
     if space.family.name != family:
-        raise UsageError(f"space: found one of {space.family.name}, allowed: one of {family}")
+        raise UsageError(where="space", found=f"one of {space.family.name}", allowed=f"one of {family}")
     for option, value in given.items():
         if value is not None:
-            raise UsageError(f"{option}: found {value}, allowed: none beside a space of one's own")
+            raise UsageError(where=option, found=value, allowed="none beside a space of one's own")
     return space

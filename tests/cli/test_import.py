@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.import_options import OPTIONS
 from dlsched.traces import SOURCES
 from dlsched.traces.makers.families import MAKERS
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlsched.core.errors import SolverError, SolverMissingError
+from dlsched.core.errors import ContradictionError, SolverError, SolverMissingError
 from dlsched.core.limits import Limits
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.status import TerminationStatus
@@ -75,5 +75,5 @@ def test_a_solver_that_fails_afterwards_takes_nothing_back(monkeypatch, error):
     result = solve(instance)
     assert result.status is TerminationStatus.OPTIMAL
     assert result.message == f"the last part of the gap stays: {error}"
-    error = SolverError(f"{CONTRADICTION}: one and the other disagree")
+    error = ContradictionError("one and the other disagree", where=CONTRADICTION)
     assert solve(instance).status is TerminationStatus.SOLVER_ERROR

@@ -3,7 +3,7 @@
 import pytest
 
 from dlsched.whatif import answer
-from dlsched.whatif.compared import HAPPENED
+from dlsched.whatif.clusters import HAPPENED
 
 from .by_hand import cluster
 

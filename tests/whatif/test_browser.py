@@ -9,7 +9,7 @@ import pytest
 from study.reports.html.synthetic import HOSTILE
 
 from dlsched.core.messages import printable
-from dlsched.whatif.compared import HAPPENED
+from dlsched.whatif.clusters import HAPPENED
 from dlsched.whatif.page import write_page
 
 from .by_hand import cluster

@@ -8,7 +8,7 @@ from dlsched import srpt_mapping, study
 from dlsched.advice.decision import decide
 from dlsched.traces import read_queue
 from dlsched.traces.makers.srpt_mapping import gangs_of
-from dlsched.whatif.compared import HAPPENED, compared
+from dlsched.whatif.clusters import HAPPENED, clusters_of
 from dlsched.whatif.question import Question, pieces, plan_of
 
 from .known_log import GPUS, MINUTES, Log, simulated
@@ -22,7 +22,7 @@ def test_waiting_use_and_what_others_held_are_the_true_ones(seed: int, tmp_path:
     question = Question(queue, policies=("fifo",), gpus=(GPUS,))
     made = pieces(question)
     with study.run(plan_of(question, made, "by hand"), tmp_path / "store", workers=1) as ran:
-        (found,) = compared(ran, made, question.policies)
+        (found,) = clusters_of(ran, made, question.policies)
     assert sorted(found.jobs.ids) == sorted(str(job.raw) for job in log.kept)
     assert float(found.fates[HAPPENED].waiting_s.mean()) == pytest.approx(log.waiting_s, rel=1e-12)
     assert found.fates[HAPPENED].used.share == pytest.approx(float(log.used), rel=1e-12)

@@ -5,7 +5,7 @@ import re
 import pytest
 from study.reports.html.synthetic import HOSTILE
 
-from dlsched.whatif.compared import HAPPENED, Cluster
+from dlsched.whatif.clusters import HAPPENED, Cluster
 from dlsched.whatif.page import Told, render, unit_of
 from dlsched.whatif.tables import by_size, by_user, policies, sizes_of
 

@@ -32,9 +32,9 @@ class Exploratory:
 
     def __init__(self, counts: tuple[int, ...] = (1, 2, 4, 8), step_s: float = 150.0) -> None:
         if not counts or list(counts) != sorted(set(counts)) or counts[0] < 1:
-            raise UsageError(f"counts: found {counts}, allowed: integers >= 1, ascending")
+            raise UsageError(where="counts", found=counts, allowed="integers >= 1, ascending")
         if not step_s > 0:
-            raise UsageError(f"step_s: found {step_s}, allowed: a number > 0")
+            raise UsageError(where="step_s", found=step_s, allowed="a number > 0")
         self._counts, self._step_s = counts, step_s
         self._to_measure: dict[int, list[int]] = {}  # by job, next one last
         self._measured: dict[int, list[int]] = {}

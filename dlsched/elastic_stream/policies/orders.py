@@ -69,7 +69,7 @@ ORDERS: dict[str, Order] = {"fifo": fifo, "srpt": srpt, "sjf": sjf, "las": las, 
 def order_named(name: str) -> Order:
     """Return an order by its name; UsageError when there is none."""
     if name not in ORDERS:
-        raise UsageError(f"order: found {name!r}, allowed: {', '.join(ORDERS)}")
+        raise UsageError(where="order", found=repr(name), allowed=", ".join(ORDERS))
     return ORDERS[name]
 
 

@@ -131,9 +131,9 @@ class Priced(_Weighing):
     def __init__(self, share: float = 0.5, worth: float = 0.5) -> None:
         super().__init__()
         if not 0 < share <= 1:
-            raise UsageError(f"share: found {share}, allowed: a number > 0 and at most 1")
+            raise UsageError(where="share", found=share, allowed="a number > 0 and at most 1")
         if not 0 <= worth < math.inf:
-            raise UsageError(f"worth: found {worth}, allowed: a number >= 0")
+            raise UsageError(where="worth", found=worth, allowed="a number >= 0")
         self._share, self._worth = share, worth
         self._lengths: list[float] = []  # over weights, of all jobs seen when they came, ascending
 

@@ -26,7 +26,7 @@ class Fixed:
 
     def __post_init__(self) -> None:
         if self.units < 1:
-            raise UsageError(f"units: found {self.units}, allowed: an integer >= 1")
+            raise UsageError(where="units", found=self.units, allowed="an integer >= 1")
 
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""
@@ -53,7 +53,7 @@ class Knee:
 
     def __post_init__(self) -> None:
         if not 0 < self.theta <= 1:
-            raise UsageError(f"theta: found {self.theta}, allowed: a number in (0, 1]")
+            raise UsageError(where="theta", found=self.theta, allowed="a number in (0, 1]")
 
     def __call__(self, view: View, job: int) -> int:
         """Return the size of the job."""

@@ -240,4 +240,4 @@ class Arrays(Generic[SeenT]):
 
 def too_many_pairs(pairs: int, now_s: float) -> UsageError:
     """Say that more pairs of job and count were to be weighed than a policy is willing to."""
-    return UsageError(f"found {pairs} pairs of job and count at {now_s!r} s, allowed: {LARGEST_PAIRS} (limit max_gpus)")
+    return UsageError(found=f"{pairs} pairs of job and count at {now_s!r} s", allowed=LARGEST_PAIRS, limit="max_gpus")

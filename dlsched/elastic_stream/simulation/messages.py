@@ -14,7 +14,7 @@ def how_far(instance: Instance, passed_s: float, to_come: int, present: int) -> 
 def wrong(policy: object, now_s: float, found: str, allowed: str, *which: object) -> PolicyError:
     """Say what is wrong with an answer of a policy, when, and for which job (its id) if it is for one."""
     where = f"policy {type(policy).__name__} at {now_s!r} s" + "".join(f", job {job!r}" for job in which)
-    return PolicyError(f"{where}: found {found}, allowed: {allowed}")
+    return PolicyError(where=where, found=found, allowed=allowed)
 
 
 def restarts_for_ever(policy: object, now_s: float, periods: int) -> PolicyError:

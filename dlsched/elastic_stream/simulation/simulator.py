@@ -94,7 +94,7 @@ def run(
     require_positive(every_s=every_s)
     last_s = max(job.arrival_s for job in instance.jobs)
     if every_s is not None and every_s < 1e-9 * last_s:
-        raise UsageError(f"every_s: found {every_s}, allowed: at least 1e-9 of the last arrival, {last_s}")
+        raise UsageError(where="every_s", found=every_s, allowed=f"at least 1e-9 of the last arrival, {last_s}")
     rule = getattr(policy, "rule", None) if instance.tick_s is None and every_s is None else None
     simulation = (
         _Simulation(instance, policy, keep, every_s, tick)

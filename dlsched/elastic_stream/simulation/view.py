@@ -181,4 +181,4 @@ class View:
 
     def _require_clairvoyance(self, name: str) -> None:
         if not self._clairvoyant:
-            raise UsageError(f"{name}: found a policy that is not clairvoyant, allowed: one that says so")
+            raise UsageError(where=name, found="a policy that is not clairvoyant", allowed="one that says so")

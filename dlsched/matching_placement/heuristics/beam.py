@@ -44,7 +44,7 @@ def beam(
         ``width`` < 1.
     """
     if width < 1:
-        raise UsageError(f"width: found {width}, allowed: an integer >= 1")
+        raise UsageError(where="width", found=width, allowed="an integer >= 1")
     if infeasible(instance) is not None:
         return None
     data = arrays(instance)

@@ -44,7 +44,7 @@ def market_placement(
     Raises ``UsageError`` where ``scale`` < 1 or ``rounds`` < 0.
     """
     if scale < 1 or rounds < 0:
-        raise UsageError(f"scale, rounds: found {scale}, {rounds}, allowed: integers >= 1 and >= 0")
+        raise UsageError(where=("scale", "rounds"), found=f"{scale}, {rounds}", allowed="integers >= 1 and >= 0")
     allowed = data.rates > 0
     count = np.asarray(sizes, dtype=np.int64)
     if (count > (usable := allowed @ data.stock)).any():

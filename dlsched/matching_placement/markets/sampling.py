@@ -61,7 +61,7 @@ def sample_counts(
         ``draws`` < 1.
     """
     if draws < 1:
-        raise UsageError(f"draws: found {draws}, allowed: an integer >= 1")
+        raise UsageError(where="draws", found=draws, allowed="an integer >= 1")
     seen: set[Sizes] = set()
     for sizes in _chain(data, draws, generator, tick, laws):
         if sizes in seen:
@@ -115,7 +115,7 @@ def sampled_market(
         ``draws`` < 1 or ``seed`` < 0.
     """
     if seed < 0:
-        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+        raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
     if infeasible(instance) is not None:
         return None
     data, generator = arrays(instance), np.random.default_rng(seed)

@@ -60,7 +60,7 @@ def build_minlp(instance: Instance, *, tick: Tick = no_tick) -> Formulation["pyo
     if int(grid.counts.max()) > LARGEST_COUNT:
         allowed = f"up to {LARGEST_COUNT}; use exact or milp"
         raise UsageError(
-            f"method minlp: found counts that are {grid.counts.max()} x {unit} GPUs apart, allowed: {allowed}"
+            where="method minlp", found=f"counts that are {grid.counts.max()} x {unit} GPUs apart", allowed=allowed
         )
     jobs = [
         _Open(job, unit, *(array[begin:end].tolist() for array in (table.counts, grid.counts - 1, table.costs)))

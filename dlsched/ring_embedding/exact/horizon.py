@@ -3,8 +3,8 @@
 import numpy as np
 
 from dlsched.algorithms.utility_table import Floats
-from dlsched.core.errors import SolverError, SolverMissingError
-from dlsched.core.search import CONTRADICTION, Search
+from dlsched.core.errors import ContradictionError, SolverError, SolverMissingError
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import CLOSED, MEETING
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns
@@ -55,7 +55,7 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
     try:
         status = _search(instance, search)
     except (SolverError, SolverMissingError) as error:
-        if not search.proven or str(error).startswith(CONTRADICTION):
+        if not search.proven or isinstance(error, ContradictionError):
             raise
         search.say(f"the last part of the gap stays: {error}")
     return TerminationStatus.OPTIMAL if search.proven else status

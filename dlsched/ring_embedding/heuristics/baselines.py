@@ -100,7 +100,7 @@ def las(
     discretised 2D-LAS.
     """
     if threshold is not None and not threshold >= 0:
-        raise UsageError(f"threshold: found {threshold}, allowed: a number >= 0")
+        raise UsageError(where="threshold", found=threshold, allowed="a number >= 0")
     of_use = _Fixed(workers)
 
     def fill_slot(progress: Progress, number: int, before: Slot) -> Slot:
@@ -163,7 +163,7 @@ class _Fixed:
 
     def __init__(self, workers: int | None) -> None:
         if workers is not None and workers < 1:
-            raise UsageError(f"workers: found {workers}, allowed: a number >= 1")
+            raise UsageError(where="workers", found=workers, allowed="a number >= 1")
         self._workers, self._known = workers, dict[int, int]()
 
     def __call__(self, progress: Progress, job: int) -> int:

@@ -26,7 +26,7 @@ import numpy as np
 
 from dlsched.algorithms.utility_table import Floats
 from dlsched.core.budget import Stopped
-from dlsched.core.errors import SolverError
+from dlsched.core.errors import ContradictionError
 from dlsched.core.gap import meets
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
@@ -152,7 +152,8 @@ class _Rounds:
         larger = float(self.values[np.searchsorted(self.values, value, side="right")])
         status, most = self._ask((larger, count), maximise=True)
         if status is TerminationStatus.INFEASIBLE:
-            raise SolverError(f"{CONTRADICTION}: {self.search.solver_version} calls infeasible what is held")
+            said = f"{self.search.solver_version} calls infeasible what is held"
+            raise ContradictionError(said, where=CONTRADICTION)
         count = sum(each > value for each in self.held)
         if count < most:
             raise _Open(status)

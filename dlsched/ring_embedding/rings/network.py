@@ -107,7 +107,7 @@ class Network:
         first = min(job.arrival_slot for job in self.instance.jobs)
         count, most = self.instance.slots - first + 1, _NUMBERS // (_OBJECT + self.capacity.size + len(self.bandwidth))
         if count > most:
-            raise UsageError(f"slots: found {count} from the first arrival on, allowed: up to {most}")
+            raise UsageError(where="slots", found=f"{count} from the first arrival on", allowed=f"up to {most}")
         return range(first, self.instance.slots + 1)
 
     @cached_property

@@ -29,5 +29,5 @@ def utility_tables(jobs: Sequence[Job], totals: Sequence[int]) -> list[UtilityTa
     """
     count = sum(totals)
     if count > LARGEST:
-        raise UsageError(f"found jobs that can have {count} worker-slots or more in all, allowed: up to {LARGEST}")
+        raise UsageError(found=f"jobs that can have {count} worker-slots or more in all", allowed=f"up to {LARGEST}")
     return [utility_table(job, total) for job, total in zip(jobs, totals, strict=True)]

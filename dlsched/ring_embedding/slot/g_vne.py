@@ -116,7 +116,7 @@ def g_vne(
     Cost: the linear program; then O(I) a try.
     """
     if tries < 1:
-        raise UsageError(f"tries: found {tries}, allowed: a number >= 1")
+        raise UsageError(where="tries", found=tries, allowed="a number >= 1")
     share = shares(network)
     full = Slot(network)
     fill(full, gains, share)

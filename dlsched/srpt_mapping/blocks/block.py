@@ -11,7 +11,7 @@ from fractions import Fraction
 from dlsched.algorithms.separation import separated
 from dlsched.certificates import exact_sum, rounded_down
 from dlsched.core.budget import Tick, no_tick
-from dlsched.core.errors import SolverError
+from dlsched.core.errors import ContradictionError
 from dlsched.core.search import CONTRADICTION
 from dlsched.core.tolerance import MEETING
 from dlsched.srpt_mapping.bounds import combined
@@ -76,7 +76,7 @@ class Block:
         """
         if bound_s - self.flow_s > MEETING * self.flow_s:
             held = f"bound {bound_s!r}, but flow times of {self.flow_s!r} are held"
-            raise SolverError(f"{CONTRADICTION}: {source} and the checker disagree: {held}")
+            raise ContradictionError(f"{source} and the checker disagree: {held}", where=CONTRADICTION)
         self.bound_s = max(self.bound_s, bound_s)
 
 

@@ -166,7 +166,7 @@ def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[t
     if min(servers.free) < 0:
         full = servers.names[servers.free.index(min(servers.free))]
         raise UsageError(
-            f"begun: found {-min(servers.free)} GPUs too many on server {full!r}, allowed: no more than it has"
+            where="begun", found=f"{-min(servers.free)} GPUs too many on server {full!r}", allowed="no more than it has"
         )
     heapq.heapify(running)
     return running, ran

@@ -33,7 +33,7 @@ def require_few_jobs(instance: Instance) -> None:
     """Refuse more than ``LARGEST`` jobs (UsageError)."""
     count = len(instance.jobs)
     if count > LARGEST:
-        raise UsageError(f"plan: found {count:,} jobs, allowed: {LARGEST:,}")
+        raise UsageError(where="plan", found=f"{count:,} jobs", allowed=f"{LARGEST:,}")
 
 
 def plan(

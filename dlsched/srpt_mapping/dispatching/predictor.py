@@ -55,11 +55,15 @@ def predict(
         An unknown word, a number out of range, or scikit-learn is not installed.
     """
     if by not in WAYS:
-        raise UsageError(f"by: found {by!r}, allowed: {', '.join(WAYS)}")
+        raise UsageError(where="by", found=repr(by), allowed=", ".join(WAYS))
     if not 0 <= seed < 2**32 or trees < 1:
-        raise UsageError(f"seed, trees: found {seed}, {trees}, allowed: integers from 0 to {2**32 - 1} and >= 1")
+        raise UsageError(
+            where=("seed", "trees"), found=f"{seed}, {trees}", allowed=f"integers from 0 to {2**32 - 1} and >= 1"
+        )
     if not 1 < retrain < math.inf or not 1 <= prior_iterations < math.inf:
-        raise UsageError(f"retrain, prior_iterations: found {retrain}, {prior_iterations}, allowed: > 1 and >= 1")
+        raise UsageError(
+            where=("retrain", "prior_iterations"), found=f"{retrain}, {prior_iterations}", allowed="> 1 and >= 1"
+        )
     if by == "perfect":
         return _carrying(instance, [None] * len(instance.jobs))
     found = predictions(recurring(instance), by=by, seed=seed, trees=trees, retrain=retrain, prior=prior_iterations)
@@ -92,9 +96,9 @@ def with_error(instance: Instance, *, sigma: float, seed: int) -> Instance:
         A number out of range.
     """
     if not 0 <= sigma < math.inf:
-        raise UsageError(f"sigma: found {sigma}, allowed: a number >= 0")
+        raise UsageError(where="sigma", found=sigma, allowed="a number >= 0")
     if seed < 0:
-        raise UsageError(f"seed: found {seed}, allowed: an integer >= 0")
+        raise UsageError(where="seed", found=seed, allowed="an integer >= 0")
     if sigma == 0:
         return predict(instance, by="perfect")
     normal = np.random.default_rng(seed).standard_normal(len(instance.jobs))

@@ -45,7 +45,7 @@ class Waiting:
     def __post_init__(self) -> None:
         for name, least in (("threshold", 1), ("patience", 0), ("quality", 1)):
             if not getattr(self, name) >= least:
-                raise UsageError(f"{name}: found {getattr(self, name)}, allowed: a number >= {least}")
+                raise UsageError(where=name, found=getattr(self, name), allowed=f"a number >= {least}")
 
 
 PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)

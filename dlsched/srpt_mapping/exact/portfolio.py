@@ -1,8 +1,8 @@
 """The best that dlsched has: the bound, every policy, annealing, and two searches in turns."""
 
 from dlsched.algorithms.start_tree import CLOSE
-from dlsched.core.errors import SolverError, UsageError
-from dlsched.core.search import CONTRADICTION, Search
+from dlsched.core.errors import ContradictionError, SolverError, UsageError
+from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.core.tolerance import FEASIBLE, rounding
 from dlsched.solvers import availability
@@ -71,9 +71,9 @@ def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], an
             if turn and with_solver:
                 try:
                     closing.by_intervals(index, CONFLICTS * 2**turn)
+                except ContradictionError:
+                    raise
                 except SolverError as error:
-                    if str(error).startswith(CONTRADICTION):
-                        raise
                     search.say(f"{error}; our own search went on")
             if not (turn and closing.blocks[index].closed):
                 closing.by_tree(index, LOOKS * 2**turn)

@@ -73,7 +73,7 @@ def require_few_pairs(instance: Instance) -> None:
     """Refuse more pairs of jobs times servers than ``LARGEST`` (UsageError)."""
     pairs = len(instance.jobs) * (len(instance.jobs) - 1) * len(instance.servers)
     if pairs > LARGEST:
-        raise UsageError(f"milp: found {pairs:,} pairs of jobs times servers, allowed: {LARGEST:,}")
+        raise UsageError(where="milp", found=f"{pairs:,} pairs of jobs times servers", allowed=f"{LARGEST:,}")
 
 
 def build_milp(instance: Instance, *, tick: Tick = no_tick) -> "Formulation[pulp.LpProblem, Schedule]":

@@ -105,11 +105,13 @@ def best_placement(
         OR-Tools is not installed.
     """
     if len(shares) != len(free) or min(free) < 0 or not min(inside, *shares) > 0:
-        raise UsageError("free, shares: found other, allowed: counts >= 0 and bandwidths > 0, one of each a server")
+        raise UsageError(
+            where=("free", "shares"), found="other", allowed="counts >= 0 and bandwidths > 0, one of each a server"
+        )
     if sum(free) < graph.gpus:
-        raise UsageError(f"free: found {sum(free)} GPUs, allowed: {graph.gpus} or more, what the job takes")
+        raise UsageError(where="free", found=f"{sum(free)} GPUs", allowed=f"{graph.gpus} or more, what the job takes")
     if graph.gpus > LARGEST:
-        raise UsageError(f"placement: found a job of {graph.gpus:,} GPUs, allowed: {LARGEST:,}")
+        raise UsageError(where="placement", found=f"a job of {graph.gpus:,} GPUs", allowed=f"{LARGEST:,}")
     availability.require("cpsat", "milp")
 
     def seconds(placed: Placed) -> float:

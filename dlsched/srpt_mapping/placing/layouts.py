@@ -48,17 +48,17 @@ def layouts(instance: Instance, *, tick: Tick = no_tick) -> list[list[Layout]]:
     """
     sizes = tuple(server.gpus for server in instance.servers)
     if len(sizes) > MOST_SERVERS:
-        raise UsageError(f"layouts: found {len(sizes):,} servers, allowed: {MOST_SERVERS}")
+        raise UsageError(where="layouts", found=f"{len(sizes):,} servers", allowed=MOST_SERVERS)
     most, total = max((job.gpus for job in instance.jobs if job.begun is None), default=1), len(instance.jobs)
     if len(sizes) > 1:
         if most * len(sizes) > _MOST_SUMS:
             found = f"a job of {most:,} GPUs on {len(sizes)} servers"
-            raise UsageError(f"layouts: found {found}, allowed: {_MOST_SUMS // len(sizes):,} GPUs")
+            raise UsageError(where="layouts", found=found, allowed=f"{_MOST_SUMS // len(sizes):,} GPUs")
         counts = splits_up_to(most, sizes, tick=tick)
         total = sum(counts[job.gpus] if job.begun is None else 1 for job in instance.jobs)
     if total > LARGEST:
         shown = f"{total:,}" if total < 10**12 else f"some 10^{len(str(total)) - 1}"
-        raise UsageError(f"layouts: found {shown} of all jobs, allowed: {LARGEST:,}")
+        raise UsageError(where="layouts", found=f"{shown} of all jobs", allowed=f"{LARGEST:,}")
     begun = begun_starts(instance)
     return [
         [_running(instance, job, begun[job.id].placement)]

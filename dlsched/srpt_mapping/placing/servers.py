@@ -27,7 +27,7 @@ def require_placeable(instance: Instance) -> None:
         servers = min(len(instance.servers), job.gpus)
         if servers * len(job.stages) > LARGEST:
             found = f"{len(job.stages):,} stages on up to {servers:,} servers"
-            raise UsageError(f"job {job.id!r}: found {found}, allowed: stages times servers up to {LARGEST:,}")
+            raise UsageError(where=f"job {job.id!r}", found=found, allowed=f"stages times servers up to {LARGEST:,}")
 
 
 def named(names: Sequence[str], rows: Iterable[tuple[int, tuple[int, ...]]]) -> list[Share]:

@@ -97,7 +97,7 @@ def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None)
     except (OSError, ValueError, TimeoutError) as error:
         said = str(error).split("\n")[0]
         raise InputError(
-            f"scheduler: found none that answers at {scheduler!r} ({said}), allowed: a running one"
+            where="scheduler", found=f"none that answers at {scheduler!r} ({said})", allowed="a running one"
         ) from None
 
 

@@ -51,7 +51,9 @@ def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[
     if not os.path.isdir(folder):
         if any(cell.method.foreign for cell in cells):
             raise InputError(
-                f"worker {_name()}: the plan's folder: found no {folder}, allowed: one on a file system that workers share"
+                where=f"worker {_name()}: the plan's folder",
+                found=f"no {folder}",
+                allowed="one on a file system that workers share",
             )
         folder = tempfile.gettempdir()
     supervisor = _supervisor(folder)
@@ -69,8 +71,9 @@ def _require(expected: Mapping[str, str]) -> None:
     for name in sorted(found.keys() | expected.keys()):
         if found.get(name) != expected.get(name):
             raise InputError(
-                f"worker {_name()}: {name}: found {found.get(name, 'none')}, "
-                f"allowed: {expected.get(name, 'none')}, as where the study is led"
+                where=f"worker {_name()}: {name}",
+                found=found.get(name, "none"),
+                allowed=f"{expected.get(name, 'none')}, as where the study is led",
             )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from dlsched.core.messages import several
 from dlsched.study.plans.grids import Grid, combination, combinations, size, size_beyond
 from dlsched.study.plans.plan import Generated, Gridded, Plan, PlannedMethod
-from dlsched.study.plans.refusals import MOST_CELLS, TooLarge
+from dlsched.study.plans.refusals import MOST_CELLS, too_large
 from dlsched.study.plans.sources import parts, recipe_of
 from dlsched.study.recipes.recipe import NO_LABEL, Recipe
 
@@ -85,7 +85,7 @@ def require_countable(plan: Plan) -> None:
     instances, cells = count(gridded)
     others = len(plan.sources) - len(gridded.sources)
     if cells + others > MOST_CELLS:
-        raise TooLarge(cells + others, several(instances + others, "instance"))
+        raise too_large(cells + others, several(instances + others, "instance"))
 
 
 def _methods(methods: Sequence[PlannedMethod], family: str) -> int:

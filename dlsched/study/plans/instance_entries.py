@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.import_options import OPTIONS
 from dlsched.catalogue.sources import SOURCES
+from dlsched.core.arguments import LARGEST_DRAWN
 from dlsched.core.errors import UsageError
 from dlsched.core.files import Json
 from dlsched.core.messages import Refused, shown
@@ -21,15 +22,16 @@ from dlsched.study.plans.refusals import (
     MOST_CELLS,
     Refusals,
     Table,
-    TooLarge,
     grid,
     integer,
     not_negative,
     one_of,
     only,
     positive,
+    refused,
     table,
     text,
+    too_large,
 )
 from dlsched.study.plans.sources import files_of
 from dlsched.study.plans.windows import import_piece, pieces
@@ -125,11 +127,14 @@ def _generated(entry: Table) -> Iterator[Generated]:
 
 
 def _own_option(kind: type, value: object, where: tuple[str | int, ...]) -> Json:
-    """Read an option of a generator; what it allows says the generator."""
+    """Read an option of a generator: no count is above what all of them allow; what else one allows, it says itself."""
     if kind is str:
         return text(value, *where)
     if kind is int:
-        return integer(value, 1, *where)
+        count = integer(value, 1, *where)
+        if count > LARGEST_DRAWN:
+            raise Refused(shown(count), f"an integer from 1 to {LARGEST_DRAWN:,}", *where)
+        return count
     return not_negative(value, *where) if where[0] in _FROM_0 else positive(value, *where)
 
 
@@ -165,12 +170,8 @@ def require_sizes(source: Generated) -> None:
         try:
             FAMILIES[source.family].generate(**arguments)
         except UsageError as error:
-            key, _, words = str(error).partition(": found ")
-            found, _, allowed = words.partition(", allowed: ")
-            if key not in arguments or not allowed:
-                raise
-            others = [f"{name} = {value}" for name, value in arguments.items() if name not in (key, "seed")]
-            raise Refused(f"{found} where {', '.join(others)}", allowed, key) from None
+            others = [f"{name} = {value}" for name, value in arguments.items() if name not in (*error.where, "seed")]
+            raise refused(error, arguments, f" where {', '.join(others)}") from None
 
 
 def _small_first(grid: Grid) -> Iterator[dict[str, Json]]:
@@ -197,7 +198,7 @@ def _windows(entry: Table) -> Iterator[Windows]:
     values = [[_option(key, each, *where) for where, each in grid(entry.get(key), key)] for key in keys]
     traces = math.prod(map(len, values))
     if traces > MOST_CELLS:
-        raise TooLarge(traces, "as many traces at least")
+        raise too_large(traces, "as many traces at least")
     for file, *options in itertools.product(*values):
         yield Windows(importer, str(file), dict(zip(keys[1:], options, strict=True)), window_s)
 

@@ -138,11 +138,10 @@ def imported(where: str, folder: Path, key: str = "python") -> tuple[Callable[..
     try:
         return import_of_user(where, str(folder.absolute()))
     except UsageError as error:
-        reason = str(error).removeprefix(f"{where}: ").removeprefix("method: ")
-        if reason.startswith("found "):
-            raise Refused(shown(where), reason.partition(", allowed: ")[2], key) from None
+        if error.allowed is not None:
+            raise Refused(shown(where), error.allowed, key) from None
         allowed = "a function or class that can be imported"
-        raise Refused(f"{shown(where)} ({reason})", allowed, key) from None
+        raise Refused(f"{shown(where)} ({error.words})", allowed, key) from None
 
 
 def _require_complete(thing: Callable[..., object], parameters: Table, where: str) -> None:

@@ -56,14 +56,16 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: byte {error.start}: found no UTF-8, allowed: UTF-8 text") from None
+        raise InputError(where=f"{name}: byte {error.start}", found="no UTF-8", allowed="UTF-8 text") from None
     except RecursionError:
-        raise InputError(f"{name}: found lists or tables nested too deeply, allowed: the keys of the format") from None
+        raise InputError(
+            where=name, found="lists or tables nested too deeply", allowed="the keys of the format"
+        ) from None
     except ValueError as error:  # of TOML, or an integer of more digits than Python converts
         raise InputError(_no_toml(name, str(error))) from None
     if data.get("format") != FORMAT:
         found = shown(data["format"]) if "format" in data else "nothing"
-        raise InputError(f"{name}: format: found {found}, allowed: {FORMAT}")
+        raise InputError(where=f"{name}: format", found=found, allowed=FORMAT)
     return _plan(data, Path(path).parent, name, Path(path).stem, written)
 
 
@@ -186,8 +188,11 @@ def _importable(thing: Callable[..., object]) -> str:
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", repr(thing))
     if module in (None, "__main__") or getattr(sys.modules.get(module), name, None) is not thing:
         raise UsageError(
-            f"methods: found {name} of {module}, allowed: a function or class at the top of a module, "
-            "so that other processes can import it; or path.py:function"
+            where="methods",
+            found=f"{name} of {module}",
+            allowed=(
+                "a function or class at the top of a module, so that other processes can import it; or path.py:function"
+            ),
         )
     return f"{module}:{name}"
 

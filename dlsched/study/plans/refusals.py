@@ -18,15 +18,24 @@ Table = Mapping[str, object]
 
 
 class TooLarge(UsageError):  # noqa: N818  says what the plan is
-    """A plan, called ``name``, of more cells than a study may have."""
+    """A plan of more cells than a study may have."""
 
-    def __init__(self, cells: int, of: str) -> None:
-        self.name = "the plan"
-        self._said = f"found {cells:,} cells of {of}, allowed: at most {MOST_CELLS:,} cells in a study"
-        super().__init__(self._said)
 
-    def __str__(self) -> str:
-        return f"{self.name}: {self._said}"
+def too_large(cells: int, of: str) -> TooLarge:
+    """Return the error of a plan of so many cells; who reads the plan says which it is."""
+    return TooLarge(
+        where="the plan", found=f"{cells:,} cells of {of}", allowed=f"at most {MOST_CELLS:,} cells in a study"
+    )
+
+
+def refused(error: UsageError, keys: Collection[str], beside: str = "") -> Exception:
+    """Return what refuses the key of a plan of which an argument is made; the error itself where it concerns none of them.
+
+    ``beside``: what is said beside the value that was found.
+    """
+    if error.allowed is None or len(error.where) != 1 or error.where[0] not in keys:
+        return error
+    return Refused(f"{error.found}{beside}", error.allowed, error.where[0])
 
 
 class Refusals:
@@ -41,19 +50,18 @@ class Refusals:
         try:
             yield
         except TooLarge as error:
-            error.name = self.name
-            raise
+            raise TooLarge(where=self.name, found=error.found, allowed=error.allowed) from None
         except Refused as error:
             self._said.append(f"{field_path((*where, *error.where))}: {error}")
         except (InputError, UsageError) as error:
-            self._said.append(f"{field_path(where)}: {str(error).splitlines()[0]}")
+            self._said.append(f"{field_path(where)}: {error.head}")
 
     def raise_any(self) -> None:
         """Raise an `InputError` that lists what was taken up, if anything was."""
         if self._said:
             first, *others = self._said
             more = f" (and {len(others)} more)" if others else ""
-            raise InputError("\n  ".join([f"{self.name}: {first}{more}", *others[: ENOUGH - 1]]))
+            raise InputError(f"{first}{more}", where=self.name, more=others[: ENOUGH - 1])
 
 
 def quoted(name: str) -> str:

@@ -85,7 +85,7 @@ def files_of(pattern: str, folder: Path) -> list[str]:
     found = sorted(name for name in named if (folder / name).is_file())
     if not found:
         raise InputError(
-            f"found {shown(pattern)}, allowed: a pattern of files that are there, relative to {folder.absolute()}"
+            found=shown(pattern), allowed=f"a pattern of files that are there, relative to {folder.absolute()}"
         )
     return found
 

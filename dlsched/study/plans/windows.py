@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlsched.catalogue.importing import OPTIONS
+from dlsched.catalogue.import_options import OPTIONS
 from dlsched.catalogue.option import Value
 from dlsched.catalogue.sources import SOURCES
 from dlsched.core.instance import InstanceFile

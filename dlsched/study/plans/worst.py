@@ -14,7 +14,7 @@ from dlsched.families import FAMILIES
 from dlsched.study.plans.grids import Grid, combinations
 from dlsched.study.plans.method_entries import hash_of_code, imported
 from dlsched.study.plans.plan import Searched
-from dlsched.study.plans.refusals import Table, grid, integer, not_negative, one_of, only, text
+from dlsched.study.plans.refusals import Table, grid, integer, not_negative, one_of, only, refused, text
 from dlsched.study.recipes.recipe import label_of, seed_of
 from dlsched.study.recipes.searched import PREFIX, SearchedRecipe
 
@@ -93,11 +93,7 @@ def _require_spaces(family: str, asked: Grid) -> None:
         try:
             space_of(family, **arguments)
         except UsageError as error:
-            key, _, words = str(error).partition(": found ")
-            value, _, allowed = words.partition(", allowed: ")
-            if key not in arguments or not allowed:
-                raise
-            raise Refused(value, allowed, key) from None
+            raise refused(error, arguments) from None
 
 
 def _method(family: str, what: str, folder: Path, at: tuple[str | int, ...]) -> tuple[str, str]:

@@ -60,7 +60,7 @@ class DrawnRecipe(Recipe):
         made = call_of_user(self.source, file, thing, dict(self.arguments))
         if not isinstance(made, InstanceFile) or made.family != self.family:
             what = f"an instance of {made.family}" if isinstance(made, InstanceFile) else shown(type(made).__name__)
-            raise UsageError(f"{self.source}: found {what}, allowed: an instance of {self.family}")
+            raise UsageError(where=self.source, found=what, allowed=f"an instance of {self.family}")
         return made
 
     def origin(self) -> Origin | None:

@@ -32,21 +32,22 @@ class UnknownRecipe(Recipe):
         return None
 
 
+_CODE: Mapping[str, type] = {"folder": str, "fingerprint": str, "arguments": dict}
+_KINDS: Mapping[str, tuple[Callable[..., Recipe], Mapping[str, type]]] = {
+    "generate": (GeneratedRecipe, {"generate": dict}),
+    "instance": (GivenRecipe, {"instance": object}),
+    "python": (DrawnRecipe, {"python": str, **_CODE}),
+    "worst": (SearchedRecipe, {"worst": str, **_CODE}),
+}
+"""By the key that tells the data of a recipe from others: its class, and what the data hold, in the order of its own fields."""
+
+
 def read_recipe(family: str, source: str, preset: str, seed: int | None, data: Mapping[str, Json]) -> Recipe:
     """Return the recipe whose data these are."""
     where = family, source, preset, seed
-    match data:
-        case {"generate": dict(arguments), **rest} if not rest:
-            return GeneratedRecipe(*where, arguments)
-        case {"instance": content, **rest} if not rest:
-            return GivenRecipe(*where, content)
-        case {"python": str(function), **rest}:
-            kind, named = DrawnRecipe, function
-        case {"worst": str(method), **rest}:
-            kind, named = SearchedRecipe, method  # type: ignore[assignment]
-        case _:
-            return UnknownRecipe(*where, data)
-    match rest:
-        case {"folder": str(folder), "fingerprint": str(fingerprint), "arguments": dict(arguments)} if len(rest) == 3:
-            return kind(*where, named, folder, fingerprint, arguments)
+    for key, (kind, fields) in _KINDS.items():
+        if key in data and data.keys() == fields.keys():
+            values = [data[name] for name in fields]
+            if all(map(isinstance, values, fields.values())):
+                return kind(*where, *values)
     return UnknownRecipe(*where, data)

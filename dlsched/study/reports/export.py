@@ -51,7 +51,7 @@ def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *
         write_text(path, TABLES[form](summarise(list(rows), limit_s)))
         return
     if form not in ROWS:
-        raise UsageError(f"format: found {form!r}, allowed: {', '.join(FORMATS)}")
+        raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMATS))
     if form == "parquet":
         _require_parquet(path)
     with whole_file(path) as stream:
@@ -89,7 +89,7 @@ def _write_parquet(rows: Iterable[Row], stream: BinaryIO) -> None:
                 writer.write_table(pa.table(columns, schema=schema))
             except OverflowError:
                 raise InputError(
-                    "jobs, gpus or seed: found an integer of more than 64 bits, allowed: 64; or csv or json"
+                    where="jobs, gpus or seed", found="an integer of more than 64 bits", allowed="64; or csv or json"
                 ) from None
 
 
@@ -100,7 +100,7 @@ def _unicode(value: object) -> object:
 
 def _require_parquet(path: str | os.PathLike[str]) -> None:
     if os.fspath(path) == "-" and sys.stdout.isatty():
-        raise UsageError("format: found parquet for a terminal, allowed: a file (-o FILE) or a pipe")
+        raise UsageError(where="format", found="parquet for a terminal", allowed="a file (-o FILE) or a pipe")
     with needing("Parquet needs pyarrow", "frames"):
         import pyarrow.parquet  # noqa: F401  asked for before a file is opened
 

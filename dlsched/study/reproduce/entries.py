@@ -23,7 +23,7 @@ ENTRIES: Mapping[str, Entry] = {
 def entry_named(name: str) -> Entry:
     """Return a reproduction; UsageError: there is none of that name."""
     if name not in ENTRIES:
-        raise UsageError(f"name: found {name!r}, allowed: {', '.join(ENTRIES)}")
+        raise UsageError(where="name", found=repr(name), allowed=", ".join(ENTRIES))
     return ENTRIES[name]
 
 
@@ -47,7 +47,7 @@ def plan_of(entry: Entry, *, quick: bool = False, trace: str | os.PathLike[str] 
         The file cannot be read.
     """
     if trace is not None and entry.trace is None:
-        raise UsageError(f"trace: found {os.fspath(trace)!r}, allowed: no such option for {entry.name}")
+        raise UsageError(where="trace", found=repr(os.fspath(trace)), allowed=f"no such option for {entry.name}")
     drawn = entry.trace is not None and trace is None
     path = PLANS / f"{entry.name}{'-drawn' if drawn else ''}.toml"
     data = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -84,7 +84,7 @@ def pattern(
         ("units", units, tuple(JOBS)),
     ):
         if value not in allowed:
-            raise UsageError(f"{name}: found {value!r}, allowed: {', '.join(map(str, allowed))}")
+            raise UsageError(where=name, found=repr(value), allowed=", ".join(map(str, allowed)))
     generator = np.random.default_rng(seed)
     drawn = _jobs(mix, JOBS[units] if jobs is None else jobs, units, seed, generator)
     burst, swing = ARRIVALS[arrivals]
@@ -142,7 +142,7 @@ def async_jobs(*, load: float, ends: str, seed: int, jobs: int = 200) -> elastic
         Number of jobs.
     """
     if ends not in ("none", "early"):
-        raise UsageError(f"ends: found {ends!r}, allowed: none, early")
+        raise UsageError(where="ends", found=repr(ends), allowed="none, early")
     stream = async_sgd.random_stream(
         async_sgd.generate(preset="published", jobs=jobs, nodes=16, seed=seed),
         load=load,

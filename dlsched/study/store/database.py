@@ -108,7 +108,7 @@ class Columns:
             "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') ORDER BY type"
         ).fetchall()
         for sort, name in others:  # either could make what is read another thing than what stands there
-            raise InputError(f"{self._path}: the store: found a {sort} {shown(name)}, allowed: plain tables")
+            raise InputError(where=f"{self._path}: the store", found=f"a {sort} {shown(name)}", allowed="plain tables")
         self.lacking = [(table, name, of) for table, name, of in LATER if not self._has(table, name)]
         """Columns that came later and that the store does not have."""
         self.searched = self._has("found", "key")
@@ -117,8 +117,9 @@ class Columns:
         """Tables whose rows have seals: all, or none in stores of before."""
         if self.sealed and len(self.sealed) < len(tables):
             raise InputError(
-                f"{self._path}: the store: found no column seal in {', '.join(set(tables) - set(self.sealed))}, "
-                "allowed: one in every table, or in none"
+                where=f"{self._path}: the store",
+                found=f"no column seal in {', '.join(set(tables) - set(self.sealed))}",
+                allowed="one in every table, or in none",
             )
 
     def _has(self, table: str, column: str) -> bool:

@@ -32,7 +32,7 @@ def unpack(path: str | os.PathLike[str], packed: object) -> Json:
     if packed is None:
         return None
     if not isinstance(packed, bytes):
-        raise InputError(f"{path}: the store is damaged: found {type(packed).__name__}, allowed: compressed JSON")
+        raise InputError(where=f"{path}: the store is damaged", found=type(packed).__name__, allowed="compressed JSON")
     try:
         opened = zlib.decompressobj()
         text = opened.decompress(packed, LARGEST)
@@ -59,7 +59,7 @@ def parsed(path: str | os.PathLike[str], text: object, what: str) -> dict[str, J
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: the store is damaged: {what}: found no JSON ({error})") from None
     if not isinstance(data, dict):
-        raise InputError(f"{path}: the store is damaged: {what}: found {shown(data)}, allowed: an object of JSON")
+        raise InputError(where=f"{path}: the store is damaged: {what}", found=shown(data), allowed="an object of JSON")
     return data
 
 

@@ -108,7 +108,7 @@ class Store:
                 self.database.executescript(f"BEGIN; {STATEMENTS} PRAGMA user_version={VERSION}; COMMIT;")
         elif found != VERSION:
             said = f"version {found}" if found else "a file that is no store of a study"
-            raise InputError(f"{self.path}: the store: found {said}, allowed: version {VERSION}")
+            raise InputError(where=f"{self.path}: the store", found=said, allowed=f"version {VERSION}")
 
     def _require_whole(self) -> None:
         """Have the database look at its pages; a leader looks up by indices too."""
@@ -269,7 +269,7 @@ class Store:
         """Id of the study that ran last."""
         for (found,) in self.each("SELECT id FROM study ORDER BY ran DESC LIMIT 1"):
             return int(found)
-        raise InputError(f"{self.path}: the store: found no study, allowed: one that was run")
+        raise InputError(where=f"{self.path}: the store", found="no study", allowed="one that was run")
 
     def each(self, query: str, *values: str | int) -> Iterator[sqlite3.Row]:
         """Rows that the database finds, by name, read as they are needed; InputError where it cannot be read."""
@@ -283,7 +283,7 @@ class Store:
         """The only row that the database finds."""
         found = list(self.each(query, *values))
         if len(found) != 1:
-            raise InputError(f"{self.path}: the store is damaged: found {len(found)} rows, allowed: one")
+            raise InputError(where=f"{self.path}: the store is damaged", found=f"{len(found)} rows", allowed="one")
         return found[0]
 
     def recipe(self, instance: int) -> Recipe:

@@ -157,7 +157,7 @@ def _is(allowed: str, value: object) -> bool:
 
 def _damaged(path: Path, what: str, found: object, allowed: str) -> InputError:
     said = shown(found) if isinstance(found, str | int | float | dict | list | None) else type(found).__name__
-    return InputError(f"{path}: the store is damaged: {printable(what)}: found {said}, allowed: {allowed}")
+    return InputError(where=f"{path}: the store is damaged: {printable(what)}", found=said, allowed=allowed)
 
 
 @functools.lru_cache(maxsize=256)

@@ -24,6 +24,7 @@ from dlsched.traces.queue.queue import Queue, QueuedJob
 from dlsched.traces.queue.selection import WHOLE, Made, choose, finished, lasted_s
 from dlsched.traces.queue.snapshot import admitted, made_of, moment_of, snapshot
 from dlsched.traces.rows import rounded
+from dlsched.traces.sentences import Sentence, listed
 
 GPUS: Final = (1, 4, 8)
 MODELS: Final = ("ResNet-50", "Inception v3", "ResNet-152", "VGG-16")
@@ -123,7 +124,7 @@ def async_stream_of(
 def _require_network(network_gbit: int) -> None:
     if network_gbit not in NETWORK_BYTES_PER_S:
         allowed = ", ".join(map(str, NETWORK_BYTES_PER_S))
-        raise UsageError(f"network_gbit: found {network_gbit}, allowed: {allowed}")
+        raise UsageError(where="network_gbit", found=network_gbit, allowed=allowed)
 
 
 def _job(record: QueuedJob, seconds: float, network_gbit: int) -> Job:
@@ -155,11 +156,14 @@ def _step(record: QueuedJob) -> tuple[PublishedSteps, Step]:
 
 def _assumed(jobs: Sequence[QueuedJob], network_gbit: int) -> list[str]:
     users = Counter(MODELS[bisect_left(GPUS, job.gpus)] for job in jobs)
-    named = ", ".join(f"{model} ({users[model]:,} jobs)" for model in MODELS)
+    named = listed((model, users[model], " jobs") for model in MODELS)
     return [
         "A job has a parameter server of its own, which takes no GPU, and up to as many workers as it held GPUs or asks for; it "
         "lasts as long as in the trace on all of them.",
-        f"The trace names no model; they are chosen by GPUs, an assumption of ours: {named}. Steps are published ones, on the "
-        f"job's GPU where the model was measured on it, else on {USUAL}; links of {network_gbit} Gbit/s, updates and ImageNet "
-        "are assumed.",
+        Sentence(
+            "The trace names no model; they are chosen by GPUs, an assumption of ours: ",
+            *named,
+            ". Steps are published ones, on the job's GPU where the model was measured on it, else on "
+            f"{USUAL}; links of {network_gbit} Gbit/s, updates and ImageNet are assumed.",
+        ),
     ]

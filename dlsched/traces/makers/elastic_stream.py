@@ -12,6 +12,7 @@ from dlsched.traces.queue.queue import Queue, QueuedJob
 from dlsched.traces.queue.recorded_schedule import periods_of
 from dlsched.traces.queue.selection import WHOLE, Made, fewest, finished, lasted_s
 from dlsched.traces.queue.told_lengths import choose_and_tell
+from dlsched.traces.sentences import Sentence, figure, listed
 
 SCALING = ("own", "published", "asynchronous")
 
@@ -56,14 +57,14 @@ def stream_of(
         No job is left, or estimates of a trace without any.
     """
     if scaling not in SCALING:
-        raise UsageError(f"scaling: found {scaling!r}, allowed: {', '.join(SCALING)}")
+        raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))
     if max_gpus is not None and scaling != "published":
-        raise UsageError(f"max_gpus: found {max_gpus}, allowed: with scaling published only")
+        raise UsageError(where="max_gpus", found=max_gpus, allowed="with scaling published only")
     if network_gbit is not None and scaling != "asynchronous":
-        raise UsageError(f"network_gbit: found {network_gbit}, allowed: with scaling asynchronous only")
+        raise UsageError(where="network_gbit", found=network_gbit, allowed="with scaling asynchronous only")
     if scaling == "asynchronous":
         if estimates:
-            raise UsageError("estimates: found them with scaling asynchronous, allowed: with the others")
+            raise UsageError(where="estimates", found="them with scaling asynchronous", allowed="with the others")
         return async_stream_of(
             queue,
             gpus=gpus,
@@ -109,10 +110,11 @@ def stream_of(
             }
         )
     if longer:
-        audit.append(f"Jobs that ran longer than was said, which are told by what they ran: {longer:,}.")
+        words = "Jobs that ran longer than was said, which are told by what they ran: "
+        audit.append(Sentence(words, figure(longer), "."))
     instance = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", units=chosen.gpus, jobs=jobs)
-    happened, words = periods_of(instance, chosen)
-    return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent)
+    happened, said = periods_of(instance, chosen)
+    return finished(queue, chosen, instance, happened, [*audit, *said], telling.silent, "" if happened else said[0])
 
 
 def _linear(gpus: int, least: int) -> dict[int, float]:
@@ -136,20 +138,19 @@ def _own(jobs: tuple[QueuedJob, ...]) -> list[str]:
     malleable = sum(fewest(job) < job.gpus for job in jobs)
     audit = ["A job runs on the number of GPUs that it held; an epoch is a second on them."]
     if malleable:
-        audit.append(
-            f"Jobs that say that they run on fewer GPUs, taken to be as much slower in proportion: {malleable:,}."
-        )
+        words = "Jobs that say that they run on fewer GPUs, taken to be as much slower in proportion: "
+        audit.append(Sentence(words, figure(malleable), "."))
     return audit
 
 
 def _by_curves(jobs: tuple[QueuedJob, ...], max_gpus: int | None) -> list[str]:
     users = Counter(curve_of(_request(job)) for job in jobs)
-    named = ", ".join(
-        f"{'no other count' if index is None else SIZE_CLASSES[index][1]} ({count:,} jobs)"
+    named = listed(
+        ("no other count" if index is None else SIZE_CLASSES[index][1], count, " jobs")
         for index, count in users.items()
     )
     grown = f", and on powers of two above them to {max_gpus}" if max_gpus else ""
     return [
         f"A job may run on the GPUs that it held, on powers of two below them{grown}; an epoch is a second on those it held.",
-        f"Times on other counts follow tables of PCS by GPU-hours, an assumption of ours: {named}.",
+        Sentence("Times on other counts follow tables of PCS by GPU-hours, an assumption of ours: ", *named, "."),
     ]

@@ -25,17 +25,7 @@ MAKERS: Mapping[str, Callable[..., Made]] = {
     "matching_placement": placement_of,
     "async_sgd": async_of,
 }
-"""By family, what makes an instance of a queue; the options are its keyword arguments."""
-
-OPTIONS = tuple(
-    dict.fromkeys(
-        name
-        for make in MAKERS.values()
-        for name in inspect.signature(make).parameters
-        if name not in ("queue", "window")
-    )
-)
-"""What instances of any family take that are made of a queue."""
+"""By family, what makes an instance of a queue; the options are its keyword arguments, which the catalogue lists too."""
 
 MOMENTARY = frozenset(family for family, make in MAKERS.items() if "at" in inspect.signature(make).parameters)
 """Families whose instances are the queue at one moment, for which jobs that run and wait are read too."""
@@ -50,7 +40,7 @@ def options_of(family: str) -> tuple[str, ...]:
         No instance of that family can be made of a queue.
     """
     if family not in MAKERS:
-        raise UsageError(f"family: found {family!r}, allowed: {', '.join(MAKERS)}")
+        raise UsageError(where="family", found=repr(family), allowed=", ".join(MAKERS))
     return tuple(name for name in inspect.signature(MAKERS[family]).parameters if name != "queue")
 
 
@@ -70,5 +60,5 @@ def instance_from(queue: Queue, family: str = DEFAULT, **options: object) -> Mad
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     for name, value in given.items():
         if name not in allowed:
-            raise UsageError(f"{name}: found {value!r}, allowed: no such option for family {family}")
+            raise UsageError(where=name, found=repr(value), allowed=f"no such option for family {family}")
     return MAKERS[family](queue, **given)

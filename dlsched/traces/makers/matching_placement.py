@@ -58,7 +58,7 @@ def placement_of(
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
     total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
     if total > MOST_GPUS:
-        raise UsageError(f"gpus: found {total:,}, allowed: up to {MOST_GPUS:,} in matching_placement")
+        raise UsageError(where="gpus", found=f"{total:,}", allowed=f"up to {MOST_GPUS:,} in matching_placement")
     nodes = _beside(_nodes(queue, [each.job for each in found.jobs], total), found.outside)
     types = Counter({node.gpu_type: 0 for node in nodes})
     for node in nodes:

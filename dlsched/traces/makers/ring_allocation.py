@@ -61,7 +61,7 @@ def allocation_of(
     found = snapshot(queue, None if at is None else moment_of(queue, at), estimates=estimates)
     total, said = gpus_of_cluster(queue, found.held_gpus, gpus)
     if restart_s is not None and not 0 <= restart_s < math.inf:
-        raise UsageError(f"restart_s: found {restart_s}, allowed: a number >= 0")
+        raise UsageError(where="restart_s", found=restart_s, allowed="a number >= 0")
     counts = counts_of(scaling, max_gpus)
 
     instance, inside, left_out = allocation_at(found, total, counts, pinned=pinned, restart_s=restart_s or 0.0)
@@ -104,9 +104,9 @@ def counts_of(scaling: str = "published", max_gpus: int | None = None) -> Counts
         An option out of range.
     """
     if scaling not in SCALING:
-        raise UsageError(f"scaling: found {scaling!r}, allowed: {', '.join(SCALING)}")
+        raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))
     if max_gpus is not None and (max_gpus < 1 or scaling == "own"):
-        raise UsageError(f"max_gpus: found {max_gpus}, allowed: an integer >= 1, with scaling published only")
+        raise UsageError(where="max_gpus", found=max_gpus, allowed="an integer >= 1, with scaling published only")
 
     def table(each: Present) -> Mapping[int, float]:
         own, least = each.job.gpus, fewest(each.job)

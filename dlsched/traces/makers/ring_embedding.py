@@ -87,7 +87,7 @@ def rings_of(
     require_arguments(UTILITIES, "capped", seed, servers_of_rack=servers_of_rack)
     for name, value, allowed in (("utility", utility, UTILITIES), ("sizes", sizes, SIZES)):
         if value not in allowed:
-            raise UsageError(f"{name}: found {value!r}, allowed: {', '.join(allowed)}")
+            raise UsageError(where=name, found=repr(value), allowed=", ".join(allowed))
     chosen = choose(
         queue,
         gpus=gpus,
@@ -98,11 +98,15 @@ def rings_of(
         least=lambda job: 1,
     )
     if chosen.gpus > MOST_GPUS:
-        raise InputError(f"{queue.path}: found {chosen.gpus:,} GPUs, allowed: up to {MOST_GPUS:,} in ring_embedding")
+        raise InputError(
+            where=queue.path, found=f"{chosen.gpus:,} GPUs", allowed=f"up to {MOST_GPUS:,} in ring_embedding"
+        )
     arrivals = [1 + first_tick(chosen.relative(job.submit_s), slot_s) for job in chosen.jobs]
     if max(arrivals) > MOST_SLOTS:
         raise InputError(
-            f"{queue.path}: found arrivals in {max(arrivals):,} slots, allowed: up to {MOST_SLOTS:,}; longer slots, or a window"
+            where=queue.path,
+            found=f"arrivals in {max(arrivals):,} slots",
+            allowed=f"up to {MOST_SLOTS:,}; longer slots, or a window",
         )
     audit = [*chosen.audit, f"Slots have {slot_s:g} s; a job arrives in the first that begins when it has come."]
     if sizes != "trace":

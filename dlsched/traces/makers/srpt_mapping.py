@@ -25,6 +25,7 @@ from dlsched.traces.queue.queue import Queue, QueuedJob
 from dlsched.traces.queue.recorded_schedule import starts_of
 from dlsched.traces.queue.selection import WHOLE, Chosen, Made, finished, lasted_s
 from dlsched.traces.queue.told_lengths import choose_and_tell
+from dlsched.traces.sentences import Sentence, figure, listed
 
 COMMUNICATION = ("none", "published")
 
@@ -72,9 +73,9 @@ def gangs_of(
         No job is left, a vast cluster, or estimates of a trace without any.
     """
     if communication not in COMMUNICATION:
-        raise UsageError(f"communication: found {communication!r}, allowed: {', '.join(COMMUNICATION)}")
+        raise UsageError(where="communication", found=repr(communication), allowed=", ".join(COMMUNICATION))
     if gpus is not None and gpus > MOST_GPUS:
-        raise UsageError(f"gpus: found {gpus}, allowed: up to {MOST_GPUS:,} in srpt_mapping")
+        raise UsageError(where="gpus", found=gpus, allowed=f"up to {MOST_GPUS:,} in srpt_mapping")
     queue, chosen, limits = telling = choose_and_tell(
         queue,
         estimates=estimates,
@@ -87,7 +88,9 @@ def gangs_of(
     )
     if chosen.gpus > MOST_GPUS:
         raise InputError(
-            f"{queue.path}: found jobs that need {chosen.gpus:,} GPUs at once, allowed: up to {MOST_GPUS:,}, or gpus given"
+            where=queue.path,
+            found=f"jobs that need {chosen.gpus:,} GPUs at once",
+            allowed=f"up to {MOST_GPUS:,}, or gpus given",
         )
     servers, said = servers_of(queue, chosen, gpus_of_node)
     drawn = [_plain(lasted_s(job), job.gpus) if communication == "none" else _published(job) for job in chosen.jobs]
@@ -121,7 +124,7 @@ def gangs_of(
         jobs=jobs,
     )
     happened, words = starts_of(instance, chosen)
-    return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent)
+    return finished(queue, chosen, instance, happened, [*audit, *words], telling.silent, "" if happened else words[0])
 
 
 def _held(job: QueuedJob) -> int:
@@ -152,15 +155,18 @@ def _unspoken() -> list[str]:
 
 
 def _spoken(gangs: Sequence[_Gang]) -> list[str]:
-    users = ", ".join(f"{model} ({count:,} jobs)" for model, count in Counter(gang.model for gang in gangs).items())
+    users = listed((str(model), count, " jobs") for model, count in Counter(gang.model for gang in gangs).items())
     lengthened = sum(gang.lengthened for gang in gangs)
     audit = [
         "A job runs on exactly the GPUs that it held, to its end.",
-        f"The trace names no model; they are chosen by GPUs, an assumption of ours: {users}. Batches, seconds and bytes are the "
-        "models'.",
+        Sentence(
+            "The trace names no model; they are chosen by GPUs, an assumption of ours: ",
+            *users,
+            ". Batches, seconds and bytes are the models'.",
+        ),
         f"A job lasts as long as in its trace where it is packed on empty servers of {GPUS_OF_A_SERVER} GPUs, by our compact "
         "rule.",
-        f"Jobs shorter than an iteration, which run one: {lengthened:,}." if lengthened else "",
+        Sentence("Jobs shorter than an iteration, which run one: ", figure(lengthened), ".") if lengthened else "",
         f"Servers have {INTRA_BANDWIDTH_BYTES_PER_S:g} B/s inside (NVLink) and a network card of {NIC_BANDWIDTH_BYTES_PER_S:g} "
         "B/s (100 Gbit/s) each: choices of ours.",
     ]
@@ -185,20 +191,17 @@ def _running(chosen: Chosen, drawn: Sequence[_Gang], servers: Sequence[Server]) 
         )
         known += recorded is not None
         stay += 1
-    audit = []
+    audit: list[str] = []
     if stay:
-        audit.append(
-            f"Jobs that run at the start, which have begun and go on where they are, for as long as was left: {stay:,}."
-        )
+        words = "Jobs that run at the start, which have begun and go on where they are, for as long as was left: "
+        audit.append(Sentence(words, figure(stay), "."))
     if stay > known:
-        audit.append(
-            f"Of these, on nodes that are not known or not servers of the instance, taken to run first fit: {stay - known:,}."
-        )
+        words = "Of these, on nodes that are not known or not servers of the instance, taken to run first fit: "
+        audit.append(Sentence(words, figure(stay - known), "."))
     if len(order) > stay:
-        audit.append(
-            f"Jobs that run at the start beyond the {chosen.gpus:,} GPUs of the cluster, those that began last, which wait at "
-            f"the head of the queue: {len(order) - stay:,}."
-        )
+        beyond = "Jobs that run at the start beyond the ", figure(chosen.gpus)
+        words = " GPUs of the cluster, those that began last, which wait at the head of the queue: "
+        audit.append(Sentence(*beyond, words, figure(len(order) - stay), "."))
     return gangs, audit
 
 

@@ -20,7 +20,7 @@ def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list
     """
     if gpus is not None:
         if gpus < 1:
-            raise UsageError(f"gpus: found {gpus}, allowed: an integer >= 1")
+            raise UsageError(where="gpus", found=gpus, allowed="an integer >= 1")
         return gpus, []
     listed = sum(node.gpus for node in queue.nodes)
     if listed:

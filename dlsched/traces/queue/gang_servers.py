@@ -10,6 +10,7 @@ from dlsched.srpt_mapping.instance import Server, Stage
 from dlsched.srpt_mapping.solution import Share
 from dlsched.traces.queue.queue import Queue
 from dlsched.traces.queue.selection import Chosen
+from dlsched.traces.sentences import Sentence, figure
 
 Rooms = list[tuple[int, int]]
 """GPUs by server, by its index."""
@@ -29,12 +30,13 @@ def servers_of(queue: Queue, chosen: Chosen, gpus_of_node: int) -> tuple[list[Se
     recorded = dict.fromkeys(name for job in jobs for name in job.nodes if name)
     unnamed = (f"s{index}" for index in range(len(sizes) + len(recorded)))
     names = islice((*recorded, *(name for name in unnamed if name not in recorded)), len(sizes))
-    last = f", the last of {rest}" if rest else ""
+    last = (", the last of ", figure(rest, "")) if rest else ()
     named = min(len(sizes), len(recorded))
-    bear = f"; {named:,} of them bear names of the {len(recorded):,} nodes that jobs were on" if named else ""
-    return [
-        Server(id=name, gpus=size) for name, size in zip(names, sizes, strict=True)
-    ], f"Servers of {gpus_of_node} GPUs{last}{bear}."
+    on = " of them bear names of the ", figure(len(recorded)), " nodes that jobs were on"
+    bear = ("; ", figure(named), *on) if named else ()
+    return [Server(id=name, gpus=size) for name, size in zip(names, sizes, strict=True)], Sentence(
+        "Servers of ", figure(gpus_of_node, ""), " GPUs", *last, *bear, "."
+    )
 
 
 def shares_of(stages: Sequence[Stage], rooms: Rooms, names: Sequence[str]) -> tuple[Share, ...]:

@@ -89,11 +89,9 @@ class Kept:
         jobs = tuple(self._settled())
         if not jobs:
             what = "held GPUs and has ended" if self.ended_only else "holds, held or wants GPUs"
-            found = " ".join(self.audit.sentences())
-            raise InputError(
-                f"{self.path}: found no job that {what}, allowed: at least one"
-                + (f" ({found[:REASONS_SHOWN].rstrip('.')})" if found else "")
-            )
+            reasons = " ".join(self.audit.sentences())[:REASONS_SHOWN].rstrip(".")
+            allowed = f"at least one ({reasons})" if reasons else "at least one"
+            raise InputError(where=str(self.path), found=f"no job that {what}", allowed=allowed)
         later = sum(second.submit_s < first.submit_s for first, second in pairwise(jobs))
         latest_s = max(map(_latest, self._jobs))
         kept = {job.id for job in jobs}

@@ -17,6 +17,7 @@ from dlsched.srpt_mapping.instance import Instance as GangInstance
 from dlsched.srpt_mapping.solution import Schedule, Share
 from dlsched.traces.queue.gang_servers import Free, gpus_by_server, shares_of
 from dlsched.traces.queue.selection import Chosen, lasted_s
+from dlsched.traces.sentences import Example, Piece, Sentence, figure
 
 UNKNOWN = "What happened is not known:"
 NEAR = 1e-5
@@ -56,10 +57,11 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
         free.until(start_s)
         if free.total < job.gpus:
             sliced = any(each.share < 1 for each in chosen.jobs)
-            return None, [
-                f"{UNKNOWN} {start_s:,.0f} s after the start, {instance.total_gpus - free.total + job.gpus:,} GPUs were in "
-                f"use{', with one for every part of a GPU' if sliced else ''}, the cluster has {instance.total_gpus:,}."
-            ]
+            used = " GPUs were in use, with one for every part of a GPU" if sliced else " GPUs were in use"
+            needed = figure(instance.total_gpus - free.total + job.gpus), f"{used}, the cluster has "
+            return None, _unknown(
+                figure(start_s, ",.0f"), " s after the start, ", *needed, figure(instance.total_gpus), "."
+            )
         recorded = free.recorded(record.nodes, job.gpus)
         if job.begun is None:
             rooms = recorded or free.first_fit(job.gpus)
@@ -75,24 +77,29 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
     broken = gangs.check(instance, solution)
     otherwise = sum(each > (FEASIBLE if broken else NEAR) for each in off)
     if otherwise:
-        return None, [
-            f"{UNKNOWN} with the stages given to them, {otherwise:,} of {len(order):,} jobs would not last as recorded where "
-            "they ran, so no schedule of the instance is what happened."
-        ]
+        words = " jobs would not last as recorded where they ran, so no schedule of the instance is what happened."
+        return None, _unknown("with the stages given to them, ", figure(otherwise), " of ", figure(len(order)), words)
     if broken:
         return None, _broken(broken)
     elsewhere = len(order) - known
     where = "What happened: the trace does not say where jobs ran, or on nodes that are not the servers of the instance"
-    return solution, [f"{where}, for {elsewhere:,} of {len(order):,} jobs, placed first fit."] if elsewhere else []
+    if not elsewhere:
+        return solution, []
+    jobs = figure(elsewhere), " of ", figure(len(order)), " jobs, placed first fit."
+    return solution, [Sentence(f"{where}, for ", *jobs)]
 
 
 def _starts_s(chosen: Chosen) -> tuple[list[float], list[str]]:
     found = [chosen.relative(job.start_s) for job in chosen.jobs if job.start_s is not None]
     missing = len(chosen.jobs) - len(found)
-    return found, [
-        f"{UNKNOWN} {missing:,} of {len(chosen.jobs):,} jobs do not say when they started."
-    ] if missing else []
+    words = " jobs do not say when they started."
+    return found, _unknown(figure(missing), " of ", figure(len(chosen.jobs)), words) if missing else []
 
 
 def _broken(broken: Sequence[Violation]) -> list[str]:
-    return [f"{UNKNOWN} what was recorded does not fit the instance: {printable(str(broken[0]))}"]
+    return _unknown("what was recorded does not fit the instance: ", Example(printable(str(broken[0]))))
+
+
+def _unknown(*why: Piece) -> list[str]:
+    """Say why it is not known what happened."""
+    return [Sentence(f"{UNKNOWN} ", *why, warns=True)]

@@ -16,6 +16,7 @@ from dlsched.traces.queue.array_throttles import in_words
 from dlsched.traces.queue.cluster_size import most_held
 from dlsched.traces.queue.queue import Queue, QueuedJob
 from dlsched.traces.queue.slices import TAKEN_WHOLE
+from dlsched.traces.sentences import Sentence, figure, listed
 
 WHOLE = Window(None, None)
 """The window of all arrivals."""
@@ -45,6 +46,8 @@ class Made(NamedTuple):
         Ids of its jobs that are tasks of arrays of which only so many might run at once.
     silent
         Ids of its jobs whose users did not say how long they take, where policies know only that.
+    unknown
+        Why it is not known what happened; empty where it is, or the family has no such answer.
     """
 
     instance: InstanceFile
@@ -55,6 +58,7 @@ class Made(NamedTuple):
     slices: frozenset[str] = frozenset()
     tasks: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
+    unknown: str = ""
 
 
 class Chosen(NamedTuple):
@@ -129,9 +133,9 @@ def choose(
     """
     for name, value in (("gpus", gpus), ("gpus_of_node", gpus_of_node)):
         if value is not None and value < 1:
-            raise UsageError(f"{name}: found {value}, allowed: an integer >= 1")
+            raise UsageError(where=name, found=value, allowed="an integer >= 1")
     if carried and window.start_s is None:
-        raise UsageError("carried: found no from, allowed: with a start of the window")
+        raise UsageError(where="carried", found="no from", allowed="with a start of the window")
     ended = [job for job in queue.jobs if job.duration_s is not None]
     kept = sorted((job for job in ended if window.holds(job.submit_s)), key=lambda job: job.submit_s)
     audit = list(queue.audit)
@@ -143,15 +147,17 @@ def choose(
     )
     kept = [*earlier, *kept]
     if not kept:
-        raise InputError(f"{queue.path}: found no job that runs and arrives in the window, allowed: at least one")
+        raise InputError(where=queue.path, found="no job that runs and arrives in the window", allowed="at least one")
     total, said = _cluster(queue, ended, gpus, gpus_of_node)
     if said:
         audit.append(said)
     if total is not None:
         fitting = [job for job in kept if least(job) <= total]
-        _count(audit, f"Jobs that need more than the {total:,} GPUs of the cluster, left out", len(kept) - len(fitting))
+        if len(fitting) < len(kept):
+            words = "Jobs that need more than the ", figure(total), " GPUs of the cluster, left out: "
+            audit.append(Sentence(*words, figure(len(kept) - len(fitting)), ".", warns=True))
         if not fitting:
-            raise InputError(f"{queue.path}: found no job that fits {total:,} GPUs, allowed: at least one")
+            raise InputError(where=queue.path, found=f"no job that fits {total:,} GPUs", allowed="at least one")
         kept = fitting
     requests = [Request(job.submit_s, job.gpus, lasted_s(job)) for job in kept]
     start_s, end_s = window.span(requests)
@@ -162,11 +168,9 @@ def choose(
     outside = _outside(others, kept, start_s, total)
     audit += [*sentences, *_assumed(kept), *_unlimited(queue, tasks)]
     if outside[0] > 0:
-        share = 100 * outside[0] / outside[1]
-        audit.append(
-            f"Jobs that are not of the instance held {share:,.1f} % of its GPU time until its last job started; what "
-            "happened waited for them too, and no other schedule does."
-        )
+        share = figure(100 * outside[0] / outside[1], ",.1f")
+        waited = " % of its GPU time until its last job started; what happened waited for them too, and no other schedule does."
+        audit.append(Sentence("Jobs that are not of the instance held ", share, waited))
     slices = [job for job in queue.slices if window.holds(job.submit_s)]
     if carried and window.start_s is not None:
         slices += _carried(queue.slices, window.start_s)[0]
@@ -184,7 +188,7 @@ def choose(
 
 def _count(audit: list[str], words: str, count: int) -> None:
     if count:
-        audit.append(f"{words}: {count:,}.")
+        audit.append(Sentence(f"{words}: ", figure(count), "."))
 
 
 def _carried(ended: Sequence[QueuedJob], start_s: float) -> tuple[list[QueuedJob], dict[str, float]]:
@@ -209,15 +213,14 @@ def _cluster(queue: Queue, ended: Sequence[QueuedJob], gpus: int | None, gpus_of
         return gpus, ""
     if queue.nodes:
         total = sum(node.gpus for node in queue.nodes)
-        return total, f"The cluster is that of the trace: {len(queue.nodes):,} nodes with {total:,} GPUs."
+        nodes = figure(len(queue.nodes)), " nodes with ", figure(total), " GPUs."
+        return total, Sentence("The cluster is that of the trace: ", *nodes)
     if any(job.start_s is None for job in ended):
         return None, ""
     most = most_held(ended, queue.slices)
     total = gpus_of_node * math.ceil(most / gpus_of_node)
-    return total, (
-        f"The cluster is given {total:,} GPUs: {most:,} were in use at once by the jobs that were read, rounded up to a "
-        f"multiple of {gpus_of_node}."
-    )
+    used = f" were in use at once by the jobs that were read, rounded up to a multiple of {gpus_of_node}."
+    return total, Sentence("The cluster is given ", figure(total), " GPUs: ", figure(most), used)
 
 
 def _outside(others: Sequence[QueuedJob], kept: Sequence[QueuedJob], start_s: float, gpus: int) -> tuple[float, float]:
@@ -239,9 +242,8 @@ def _unlimited(queue: Queue, tasks: Sequence[QueuedJob]) -> list[str]:
     if not tasks:
         return []
     arrays = in_words(queue.arrays, [job.array for job in tasks])
-    return [
-        f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model: {len(tasks):,}."
-    ]
+    words = f"Tasks of arrays of which only so many may run at once ({arrays}), a limit that is not in the model: "
+    return [Sentence(words, figure(len(tasks)), ".")]
 
 
 def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
@@ -249,13 +251,13 @@ def _assumed(kept: Sequence[QueuedJob]) -> list[str]:
     audit: list[str] = []
     states = Counter(job.state for job in kept if job.state).most_common()
     if states:
-        words = [f"{cut(printable(state), 40)} ({count:,})" for state, count in states[:STATES_SHOWN]]
-        more = f" and {len(states) - STATES_SHOWN} more" if len(states) > STATES_SHOWN else ""
-        audit.append(f"States of the jobs: {', '.join(words)}{more}; each counts as done after its duration.")
+        words = listed((cut(printable(state), 40), count, "") for state, count in states[:STATES_SHOWN])
+        more = (" and ", figure(len(states) - STATES_SHOWN), " more") if len(states) > STATES_SHOWN else ()
+        audit.append(Sentence("States of the jobs: ", *words, *more, "; each counts as done after its duration."))
     _count(audit, TAKEN_WHOLE, sum(job.share < 1 for job in kept))
     kinds = {job.gpu_type for job in kept if job.gpu_type}
     if len(kinds) > 1:
-        audit.append(f"Types of GPUs are not told apart: the jobs name {len(kinds)}.")
+        audit.append(Sentence("Types of GPUs are not told apart: the jobs name ", figure(len(kinds)), "."))
     return audit
 
 
@@ -266,9 +268,10 @@ def finished(
     happened: Solution | None,
     audit: Sequence[str],
     silent: frozenset[str] = frozenset(),
+    unknown: str = "",
 ) -> Made:
     """Give a valid instance its ``source``, all that is said of it."""
     fields = {name: getattr(instance, name) for name in type(instance).model_fields}
     fields["source"] = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
     made = type(instance).model_construct(**fields)
-    return Made(made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, chosen.tasks, silent)
+    return Made(made, list(audit), happened, chosen.jobs, chosen.outside, chosen.slices, chosen.tasks, silent, unknown)

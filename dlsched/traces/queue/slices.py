@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from dlsched.catalogue.importing import SLICES
+from dlsched.catalogue.import_options import SLICES
 from dlsched.core.errors import InputError
 from dlsched.traces.queue.queue import Queue
 
@@ -67,7 +67,9 @@ def without_slices(queue: Queue, slices: str = CHOICES[0]) -> Queue:
     jobs = tuple(job for job in queue.jobs if job.share == 1)
     if not jobs:
         raise InputError(
-            f"{queue.path}: found {len(found):,} jobs, all on parts of GPUs, allowed: at least one on whole ones, or slices whole"
+            where=queue.path,
+            found=f"{len(found):,} jobs, all on parts of GPUs",
+            allowed="at least one on whole ones, or slices whole",
         )
     said = f"Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: {len(found):,}."
     return replace(queue, jobs=jobs, slices=found, audit=(*queue.audit, said))

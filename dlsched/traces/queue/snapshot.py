@@ -108,7 +108,7 @@ def moment_of(queue: Queue, text: str) -> float:
     except Damaged:
         moment_s = None
     if moment_s is None or moments.dated != queue.dated:
-        raise UsageError(f"at: found {shown(text)}, allowed: {allowed}")
+        raise UsageError(where="at", found=shown(text), allowed=allowed)
     return moment_s
 
 
@@ -154,13 +154,12 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
             found.append(_present(job, at_s, ended_s, audit, estimates=estimates))
     if not found:
         if all(job.end_s is None for job in queue.jobs):
-            raise InputError(f"{queue.path}: found no job that says when it ran, allowed: a file that says it")
+            raise InputError(where=queue.path, found="no job that says when it ran", allowed="a file that says it")
         first_s, last_s = (pick(job.submit_s for job in queue.jobs) for pick in (min, max))
-        raise InputError(
-            f"{queue.path}: found no job{' on whole GPUs' if queue.slices else ''} that runs or waits at "
-            f"{queue.moment(at_s)}, allowed: a moment such as the one at which its jobs came, {queue.moment(first_s)} to "
-            f"{queue.moment(last_s)}"
-        )
+        found_none = f"no job{' on whole GPUs' if queue.slices else ''} that runs or waits at {queue.moment(at_s)}"
+        came = f"{queue.moment(first_s)} to {queue.moment(last_s)}"
+        allowed = f"a moment such as the one at which its jobs came, {came}"
+        raise InputError(where=queue.path, found=found_none, allowed=allowed)
     found.sort(key=lambda each: (not each.running, -each.ran_s if each.running else each.job.submit_s))
     running = sum(each.running for each in found)
     sliced, whole = _outside(queue, at_s, ended_s, audit, estimates=estimates)
@@ -277,7 +276,7 @@ def admitted(
     """
     free = gpus - len(found.outside) - sum(least(each) for each in found.running)
     if free < 0:
-        raise UsageError(f"gpus: found {gpus:,}, allowed: at least {gpus - free:,}, which jobs that run hold")
+        raise UsageError(where="gpus", found=f"{gpus:,}", allowed=f"at least {gpus - free:,}, which jobs that run hold")
     inside, outside = list(found.running), []
     for each in found.waiting:
         if least(each) <= free:
@@ -288,7 +287,8 @@ def admitted(
     if not inside:
         smallest = gpus - free + min(map(least, outside), default=math.inf)
         beside = ", beside the GPUs of those left out" if found.outside else ""
-        raise UsageError(f"gpus: found {gpus:,}, allowed: at least {smallest:,}, the smallest count of any job{beside}")
+        allowed = f"at least {smallest:,}, the smallest count of any job{beside}"
+        raise UsageError(where="gpus", found=f"{gpus:,}", allowed=allowed)
     said = f"Jobs for whose smallest count no GPU is left, first come first, left out: {len(outside):,}."
     return inside, outside, [said] if outside else []
 

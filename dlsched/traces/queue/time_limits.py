@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from dlsched.core.errors import InputError
 from dlsched.traces.queue.queue import Queue, QueuedJob
+from dlsched.traces.sentences import Sentence, figure
 
 
 class Limits(NamedTuple):
@@ -29,7 +30,8 @@ class Limits(NamedTuple):
             ("for which the median of their partition stands", sum(own)),
             ("nor does any of their partition, for which the median of the file stands", len(own) - sum(own)),
         )
-        return [f"Jobs that do not say how long they take, {words}: {count:,}." for words, count in counts if count]
+        silent = "Jobs that do not say how long they take"
+        return [Sentence(f"{silent}, {words}: ", figure(count), ".") for words, count in counts if count]
 
 
 def limits_of(queue: Queue) -> Limits:
@@ -63,7 +65,9 @@ def require_limits(queue: Queue) -> Limits:
     """
     limits = limits_of(queue)
     if all(job.limit_s is None for job in limits.queue.jobs):
-        raise InputError(f"{queue.path}: estimates: found no job that says how long it takes at most, allowed: some")
+        raise InputError(
+            where=f"{queue.path}: estimates", found="no job that says how long it takes at most", allowed="some"
+        )
     return limits
 
 
@@ -76,9 +80,7 @@ def told(limits: Limits, jobs: Sequence[QueuedJob], ran_s: Iterable[float]) -> l
         if job.limit_s is not None and job.id not in silent
     ]
     head = "Policies are told what users said that their jobs take"
-    half = (
-        f"; half of the {len(parts):,} jobs that say it ran for {100 * median(parts):,.0f} % of that or less"
-        if parts
-        else ""
-    )
-    return [f"{head}{half}.", *limits.sentences(jobs)]
+    if not parts:
+        return [f"{head}.", *limits.sentences(jobs)]
+    half = " jobs that say it ran for ", figure(100 * median(parts), ",.0f"), " % of that or less."
+    return [Sentence(f"{head}; half of the ", figure(len(parts)), *half), *limits.sentences(jobs)]

@@ -116,7 +116,7 @@ def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
     for key, name in pairs:
         if key not in KEYS or not name or key in found:
             raise UsageError(
-                f"columns: found {f'{key}={name}'!r}, allowed: once each KEY=COLUMN with {', '.join(KEYS)}"
+                where="columns", found=repr(f"{key}={name}"), allowed=f"once each KEY=COLUMN with {', '.join(KEYS)}"
             )
         head, sign, unit = name.rpartition(":")
         factor = UNITS.get(key, {}).get(unit) if sign else None
@@ -128,10 +128,10 @@ def read_mapping(columns: str | Mapping[str, str]) -> dict[str, Column]:
         lacking.append("start")
     if lacking:
         raise UsageError(
-            f"columns: found no {', '.join(lacking)}, allowed: such as arrival=submit,gpus=n,duration=run_s"
+            where="columns", found=f"no {', '.join(lacking)}", allowed="such as arrival=submit,gpus=n,duration=run_s"
         )
     if len({found[key].unit for key in ("arrival", "start", "end") if key in found}) > 1:
-        raise UsageError("columns: found times of several units, allowed: one for arrival, start and end")
+        raise UsageError(where="columns", found="times of several units", allowed="one for arrival, start and end")
     return found
 
 

@@ -33,7 +33,7 @@ def read_objects(path: Path) -> Json:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: found bytes that are no text ({error.reason} at byte {error.start:,})") from None
     if not text.strip():
-        raise InputError(f"{path}: found an empty file, allowed: JSON")
+        raise InputError(where=str(path), found="an empty file", allowed="JSON")
     try:
         found: Json = json.loads(text)
     except json.JSONDecodeError as error:
@@ -57,7 +57,9 @@ def items(path: Path, kind: str, group: str, audit: Audit) -> Iterator[tuple[int
     if listed is None and at(found, "kind") == kind:
         listed = [found]
     if not isinstance(listed, list):
-        raise InputError(f"{path}: items: found {shown(listed)}, allowed: a list, as kubectl get -o json prints it")
+        raise InputError(
+            where=f"{path}: items", found=shown(listed), allowed="a list, as kubectl get -o json prints it"
+        )
     for place, item in enumerate(listed, 1):
         version = at(item, "apiVersion")
         if at(item, "kind") != kind or not isinstance(version, str) or version.partition("/")[0] != group:

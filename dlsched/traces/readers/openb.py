@@ -104,7 +104,7 @@ def _nodes(path: Path) -> tuple[QueueNode, ...]:
         try:
             gpus, cpus = devices(number(gpu, "gpu") or 0.0), number(cpu_milli, "cpu_milli")
         except Damaged as damage:
-            raise InputError(f"{path}, line {line}: found {shown(damage.found)}, allowed: a number") from None
+            raise InputError(where=f"{path}, line {line}", found=shown(damage.found), allowed="a number") from None
         kind = model.strip()
         nodes.append(QueueNode(name.strip(), gpus, "" if kind.casefold() in MISSING else kind, (cpus or 0.0) / 1000))
     return tuple(nodes)

@@ -103,7 +103,9 @@ def _open(path: Path, columns: tuple[str, ...]) -> Table:
     width = first_line(path).count(",") + 1
     if width != len(columns):
         raise InputError(
-            f"{path}, line 1: found {width} cells parted by commas, allowed: {len(columns)}: {', '.join(columns)}"
+            where=f"{path}, line 1",
+            found=f"{width} cells parted by commas",
+            allowed=f"{len(columns)}: {', '.join(columns)}",
         )
     return Table(path, columns, ",")
 
@@ -187,7 +189,7 @@ def _machines(path: Path) -> tuple[QueueNode, ...]:
         try:
             count, cores = number(gpus, "cap_gpu") or 0.0, number(cpus, "cap_cpu") or 0.0
         except Damaged as damage:
-            raise InputError(f"{path}, line {line}: found {shown(damage.found)}, allowed: a number") from None
+            raise InputError(where=f"{path}, line {line}", found=shown(damage.found), allowed="a number") from None
         if count:
             nodes.append(QueueNode(name.strip(), int(count), kind.strip(), cores))
     return tuple(nodes)

@@ -42,7 +42,7 @@ def read_philly_raw(
     """
     found = read_objects(path)
     if not isinstance(found, list):
-        raise InputError(f"{path}: found {shown(found)}, allowed: a list of jobs")
+        raise InputError(where=str(path), found=shown(found), allowed="a list of jobs")
     audit, moments = Audit("object"), Moments()
     kept = Kept("philly-raw", path, audit, states, ended_only)
     for place, item in enumerate(found, 1):
@@ -93,6 +93,6 @@ def _machines(path: Path) -> tuple[QueueNode, ...]:
         try:
             count = number(gpus, "number of GPUs") or 0.0
         except Damaged:
-            raise InputError(f"{path}, line {line}: found {shown(gpus)}, allowed: a number of GPUs") from None
+            raise InputError(where=f"{path}, line {line}", found=shown(gpus), allowed="a number of GPUs") from None
         nodes.append(QueueNode(name.strip(), int(count), memory.strip()))
     return tuple(nodes)

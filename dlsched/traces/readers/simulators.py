@@ -28,7 +28,7 @@ def gavel_queue(
     _stateless(states, "gavel")
     gpu_type = GPU_TYPES[0] if gpu_type is None else gpu_type
     if gpu_type not in GPU_TYPES:
-        raise UsageError(f"gpu_type: found {gpu_type!r}, allowed: {', '.join(GPU_TYPES)}")
+        raise UsageError(where="gpu_type", found=repr(gpu_type), allowed=", ".join(GPU_TYPES))
     requests, audit = read_gavel(path, gpu_type)
     audit = [
         *audit,
@@ -59,7 +59,9 @@ def tiresias_queue(path: Path, *, states: Collection[str] | None = None, ended_o
 
 def _stateless(states: Collection[str] | None, source: str) -> None:
     if states is not None:
-        raise UsageError(f"states: found {','.join(states)!r}, allowed: none, as jobs of {source} have no state")
+        raise UsageError(
+            where="states", found=repr(",".join(states)), allowed=f"none, as jobs of {source} have no state"
+        )
 
 
 def _queue(source: str, path: Path, requests: list[Request], lengths_s: list[float], audit: list[str]) -> Queue:

@@ -67,7 +67,7 @@ def open_table(path: Path, known: Collection[str], *, delimiter: str | None = No
         The file is empty, or its first line has no column that is known.
     """
     if delimiter is not None and len(delimiter) != 1:
-        raise UsageError(f"delimiter: found {shown(delimiter)}, allowed: one character")
+        raise UsageError(where="delimiter", found=shown(delimiter), allowed="one character")
     text = first_line(path)
     signs = {sign for sign in text if not sign.isalnum() and sign not in " _.\"'()%:/-\ufffd"}
     splits = {sign: _cells(text, sign) for sign in sorted(signs | {"|"})} if delimiter is None else {}
@@ -75,11 +75,11 @@ def open_table(path: Path, known: Collection[str], *, delimiter: str | None = No
     columns = _cells(text, found)
     if not set(known) & set(columns):
         raise InputError(
-            f"{path}, line 1: found {shown(text)}, allowed: a header with columns of {', '.join(sorted(known))}"
+            where=f"{path}, line 1", found=shown(text), allowed=f"a header with columns of {', '.join(sorted(known))}"
         )
     repeated = next((name for name in columns if name in known and columns.count(name) > 1), None)
     if repeated is not None:
-        raise InputError(f"{path}, line 1: found column {shown(repeated)} twice, allowed: once")
+        raise InputError(where=f"{path}, line 1", found=f"column {shown(repeated)} twice", allowed="once")
     return Table(path, columns, found)
 
 
@@ -94,7 +94,9 @@ def whole_rows(table: Table, wanted: Sequence[str]) -> Iterator[tuple[int, tuple
     audit = Audit()
     yield from table.rows(wanted, audit)
     if audit.sentences():
-        raise InputError(f"{table.path}: found damage, allowed: whole rows only ({audit.sentences()[0].rstrip('.')})")
+        raise InputError(
+            where=str(table.path), found="damage", allowed=f"whole rows only ({audit.sentences()[0].rstrip('.')})"
+        )
 
 
 def require(table: Table, *choices: Sequence[str]) -> None:
@@ -123,7 +125,7 @@ def first_line(path: Path) -> str:
         for line in file:
             if line.strip():
                 return line.rstrip("\n").replace("\0", "\ufffd")
-    raise InputError(f"{path}: found an empty file, allowed: at least one row")
+    raise InputError(where=str(path), found="an empty file", allowed="at least one row")
 
 
 def encoding_of(path: Path) -> str:

@@ -115,7 +115,7 @@ def bound_by_order(
     """
     setting = Setting("ring_allocation", method, jobs, gpus, tables, counts)
     if method == "hull" or tables != "convex":
-        raise UsageError(f"method and tables: found {method}, {tables}, allowed: doubling or marginal, convex")
+        raise UsageError(where="method and tables", found=f"{method}, {tables}", allowed="doubling or marginal, convex")
     program = _Program()
     steps = [(job, low, high) for job in range(jobs) for low, high in pairwise(setting.held)]
     _costs(program, setting)

@@ -52,7 +52,9 @@ def ends(setting: Setting, tick: Tick = no_tick) -> Iterator[End]:
         tick()
         looked_at += 1
         if looked_at >= most:
-            raise UsageError(f"jobs and gpus: found {most} ends of runs or more, allowed: fewer jobs, GPUs or counts")
+            raise UsageError(
+                where="jobs and gpus", found=f"{most} ends of runs or more", allowed="fewer jobs, GPUs or counts"
+            )
         left = setting.gpus - sum(count for count, _ in chosen)
         if not all(_ends(setting, count, target, left) for count, target in chosen):
             continue

@@ -64,9 +64,11 @@ class Setting:
         _among("tables", self.tables, TABLES)
         _among("counts", self.offered, OFFERED)
         if self.family == "async_sgd" and (self.tables, self.offered) != ("convex", "all"):
-            raise UsageError("async_sgd: its times are convex in the nodes: found other tables, allowed: convex, all")
+            raise UsageError(
+                where="async_sgd: its times are convex in the nodes", found="other tables", allowed="convex, all"
+            )
         if self.jobs < 1 or self.gpus < self.jobs:
-            raise UsageError(f"jobs and gpus: found {self.jobs} and {self.gpus}, allowed: 1 <= jobs <= gpus")
+            raise UsageError(where="jobs and gpus", found=f"{self.jobs} and {self.gpus}", allowed="1 <= jobs <= gpus")
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -118,4 +120,4 @@ def _powers(most: int) -> tuple[int, ...]:
 def _among(field: str, found: str, allowed: Iterable[str]) -> None:
     names = tuple(allowed)
     if found not in names:
-        raise UsageError(f"{field}: found {found!r}, allowed: {', '.join(names)}")
+        raise UsageError(where=field, found=repr(found), allowed=", ".join(names))

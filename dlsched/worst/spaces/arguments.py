@@ -35,13 +35,13 @@ def lettered(jobs: Sequence[Data]) -> list[Data]:
 def require_one_of(name: str, value: str | None, allowed: Sequence[str | None]) -> None:
     """Refuse a word that is not allowed (None among them: it need not be given) with a ``UsageError``."""
     if value not in allowed:
-        raise UsageError(f"{name}: found {value!r}, allowed: {', '.join(word for word in allowed if word is not None)}")
+        raise UsageError(where=name, found=repr(value), allowed=", ".join(word for word in allowed if word is not None))
 
 
 def require_sizes(*, jobs: int | None, **sizes: int | None) -> None:
     """Refuse sizes below 1 (None: not given), and more jobs than there are letters, with a ``UsageError``."""
     if jobs is not None and (not isinstance(jobs, int) or not 1 <= jobs <= MOST_JOBS):
-        raise UsageError(f"jobs: found {jobs}, allowed: an integer from 1 to {MOST_JOBS}")
+        raise UsageError(where="jobs", found=jobs, allowed=f"an integer from 1 to {MOST_JOBS}")
     for name, size in sizes.items():
         if size is not None and (not isinstance(size, int) or size < 1):
-            raise UsageError(f"{name}: found {size}, allowed: an integer >= 1")
+            raise UsageError(where=name, found=size, allowed="an integer >= 1")

@@ -109,7 +109,7 @@ def space_of(
     family = FAMILIES["elastic_stream"]
     require_tables(family, jobs=jobs, gpus=gpus, preset=preset, tables=tables, counts=counts)
     if not 0 <= restart < TICK_S:
-        raise UsageError(f"restart: found {restart}, allowed: seconds from 0 to less than {TICK_S:g}")
+        raise UsageError(where="restart", found=restart, allowed=f"seconds from 0 to less than {TICK_S:g}")
     total = gpus or UNITS
     most, allowed = jobs_drawn(jobs, JOBS)[-1], offered(counts, total)
     restarts = [Number("jobs[].restart_s", 0.0, restart)] if restart else []

@@ -94,7 +94,7 @@ def space_of(
         return _of_preset(preset, utility, jobs=jobs, gpus=gpus, servers=servers, slots=slots)
     kind = utility or "sigmoid"
     if kind not in _UTILITIES:
-        raise UsageError(f"utility: found {kind!r}, allowed: {', '.join(_UTILITIES)}")
+        raise UsageError(where="utility", found=repr(kind), allowed=", ".join(_UTILITIES))
     servers, slots = servers or SERVERS, slots or SLOTS
     gpus = gpus or 2 * servers
     moves = (_move_arrival, partial(change_network, gpus=gpus, servers=servers))
@@ -125,7 +125,7 @@ def _workers(most: int) -> Number:
 def _of_preset(preset: str, utility: str | None, **sizes: int | None) -> Space:
     if utility is not None:
         raise UsageError(
-            f"utility: found {utility!r} with the preset {preset}, allowed: none, as presets have their own"
+            where="utility", found=f"{utility!r} with the preset {preset}", allowed="none, as presets have their own"
         )
     given = {name: size for name, size in sizes.items() if size is not None}
     generate(preset=preset, **given)  # refuses what does not go together

@@ -71,7 +71,7 @@ def in_class(tables: str, job: Data, counts: Sequence[int], low: float, high: fl
 def offered(counts: str, most: int) -> list[int]:
     """Counts of up to ``most`` GPUs: 1, 2, 4, ... (``powers``) or all of them; UsageError: more than ``MOST``."""
     if counts == "all" and most > MOST:
-        raise UsageError(f"gpus: found {most} with all counts, allowed: at most {MOST}, a time for each")
+        raise UsageError(where="gpus", found=f"{most} with all counts", allowed=f"at most {MOST}, a time for each")
     return [2**power for power in range(most.bit_length())] if counts == "powers" else list(range(1, most + 1))
 
 

@@ -85,9 +85,9 @@ def space_of(
     require_sizes(jobs=most, gpus=total)
     require_arguments(PRESETS, next(iter(PRESETS)) if preset is None else preset, 0)
     if not 1 <= prediction_error < math.inf:
-        raise UsageError(f"prediction_error: found {prediction_error}, allowed: a number >= 1")
+        raise UsageError(where="prediction_error", found=prediction_error, allowed="a number >= 1")
     if preset is not None and not sends:
-        raise UsageError(f"sends: found False with preset {preset!r}, allowed: True, as its jobs send bytes")
+        raise UsageError(where="sends", found=f"False with preset {preset!r}", allowed="True, as its jobs send bytes")
     largest = LARGEST_SERVER if sends else total
     servers = total if preset is not None else max(MOST_SERVERS, -(-total // largest)) if sends else 1
     numbers = [

@@ -287,6 +287,14 @@ def test_wrong_at_the_top(written: str, said: str, refused: Callable[[str], list
         ('family = "async_sgd"\njobs = [3, "4"]', '.jobs[1]: found "4", allowed: an integer >= 1'),
         ('family = "async_sgd"\njobs = true', ".jobs: found true, allowed: an integer >= 1"),
         ('family = "async_sgd"\njobs = 0', ".jobs: found 0, allowed: an integer >= 1"),
+        (
+            f'family = "async_sgd"\njobs = [3, {2**53}]',
+            ".jobs[1]: found 9007199254740992, allowed: an integer from 1 to 100,000,000",
+        ),
+        (
+            'family = "ring_allocation"\njobs = 9_999\nmax_gpus = 100_000_001',
+            ".max_gpus: found 100000001, allowed: an integer from 1 to 100,000,000",
+        ),
         ('family = "srpt_mapping"\nload = 0', ".load: found 0, allowed: a number > 0"),
         ('family = "async_sgd"\nseeds = "5:5"', '.seeds: found "5:5", which holds no seed, allowed: '),
         (

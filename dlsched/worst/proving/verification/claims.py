@@ -63,16 +63,18 @@ def claim_from(data: Mapping[str, object]) -> Claim:
     """
     fields = set(data)
     if not fields >= set(_FIELDS) or fields - {*_FIELDS, "limit"}:
-        raise InputError(f"certificate: found the fields {sorted(fields)}, allowed: {', '.join(_FIELDS)}, maybe limit")
+        raise InputError(
+            where="certificate", found=f"the fields {sorted(fields)}", allowed=f"{', '.join(_FIELDS)}, maybe limit"
+        )
     limit = data.get("limit")
     instance = data["instance"]
     if not isinstance(instance, dict):
-        raise InputError(f"instance: found {shown(instance)}, allowed: an instance")
+        raise InputError(where="instance", found=shown(instance), allowed="an instance")
     jobs, gpus = _whole(data["jobs"], "jobs"), _whole(data["gpus"], "gpus")
     if not 1 <= jobs <= gpus <= _LARGEST:
-        raise InputError(f"jobs, gpus: found {jobs} and {gpus}, allowed: 1 <= jobs <= gpus <= {_LARGEST}")
+        raise InputError(where=("jobs", "gpus"), found=f"{jobs} and {gpus}", allowed=f"1 <= jobs <= gpus <= {_LARGEST}")
     if jobs > _MOST_JOBS:
-        raise InputError(f"jobs: found {jobs}, allowed: at most {_MOST_JOBS}")
+        raise InputError(where="jobs", found=jobs, allowed=f"at most {_MOST_JOBS}")
     allowed = ("ring_allocation", "async_sgd")
     family = _one_of(data["family"], "family", allowed)
     methods = ("doubling", "marginal", "hull") if family == allowed[0] else ("marginal",)
@@ -97,29 +99,29 @@ def _proof(data: object) -> dict[End, Tree]:
     for index, entry in enumerate(_list(data, "proof")):
         where = f"proof[{index}]"
         if not isinstance(entry, dict) or "end" not in entry:
-            raise InputError(f"{where}: found {shown(entry)}, allowed: an object with end and a tree")
+            raise InputError(where=where, found=shown(entry), allowed="an object with end and a tree")
         triples = [tuple(_whole(x, where) for x in _list(triple, where)) for triple in _list(entry["end"], where)]
         if any(len(triple) != 3 for triple in triples):
-            raise InputError(f"{where}.end: found {shown(entry['end'])}, allowed: triples")
+            raise InputError(where=f"{where}.end", found=shown(entry["end"]), allowed="triples")
         end = tuple((count, target, best) for count, target, best in triples)
         if end in found:
-            raise InputError(f"{where}.end: found {shown(entry['end'])} twice, allowed: once")
+            raise InputError(where=f"{where}.end", found=f"{shown(entry['end'])} twice", allowed="once")
         found[end] = _tree({key: value for key, value in entry.items() if key != "end"}, where)
     return found
 
 
 def _tree(data: object, where: str) -> Tree:
     if not isinstance(data, dict) or set(data) not in ({"multipliers"}, {"before"}):
-        raise InputError(f"{where}: found {shown(data)}, allowed: multipliers, or before")
+        raise InputError(where=where, found=shown(data), allowed="multipliers, or before")
     ((kind, entries),) = data.items()
     if not isinstance(entries, dict):
-        raise InputError(f"{where}.{kind}: found {shown(entries)}, allowed: an object")
+        raise InputError(where=f"{where}.{kind}", found=shown(entries), allowed="an object")
     if kind == "multipliers":
         return Tree({name: _rational(value, f"{where}.{shown(name)}") for name, value in entries.items()}, {})
     before = {}
     for step, tree in entries.items():
         if not re.fullmatch(r"[0-9]{1,4} [0-9]{1,5}", step):
-            raise InputError(f"{where}.before: found {shown(step)}, allowed: a job and a count")
+            raise InputError(where=f"{where}.before", found=shown(step), allowed="a job and a count")
         job, count = map(int, step.split())
         before[job, count] = _tree(tree, f"{where} {step}")
     return Tree(None, before)
@@ -127,7 +129,7 @@ def _tree(data: object, where: str) -> Tree:
 
 def _approach(data: object) -> Approach:
     if not isinstance(data, dict) or set(data) != set(_LIMIT):
-        raise InputError(f"limit: found {shown(data)}, allowed: an object with {', '.join(_LIMIT)}")
+        raise InputError(where="limit", found=shown(data), allowed=f"an object with {', '.join(_LIMIT)}")
     limit, inside = (
         tuple(tuple(_rational(cost, name) for cost in _list(row, name)) for row in _list(data[name], name))
         for name in _LIMIT[1:]
@@ -137,23 +139,23 @@ def _approach(data: object) -> Approach:
 
 def _list(value: object, where: str) -> Sequence[object]:
     if not isinstance(value, list | tuple):
-        raise InputError(f"{where}: found {shown(value)}, allowed: a list")
+        raise InputError(where=where, found=shown(value), allowed="a list")
     return value
 
 
 def _whole(value: object, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError(f"{where}: found {shown(value)}, allowed: a whole number")
+        raise InputError(where=where, found=shown(value), allowed="a whole number")
     return value
 
 
 def _rational(value: object, where: str) -> Fraction:
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
-        raise InputError(f"{where}: found {shown(value)}, allowed: a fraction in text, such as 17/10")
+        raise InputError(where=where, found=shown(value), allowed="a fraction in text, such as 17/10")
     return Fraction(value)
 
 
 def _one_of(value: object, where: str, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"{where}: found {shown(value)}, allowed: {', '.join(allowed)}")
+        raise InputError(where=where, found=shown(value), allowed=", ".join(allowed))
     return value

@@ -100,7 +100,9 @@ def _ends(claim: Claim) -> Iterator[End]:
 
     def grow(chosen: End, left: int, spare: int) -> Iterator[End]:
         if next(looked_at) > LARGEST:
-            raise InputError(f"jobs, gpus: found {claim.jobs} and {claim.gpus}, allowed: fewer, this has too many ends")
+            raise InputError(
+                where=("jobs", "gpus"), found=f"{claim.jobs} and {claim.gpus}", allowed="fewer, this has too many ends"
+            )
         if len(chosen) == claim.jobs:
             if all(over(count, target, left) and full(best, spare) for count, target, best in chosen):
                 yield chosen

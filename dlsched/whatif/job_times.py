@@ -24,7 +24,7 @@ class Jobs(NamedTuple):
     gpus: IntArray
 
 
-class Ran(NamedTuple):
+class JobTimes(NamedTuple):
     """When every job started and ended, shape (I,), seconds on the clock of the instance; and what was held."""
 
     start_s: FloatArray
@@ -48,7 +48,7 @@ def jobs_of(instance: InstanceFile, recorded: Sequence[QueuedJob]) -> Jobs:
     )
 
 
-def ran_of(instance: InstanceFile, solution: Solution) -> Ran:
+def times_of(instance: InstanceFile, solution: Solution) -> JobTimes:
     """Follow the jobs of a solution, which passes the checker."""
     if isinstance(instance, srpt_mapping.Instance):
         assert isinstance(solution, srpt_mapping.Schedule)
@@ -57,7 +57,7 @@ def ran_of(instance: InstanceFile, solution: Solution) -> Ran:
     return _stream(instance, solution)
 
 
-def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> Ran:
+def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> JobTimes:
     ends = srpt_mapping.completion_times(instance, schedule)
     order = [job.id for job in instance.jobs]
     starts = [schedule.jobs[name] for name in order]
@@ -66,16 +66,18 @@ def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> 
     owner = np.repeat(np.arange(len(order)), [len(start.placement) for start in starts])
     shares = list(chain.from_iterable(start.placement for start in starts))
     node = np.array([instance.server_index[share.server] for share in shares], dtype=np.int64)
-    return Ran(start_s, end_s, Held(start_s[owner], end_s[owner], np.array([share.replicas for share in shares]), node))
+    return JobTimes(
+        start_s, end_s, Held(start_s[owner], end_s[owner], np.array([share.replicas for share in shares]), node)
+    )
 
 
-def _stream(instance: elastic_stream.Instance, stream: elastic_stream.Stream) -> Ran:
+def _stream(instance: elastic_stream.Instance, stream: elastic_stream.Stream) -> JobTimes:
     arrivals_s = [job.arrival_s for job in instance.jobs]
     ran = [stream.periods.get(job.id, ()) for job in instance.jobs]
     flows_s = elastic_stream.flow_times(instance, stream)
     held = list(chain.from_iterable(ran))
     starts_s = [periods[0].start_s if periods else at_s for periods, at_s in zip(ran, arrivals_s, strict=True)]
-    return Ran(
+    return JobTimes(
         np.array(starts_s),
         np.array(arrivals_s) + np.array(flows_s),
         Held(

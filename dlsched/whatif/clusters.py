@@ -1,4 +1,4 @@
-"""What came of every policy on every cluster, job by job, so that all figures are of the same jobs."""
+"""Clusters that are asked about: what came of every policy on each, job by job, so all figures are of the same jobs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from dlsched.whatif.figures import (
     together,
     utilisation,
 )
+from dlsched.whatif.job_times import Jobs, JobTimes, times_of
 from dlsched.whatif.question import BOUND, Piece
-from dlsched.whatif.ran import Jobs, Ran, ran_of
 
 HAPPENED = "what happened"
 MOST_OUTSIDE = 0.05
@@ -99,7 +99,7 @@ class Cluster:
         return mean_of_jobs(self.fates[name].flow_s - self.fates[against].flow_s, self.unit)
 
 
-def compared(study: Study, made: Sequence[Piece], policies: Sequence[str]) -> list[Cluster]:
+def clusters_of(study: Study, made: Sequence[Piece], policies: Sequence[str]) -> list[Cluster]:
     """Read the store of a study of pieces: one cluster a size, in their order."""
     rows = {(row.source, row.method): row for row in study.each_row()}
     sizes = list(dict.fromkeys(piece.gpus for piece in made))
@@ -107,19 +107,19 @@ def compared(study: Study, made: Sequence[Piece], policies: Sequence[str]) -> li
 
 
 def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows: dict[tuple[str, str], Row]) -> Cluster:
-    ran: dict[str, list[Ran]] = {name: [] for name in (HAPPENED, *policies)}
+    times: dict[str, list[JobTimes]] = {name: [] for name in (HAPPENED, *policies)}
     unanswered: dict[str, str] = {}
     least_s: list[float | None] = []
     for piece in made:
         instance = piece.recipe.make()
         if piece.happened is not None:
-            ran[HAPPENED].append(piece.happened)
+            times[HAPPENED].append(piece.happened)
         for name in policies:
             row = rows[piece.recipe.source, name]
             data = study.solution(row.key)
             if row.status in ("feasible", "optimal") and data is not None:
                 solution = FAMILIES[instance.family].read_solution(data, instance)
-                ran[name].append(ran_of(instance, solution))
+                times[name].append(times_of(instance, solution))
             else:
                 words = f"{row.status}: {row.message}" if row.message else row.status
                 unanswered.setdefault(name, f"{piece.name}: {words}" if piece.name else words)
@@ -140,7 +140,7 @@ def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows:
         tuple((piece.name, name) for piece in made for name in piece.jobs.ids),
         unit,
         f"{count} {units}" if (count := len(np.unique(unit))) >= FEWEST_UNITS else "",
-        {name: _fate(name, each, made, jobs) for name, each in ran.items() if len(each) == len(made)},
+        {name: _fate(name, each, made, jobs) for name, each in times.items() if len(each) == len(made)},
         unanswered,
         sum(known) / len(jobs.ids) if len(known) == len(made) else None,
         together([piece.outside for piece in made]).share or 0.0,
@@ -161,12 +161,12 @@ def _least_s(instance: InstanceFile, bound: float | None) -> float | None:
     return bound * len(getattr(instance, "jobs", ()))
 
 
-def _fate(name: str, ran: Sequence[Ran], made: Sequence[Piece], jobs: Jobs) -> Fate:
+def _fate(name: str, times: Sequence[JobTimes], made: Sequence[Piece], jobs: Jobs) -> Fate:
     submits = [piece.jobs.submit_s for piece in made]
-    flow_s = np.concatenate([each.end_s - submit_s for each, submit_s in zip(ran, submits, strict=True)])
-    waiting_s = np.concatenate([each.start_s - submit_s for each, submit_s in zip(ran, submits, strict=True)])
-    spans = [(float(submit_s.min()), float(each.end_s.max())) for each, submit_s in zip(ran, submits, strict=True)]
-    parts = list(zip(ran, made, spans, strict=True))
+    flow_s = np.concatenate([each.end_s - submit_s for each, submit_s in zip(times, submits, strict=True)])
+    waiting_s = np.concatenate([each.start_s - submit_s for each, submit_s in zip(times, submits, strict=True)])
+    spans = [(float(submit_s.min()), float(each.end_s.max())) for each, submit_s in zip(times, submits, strict=True)]
+    parts = list(zip(times, made, spans, strict=True))
     placed = all(piece.nodes and (name != HAPPENED or piece.placed) for piece in made)
     return Fate(
         waiting_s,

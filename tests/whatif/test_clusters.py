@@ -9,7 +9,7 @@ from dlsched import study
 from dlsched.core.errors import UsageError
 from dlsched.traces.arrivals import Window
 from dlsched.traces.queue.queue import Queue
-from dlsched.whatif.compared import HAPPENED, Cluster, compared, in_common
+from dlsched.whatif.clusters import HAPPENED, Cluster, clusters_of, in_common
 from dlsched.whatif.question import MOST_WARNINGS, Question, audit_of, pieces, plan_of
 
 from .by_hand import FIFO_S, RUNS_S, SHORTEST_S, SUBMITS_S, cluster, three
@@ -19,7 +19,7 @@ def answered(question: Question, store: Path) -> list[Cluster]:
     """Run a question in one process."""
     made = pieces(question)
     with study.run(plan_of(question, made, "by hand"), store, workers=1) as ran:
-        return compared(ran, made, question.policies)
+        return clusters_of(ran, made, question.policies)
 
 
 def flows_s(starts_s: tuple[float, ...]) -> list[float]:
@@ -76,7 +76,7 @@ def test_a_second_run_computes_nothing(tmp_path: Path) -> None:
     with study.run(
         plan_of(question, made, "by hand"), tmp_path / "store", progress=lambda now: seen.append(now.cells - now.ended)
     ) as ran:
-        again = compared(ran, made, question.policies)
+        again = clusters_of(ran, made, question.policies)
     assert seen == [0]
     assert [each.fates["fifo"].flow_s.tolist() for each in again] == [
         each.fates["fifo"].flow_s.tolist() for each in first

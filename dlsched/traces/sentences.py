@@ -1,0 +1,72 @@
+"""Sentences of an audit that know the figures in them, so that those of several windows can be said together."""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Self
+
+
+class Figure(NamedTuple):
+    """A number in a sentence, and how it is written there."""
+
+    value: float
+    text: str
+
+
+class Example(NamedTuple):
+    """One of several things that could be said there: of several windows the first is."""
+
+    text: str
+
+
+Piece = str | Figure | Example
+
+
+def figure(value: float, form: str = ",") -> Figure:
+    """Return a number as it is written in sentences.
+
+    >>> figure(1200).text, figure(95.04, ",.1f").text
+    ('1,200', '95.0')
+    """
+    return Figure(value, format(value, form))
+
+
+class Sentence(str):
+    """A text that knows of what it is made.
+
+    Parameters
+    ----------
+    pieces
+        Words, figures and examples, in turn or not.
+    warns
+        Whether it is told of every cluster that is looked at, not of the first alone.
+
+    >>> Sentence("Jobs read: ", figure(1200), ".")
+    'Jobs read: 1,200.'
+    """
+
+    __slots__ = ("pieces", "warns")
+
+    pieces: tuple[Piece, ...]
+    warns: bool
+
+    def __new__(cls, *pieces: Piece, warns: bool = False) -> Self:
+        """Write the pieces out."""
+        made = super().__new__(cls, "".join(piece if isinstance(piece, str) else piece.text for piece in pieces))
+        made.pieces, made.warns = tuple(piece for piece in pieces if piece), warns
+        return made
+
+
+def listed(counts: Iterable[tuple[str, int, str]]) -> list[Piece]:
+    """Return the pieces of a list of what was counted: what, how often, and a word after the number.
+
+    >>> Sentence(*listed([("OK", 1200, ""), ("resnet", 3, " jobs")]))
+    'OK (1,200), resnet (3 jobs)'
+    """
+    pieces: list[Piece] = []
+    for what, count, after in counts:
+        pieces += [f"{', ' if pieces else ''}{what} (", figure(count), f"{after})"]
+    return pieces
+
+
+def sentence_of(text: str) -> Sentence:
+    """Return a text as a sentence, one without figures where it does not know any."""
+    return text if isinstance(text, Sentence) else Sentence(text)

@@ -1,0 +1,139 @@
+"""Facts stand in one place: texts are written for people, and no module takes a fact out of one.
+
+Errors, results and rows say what they know in fields; names of instances and methods are names. Read from the sources.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dlsched
+from dlsched.core import errors
+
+PACKAGE = Path(dlsched.__file__).parent
+TREES = {str(path.relative_to(PACKAGE)): ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+TEXTS = {"message", "instance", "method", "words", "head"}
+"""Attributes that hold a text or a name; of errors also their text itself."""
+TAKING_APART = {
+    *("split", "rsplit", "splitlines", "partition", "rpartition", "removeprefix", "removesuffix"),
+    *("startswith", "endswith", "find", "rfind", "index", "count"),
+    *("match", "fullmatch", "search", "findall", "finditer", "sub", "subn"),
+}
+"""Methods of texts and of regular expressions that take a text apart, or look for something in it."""
+
+ALLOWED = {
+    ("core/imports.py", "str(error)"): "what the system's linker says of a library, which has no fields",
+    ("study/engines/on_dask.py", "str(error)"): "the first line of what Dask says",
+    ("testing/solver_answers.py", "str(refused)"): "a test of what the refusal of any solver says to people",
+    ("results/verification.py", "result.method"): "a result file of a stranger: is the name one that a method may have",
+    ("cli/solve.py", "second.message"): "results say that proofs exclude each other in words only",
+    ("cli/solve.py", "result.message"): "the same",
+    ("cli/comparison.py", "result.message"): "the same",
+    ("study/cells/serving.py", "result.message"): "results say that a solver's process was killed in words only",
+    ("study/reproduce/gadget.py", "row.instance"): "sizes are to come from the rows",
+    ("study/reproduce/gadget.py", "row.method"): "the same of kinds of methods",
+    ("study/reproduce/gadget.py", "r.method"): "the same",
+    ("study/reproduce/capes.py", "row.instance"): "the same of patterns",
+    ("study/reproduce/lin.py", "row.instance"): "the same of loads",
+}
+"""By module and expression why it is taken apart nevertheless."""
+
+
+def texts_taken_apart(tree: ast.AST) -> Iterator[str]:
+    """Yield the texts of errors, and the names and messages, that a module takes apart."""
+    caught = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+    known: dict[str, str] = {}  # variables that hold such a text
+
+    def text_of(node: ast.AST) -> str | None:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and node.args:
+            inner = node.args[0]
+            return ast.unparse(node) if isinstance(inner, ast.Name) and inner.id in caught else None
+        if isinstance(node, ast.Attribute) and node.attr in TEXTS:
+            return ast.unparse(node)
+        return known.get(node.id) if isinstance(node, ast.Name) else None
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and (text := text_of(node.value)) is not None:
+            known |= {each.id: text for each in node.targets if isinstance(each, ast.Name)}
+    for node in ast.walk(tree):
+        looked_at: list[ast.expr] = []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TAKING_APART:
+            looked_at = [node.func.value, *node.args]
+        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Constant | ast.JoinedStr):
+            looked_at = [each for each, sign in zip(node.comparators, node.ops, strict=True) if _is_in(sign)]
+            looked_at = looked_at if not _is_a_word(node.left) else []
+        yield from (text for each in looked_at if (text := text_of(each)) is not None)
+
+
+def _is_in(sign: ast.cmpop) -> bool:
+    return isinstance(sign, ast.In | ast.NotIn)
+
+
+def _is_a_word(node: ast.expr) -> bool:
+    """Whether it is the sign that tells a method of the user's own from one of dlsched's, ``file.py:function``."""
+    return isinstance(node, ast.Constant) and node.value == ":"
+
+
+def test_no_text_is_taken_apart_for_a_fact() -> None:
+    """Neither of an error, nor a message, nor the name of an instance or a method."""
+    found = {(name, text) for name, tree in TREES.items() for text in texts_taken_apart(tree)}
+    assert found - set(ALLOWED) == set(), "take a field, or add one"
+    assert set(ALLOWED) - found == set(), "no longer taken apart: take it off the list"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "try:\n    pass\nexcept ValueError as error:\n    key, _, words = str(error).partition(': found ')",
+        "try:\n    pass\nexcept ValueError as error:\n    said = str(error)\n    re.match('x', said)",
+        "_NUMBER.findall(row.instance)",
+        "result.message.startswith('contradiction')",
+        "'limit' in result.message",
+    ],
+)
+def test_what_is_looked_for_is_found(source: str) -> None:
+    """Each of them is a text taken apart."""
+    assert list(texts_taken_apart(ast.parse(source)))
+
+
+def test_nothing_is_read_in_the_words_of_messages() -> None:
+    """Wherever a text comes from: no module looks for ``found`` and ``allowed``, between which errors put facts."""
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TAKING_APART:
+                words = [each.value for each in node.args if isinstance(each, ast.Constant)]
+                said = [word for word in words if isinstance(word, str) and word.strip(" ,:") in ("found", "allowed")]
+                assert not said, f"{name}, line {node.lineno}: {said}"
+
+
+def test_errors_are_given_their_fields() -> None:
+    """Not a text with ``found`` and ``allowed`` in it, from which nobody could take them."""
+    kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kinds and node.args:
+                text = ast.unparse(node.args[0])
+                wrong = "found " in text and ", allowed: " in text and "; found" not in text
+                assert not wrong, f"{name}, line {node.lineno}: where=, found= and allowed= make the text {text}"
+
+
+def test_signatures_are_made_in_one_module() -> None:
+    """That of the command line, of the options that the catalogue lists."""
+    made = {
+        name
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "__signature__" and isinstance(node.ctx, ast.Store)
+    }
+    assert made == {"cli/signatures.py"}
+
+
+def test_no_docstring_is_read() -> None:
+    """What a method or an option is, its record says."""
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            said = isinstance(node, ast.Attribute) and node.attr in ("__doc__", "getdoc", "get_docstring")
+            assert not said, f"{name}, line {getattr(node, 'lineno', 0)}"
