@@ -26,18 +26,13 @@ TAKING_APART = {
 
 ALLOWED = {
     ("core/imports.py", "str(error)"): "what the system's linker says of a library, which has no fields",
-    ("study/engines/on_dask.py", "str(error)"): "the first line of what Dask says",
+    ("study/engines/dask_engine.py", "str(error)"): "the first line of what Dask says",
     ("testing/solver_answers.py", "str(refused)"): "a test of what the refusal of any solver says to people",
     ("results/verification.py", "result.method"): "a result file of a stranger: is the name one that a method may have",
     ("cli/solve.py", "second.message"): "results say that proofs exclude each other in words only",
     ("cli/solve.py", "result.message"): "the same",
     ("cli/comparison.py", "result.message"): "the same",
-    ("study/cells/serving.py", "result.message"): "results say that a solver's process was killed in words only",
-    ("study/reproduce/gadget.py", "row.instance"): "sizes are to come from the rows",
-    ("study/reproduce/gadget.py", "row.method"): "the same of kinds of methods",
-    ("study/reproduce/gadget.py", "r.method"): "the same",
-    ("study/reproduce/capes.py", "row.instance"): "the same of patterns",
-    ("study/reproduce/lin.py", "row.instance"): "the same of loads",
+    ("study/cells/runner.py", "result.message"): "results say that a solver's process was killed in words only",
 }
 """By module and expression why it is taken apart nevertheless."""
 

@@ -116,4 +116,6 @@ def require_served(instance: Instance, method: str) -> None:
     found = OBJECTIVES[instance.objective]
     if method in found.refused:
         allowed = served_by(method, OBJECTIVES.values())
-        raise UsageError(f"method {method}: found objective {found.name!r}, allowed: {allowed}; {found.instead}")
+        raise UsageError(
+            where=f"method {method}", found=f"objective {found.name!r}", allowed=f"{allowed}; {found.instead}"
+        )

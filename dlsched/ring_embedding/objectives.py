@@ -112,7 +112,7 @@ def require_served(instance: Instance, method: str) -> None:
     if method in found.refused:
         allowed = served_by(method, OBJECTIVES.values())
         raise UsageError(
-            f"{method}: found the objective {found.name}, allowed: {allowed}; methods for others: {found.instead}"
+            where=method, found=f"the objective {found.name}", allowed=f"{allowed}; methods for others: {found.instead}"
         )
 
 

@@ -75,4 +75,4 @@ def seed_from(path: str | os.PathLike[str], kept: object) -> int | None:
     if kept is None or (isinstance(kept, int) and not isinstance(kept, bool)):
         return kept
     said = shown(kept) if isinstance(kept, str | float) else type(kept).__name__
-    raise InputError(f"{path}: the store is damaged: seed: found {said}, allowed: an integer")
+    raise InputError(where=f"{path}: the store is damaged: seed", found=said, allowed="an integer")
