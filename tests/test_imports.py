@@ -23,7 +23,7 @@ LEVELS: tuple[set[str], ...] = (
     {"", "families", "own_methods"},
     {"traces", "testing", "worst"},
     {"study", "advice"},
-    {"whatif"},
+    {"whatif", "reproduce"},
     {"cli"},
     {"__main__"},
 )

@@ -12,10 +12,10 @@ from dlsched.cli.study.run import INCOMPLETE, run_watched
 from dlsched.core.errors import UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
+from dlsched.reproduce.entries import ENTRIES, differs_of, entry_named, plan_of, unanswered
+from dlsched.reproduce.entry import Entry
+from dlsched.reproduce.findings import Beside, Findings, Panel, short
 from dlsched.study.reporting import environment_words
-from dlsched.study.reproduce.entries import ENTRIES, differs_of, entry_named, plan_of, unanswered
-from dlsched.study.reproduce.entry import Entry
-from dlsched.study.reproduce.findings import Beside, Findings, Panel, short
 
 
 def run(
@@ -67,7 +67,7 @@ def run(
     if out != "-":
         _print_findings(entry, findings, differs)
     if out is not None:
-        from dlsched.study.reproduce.page import write_page
+        from dlsched.reproduce.page import write_page
 
         words = ["dlsched", "reproduce", name, *(["--quick"] if quick else []), *(["--trace", trace] if trace else [])]
         write_page(

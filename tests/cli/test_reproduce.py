@@ -8,8 +8,8 @@ import pytest
 from conftest import Ended
 
 from dlsched.cli.study import run as study_run
-from dlsched.study.reproduce import entries
-from dlsched.study.reproduce.entries import ENTRIES
+from dlsched.reproduce import entries
+from dlsched.reproduce.entries import ENTRIES
 
 SMALL = {
     "capes-trend": tuple({"seeds": "0:2"} for _ in range(3)),

@@ -1,1 +1,1 @@
-"""Figures of papers, run anew as studies: the plan, the paper's numbers where they are known, the figure, what differs."""
+"""Instances and methods of reproductions that plans and stores name by these paths; what they report is ``dlsched.reproduce``."""

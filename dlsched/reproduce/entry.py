@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dlsched.core.files import Json
-from dlsched.study.reproduce.findings import Findings
+from dlsched.reproduce.findings import Findings
 from dlsched.study.rows import Row
 
 

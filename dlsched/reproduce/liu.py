@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from dlsched.reproduce.entry import Entry
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, said
 from dlsched.statistics.estimate import Estimate
 from dlsched.statistics.intervals import bootstrap_mean
-from dlsched.study.reproduce.entry import Entry
-from dlsched.study.reproduce.findings import Beside, Findings, Mark, Panel, Series, said
 from dlsched.study.rows import Row
 
 REPORTED = 2.04

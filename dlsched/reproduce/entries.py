@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dlsched.core.errors import UsageError
+from dlsched.reproduce import capes, gadget, lin, liu, luo
+from dlsched.reproduce.entry import Entry
 from dlsched.study.plans.plan import Plan
 from dlsched.study.plans.plan_file import plan_from
-from dlsched.study.reproduce import capes, gadget, lin, liu, luo
-from dlsched.study.reproduce.entry import Entry
 from dlsched.study.rows import Row
 
 PLANS = Path(__file__).parent / "plans"

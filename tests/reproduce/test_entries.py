@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from dlsched.core.errors import InputError, UsageError
-from dlsched.study.reproduce.entries import ENTRIES, PLANS, differs_of, entry_named, plan_of, unanswered
+from dlsched.reproduce.entries import ENTRIES, PLANS, differs_of, entry_named, plan_of, unanswered
 from dlsched.study.trial import count
-from tests.study.reproduce.rows_by_hand import row
+from tests.reproduce.rows_by_hand import row
 
 TRACE = "timestamp,duration,num_gpus,gpu_time,cluster\n" + "".join(
     f"2017-10-{day:02} 07:01:55,66.0,{gpus},66.0,11cb48\n" for day, gpus in ((1, 1), (9, 8), (10, 2))

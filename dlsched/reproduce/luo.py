@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from dlsched.reproduce.entry import Entry, Trace
+from dlsched.reproduce.findings import Findings, Mark, Panel, Series
 from dlsched.statistics.estimate import Estimate
-from dlsched.study.reproduce.entry import Entry, Trace
-from dlsched.study.reproduce.findings import Findings, Mark, Panel, Series
 from dlsched.study.rows import Row
 
 NAMES = {

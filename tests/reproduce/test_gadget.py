@@ -2,10 +2,10 @@
 
 import pytest
 
-from dlsched.study.reproduce.findings import Panel
-from dlsched.study.reproduce.gadget import fig4, fig7
+from dlsched.reproduce.findings import Panel
+from dlsched.reproduce.gadget import fig4, fig7
 from dlsched.study.rows import Row
-from tests.study.reproduce.rows_by_hand import row
+from tests.reproduce.rows_by_hand import row
 
 PAPER = {"jobs": 10, "servers": 50, "slots": 1}
 SLOT = {"jobs": 10, "servers": 20, "slots": 1}

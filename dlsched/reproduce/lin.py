@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from dlsched.study.reproduce.entry import Entry
-from dlsched.study.reproduce.findings import Findings, Panel, Series, marks_of, mean_of, said
+from dlsched.reproduce.entry import Entry
+from dlsched.reproduce.findings import Findings, Panel, Series, marks_of, mean_of, said
 from dlsched.study.rows import Row
 
 ORDERS = {

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from statistics import fmean
 
+from dlsched.reproduce.entry import Entry
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, listed, marks_of, mean_of, said
 from dlsched.statistics.estimate import Estimate
-from dlsched.study.reproduce.entry import Entry
-from dlsched.study.reproduce.findings import Beside, Findings, Mark, Panel, Series, listed, marks_of, mean_of, said
 from dlsched.study.rows import Row
 
 PAPER = "Capes et al. 2018, arXiv 1908.08082; the abstract alone was available"

@@ -1,7 +1,7 @@
 """The trend and the patterns from rows whose means are worked out by hand."""
 
-from dlsched.study.reproduce.capes import patterns, trend
-from tests.study.reproduce.rows_by_hand import row
+from dlsched.reproduce.capes import patterns, trend
+from tests.reproduce.rows_by_hand import row
 
 GRID = {"mix": "published", "arrivals": "poisson", "units": 16, "load": 0.9}
 SEARCHED = {"mix": "found", "arrivals": "poisson", "units": 16, "load": 0.5}

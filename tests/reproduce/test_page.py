@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from dlsched.reproduce.drawing import beside_table, drawing_of
+from dlsched.reproduce.entries import ENTRIES
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
+from dlsched.reproduce.page import write_page
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.plans.plan import CellLimits
-from dlsched.study.reproduce.drawing import beside_table, drawing_of
-from dlsched.study.reproduce.entries import ENTRIES
-from dlsched.study.reproduce.findings import Beside, Findings, Mark, Panel, Series
-from dlsched.study.reproduce.page import write_page
 from dlsched.study.store.reading import About
 
 HOSTILE = "<script>alert(1)</script>"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dlsched.study.reproduce.lin import grid
-from dlsched.study.reproduce.liu import sampling
-from dlsched.study.reproduce.luo import philly
-from tests.study.reproduce.rows_by_hand import row
+from dlsched.reproduce.lin import grid
+from dlsched.reproduce.liu import sampling
+from dlsched.reproduce.luo import philly
+from tests.reproduce.rows_by_hand import row
 
 
 def test_the_bound_on_flows_is_that_on_completions_less_the_releases() -> None:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dlsched.core.files import Json
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, short
 from dlsched.statistics.estimate import Estimate
 from dlsched.study.reports.html.distribution import BARE, GOLDEN
 from dlsched.study.reports.html.figure import Figure, Look, axis, looks
 from dlsched.study.reports.html.tables import NOTHING, Cell, Column, Table, number_cell
 from dlsched.study.reports.html.words import digits, drawn, for_plotly
-from dlsched.study.reproduce.findings import Beside, Findings, Mark, Panel, Series, short
 
 TOP, BAND, STEP = 0.20, 0.54, 0.2
 """Of the marks of a category, whose height is 1 and whose name stands above them: upper end, and greatest height of all and of

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dlsched.core.files import write_text
+from dlsched.reproduce.drawing import beside_table, drawing_of
+from dlsched.reproduce.entry import Entry
+from dlsched.reproduce.findings import Findings
 from dlsched.study.reports.html.embedding import embedded
-from dlsched.study.reproduce.drawing import beside_table, drawing_of
-from dlsched.study.reproduce.entry import Entry
-from dlsched.study.reproduce.findings import Findings
 from dlsched.study.store.stored_rows import About
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
+from dlsched.reproduce.entry import Entry
+from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series, listed, marks_of, mean_of, said
 from dlsched.statistics.estimate import Estimate
-from dlsched.study.reproduce.entry import Entry
-from dlsched.study.reproduce.findings import Beside, Findings, Mark, Panel, Series, listed, marks_of, mean_of, said
 from dlsched.study.rows import Row
 
 PAPER = "Yu et al., INFOCOM 2022 (GADGET); the whole paper was read"
