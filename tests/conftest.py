@@ -1,6 +1,7 @@
 """What saves time: the command line run in this process, and instances drawn once for many tests."""
 
 import functools
+import gc
 import io
 import json
 import sys
@@ -14,6 +15,12 @@ from hypothesis import given, settings
 from hypothesis.strategies import SearchStrategy
 
 from dlsched.cli import run
+
+
+def pytest_collection_finish() -> None:
+    """Take modules and tests, which live to the end, out of what the garbage collector walks through."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)

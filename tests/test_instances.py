@@ -13,8 +13,8 @@ from dlsched.core.tolerance import MEETING
 
 MET = ("paper-sqrt-100x50x200-seed1",)
 """Where ``exact`` ends as its bound meets the answer held, and a better answer is known within that tolerance."""
-MINUTES = ("paper-energy-100x50x200-seed1",)
-"""What takes minutes to prove."""
+LONG = (*("paper-energy-100x50x200-seed1", "energy-20x12x24-seed1", "mixed-8x6x5-seed1", "single-gpu-700x480-seed1"),)
+"""What takes ten seconds or minutes to prove."""
 PRICED = 5e-3
 """Relative: prices, and plans made from them, depend on which of equally good vertices HiGHS returns, so on its version."""
 
@@ -35,11 +35,11 @@ def test_the_example_is_shipped(family: Any) -> None:
 
 
 def shipped() -> list[Any]:
-    """All files; proving some bounds again takes minutes, so that is of a long campaign."""
+    """All files; proving some again takes long, so that is of a long campaign."""
     found = []
     for path in sorted(ROOT.glob("*/*.json")):
         stream = path.parent.name == "elastic_stream" and "optimum" not in json.loads(path.read_text("utf-8"))["known"]
-        slow = stream or path.stem in MINUTES
+        slow = stream or path.stem in LONG
         found.append(pytest.param(path, id=path.stem, marks=pytest.mark.long if slow else ()))
     return found
 

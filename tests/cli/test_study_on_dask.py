@@ -127,6 +127,7 @@ DEATHS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", DEATHS)
 def test_workers_that_die_at_every_start(
     when: str, folder: Path, cli: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch

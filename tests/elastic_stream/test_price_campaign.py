@@ -21,7 +21,7 @@ from .lone_jobs import random_prices
 from .nasty import nasty
 from .streams import POLICIES
 
-ORDINARY, BLOCK = 100, 500  # streams of a sample, and of a part of the long campaign
+ORDINARY, BLOCK = 40, 500  # streams of a sample, and of a part of the long campaign
 TICK = 8.0
 
 

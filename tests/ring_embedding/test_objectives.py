@@ -155,14 +155,14 @@ def solved(instance, method, **options):
 
 @every_objective
 def test_a_sample_of_every_objective(goal):
-    """Fifteen instances; forests and listed paths, with one slot and several."""
+    """Eight instances; forests and listed paths, with one slot and several."""
     seen = Counter()
-    for seed in range(15):
+    for seed in range(8):
         agree(goal, seed, seen)
-    assert seen["instances"] == seen["exact"] == seen["milp"] == 15
-    assert seen["circuit"] >= 5 and seen["something runs"] >= 8
-    assert goal != "energy" or seen["energy matters"] >= 5
-    assert goal != "max_min" or seen["the least matters"] >= 3
+    assert seen["instances"] == seen["exact"] == seen["milp"] == 8
+    assert seen["circuit"] >= 2 and seen["something runs"] >= 4
+    assert goal != "energy" or seen["energy matters"] >= 2
+    assert goal != "max_min" or seen["the least matters"] >= 1
 
 
 @pytest.mark.long

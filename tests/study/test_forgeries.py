@@ -28,8 +28,8 @@ def test_forged_stores_are_refused_or_what_is_forged_is_called_claimed(
     name: str, judges: Callable[[str], Judge]
 ) -> None:
     """A sample."""
-    seen = judges(name).campaign(25, 1)
-    assert seen[REFUSED] > 2 * seen[PASSED] and seen[REFUSED] + seen[PASSED] == 25
+    seen = judges(name).campaign(15, 1)
+    assert seen[REFUSED] > 2 * seen[PASSED] and seen[REFUSED] + seen[PASSED] == 15
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -42,9 +42,9 @@ def test_what_makes_nothing_false_passes(name: str, judges: Callable[[str], Judg
         assert made is not None
         return made
 
-    ended = [judge.end_of(partial(harmless, kind=kind, seed=seed)) for kind in range(4) for seed in range(3)]
+    ended = [judge.end_of(partial(harmless, kind=kind, seed=seed)) for kind in range(4) for seed in range(2)]
     assert Counter((forgery.what, end) for forgery, end in ended) == {
-        (what, PASSED): 3 for what in ("message", "seconds", "solution repacked", "result forgotten")
+        (what, PASSED): 2 for what in ("message", "seconds", "solution repacked", "result forgotten")
     }
 
 

@@ -163,7 +163,7 @@ def disturbed(folder: Path, engine: str, instances: int, moments: int, seed: int
     return rows_of(again.store), killed
 
 
-@pytest.mark.parametrize("engine", ["local", "dask"])
+@pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=pytest.mark.long)])
 def test_kills(engine: str, tmp_path: Path):
     """Four moments on each engine."""
     rows, killed = disturbed(tmp_path / "killed", engine, 6, 4, seed=1)

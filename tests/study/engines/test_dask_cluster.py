@@ -120,6 +120,7 @@ def test_a_task_that_was_ended_by_a_worker_that_is_not_known_any_more() -> None:
     ended.transition("a task", "processing", "memory", worker="tcp://127.0.0.1:1")
 
 
+@pytest.mark.long
 def test_a_cell_that_kills_its_workers_is_found_out(tmp_path: Path) -> None:
     """On one worker, before that is given up; the others end well."""
     own = functions(tmp_path)
