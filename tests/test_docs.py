@@ -214,6 +214,26 @@ def test_every_method_is_on_the_page_of_the_family(family):
     assert not missing
 
 
+ADDED = {"docs/adding_a_family.md": ("dlsched/admission/", "tests/admission/")}
+"""By page what is not there before a reader has added it."""
+PAGES_WITH_PATHS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_PATHS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_paths_exist(page):
+    """What a page names as a file or folder of the source is there; a file's format, ``dlsched/NAME/1``, is no path."""
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:dlsched|tests|docs|benchmarks|instances|models)/[\w./<>*-]*)`", text)
+    paths = {
+        path.replace("<family>", family)
+        for path in named
+        for family in FAMILIES
+        if not re.fullmatch(r"dlsched/\w+/\d+", path) and not path.startswith("docs/_build/")
+    }
+    added = ADDED.get(str(page.relative_to(ROOT)), ())
+    assert sorted(path for path in paths if path not in added and not any(ROOT.glob(path))) == []
+
+
 def test_make_targets_are_documented():
     """Targets that CONTRIBUTING.md names exist in the Makefile."""
     makefile = ROOT / "Makefile"

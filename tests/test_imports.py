@@ -1,6 +1,7 @@
 """Who may import whom, read from the sources; and what importing dlsched loads, seen in fresh processes."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,16 @@ def test_arrows_point_downwards(name: str) -> None:
         assert level(other) <= level(name), f"{name} imports {other}"
         beside = level(other) == level(name) and room(other) != room(name)
         assert not beside or name in OF_FAMILIES or level(name) == level("families"), f"{name} imports {other}"
+
+
+def test_the_page_on_families_draws_the_same_arrows() -> None:
+    """What docs/adding_a_family.md says of who may import whom: every room, on its level."""
+    page = (Path(__file__).parents[1] / "docs" / "adding_a_family.md").read_text(encoding="utf-8")
+    picture = page.split("```text\n", 1)[1].split("\n\n", 1)[0]
+    named = picture.replace("the families <-", f"{' '.join(FAMILIES)} <-").replace("families.py", "families")
+    levels = [set(re.findall(r"\w+", part)) for part in named.split("<-")]
+    silent = {"version", "", "own_methods", "__main__"}
+    assert levels == [rooms - silent for rooms in LEVELS if rooms - silent]
 
 
 @pytest.mark.parametrize("name", FAMILIES)

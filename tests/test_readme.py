@@ -16,6 +16,7 @@ from dlsched import FAMILIES
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE, PYTHON = (re.findall(rf"```{kind}\n(.*?)```", README, re.DOTALL) for kind in ("console", "python"))
+TABLE = README.split("| question | answer |\n|---|---|\n", 1)[1].split("\n\n", 1)[0].splitlines()
 COMMANDS = [line[2:] for block in CONSOLE for line in block.splitlines() if line.startswith("$ ")]
 MAKE = [command for command in COMMANDS if command.startswith("make ")]
 QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")  # tests/test_docs.py runs its commands
@@ -78,3 +79,27 @@ def test_links_lead_somewhere() -> None:
     """Every file that the README links to is there."""
     for link in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / link).exists(), link
+
+
+def places_of(row: str) -> list[Path]:
+    """Files and folders that a row names: from the root, or from where one is that is named before, or by all families."""
+    places: list[Path] = []
+    for name in re.findall(r"`([\w./<>*-]+(?:/|\.py|\.md))`", row):
+        folders = [ROOT, *(place if place.is_dir() else place.parent for place in reversed(places))]
+        written = [name.replace("<family>", family) for family in FAMILIES] if "<family>" in name else [name]
+        for path in written:
+            found = next((path_found for folder in folders for path_found in sorted(folder.glob(path))), None)
+            assert found is not None, f"no {path}: {row}"
+            places.append(found)
+    places += [ROOT / link for link in re.findall(r"\]\(([^)#:]+)", row)]
+    return places
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.strip("| ").split(" | ")[0])
+def test_answers_lead_to_the_sources(row: str) -> None:
+    """Every file and folder of an answer is there, and a name in code is in one of them."""
+    places = places_of(row)
+    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))]
+    text = "\n".join(str(file) + file.read_text(encoding="utf-8") for file in files)
+    names = [name.split(".")[-1] for name in re.findall(r"`([A-Za-z_][\w.]*)`", row) if not name.endswith(".py")]
+    assert places and [name for name in names if not re.search(rf"\b{name}\b", text)] == []

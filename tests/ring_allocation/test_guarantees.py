@@ -1,4 +1,4 @@
-"""Promises without super-linear speed, held to the optimum of drawn instances; ``tests/worst/test_known.py`` shows them met."""
+"""Promises without super-linear speed, held to drawn instances; ``tests/worst/test_closed_forms.py`` shows them met."""
 
 import math
 from itertools import pairwise
