@@ -27,8 +27,8 @@ from measure import Page, Timing, present
 
 from dlsched import srpt_mapping
 from dlsched.core.limits import Limits
-from dlsched.srpt_mapping.heuristics import POLICIES
 from dlsched.srpt_mapping.instance import Instance
+from dlsched.srpt_mapping.named_policies import POLICIES
 from dlsched.srpt_mapping.placing.layouts import layouts, lengths_s
 from dlsched.traces.gang_traces import import_philly_gangs
 

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 
 from dlsched.core.arrays import FloatArray
-from dlsched.elastic_stream.heuristics import ALIASES
+from dlsched.families import FAMILIES
 from dlsched.study import Study
 from dlsched.study.figures.cases import alike, cases, compared, interval, shown
 from dlsched.study.reports.typeset import markdown_table
@@ -51,7 +51,7 @@ def words(rows: Sequence[Row], study: Study) -> Mapping[str, object]:
         ),
         "policies": markdown_table(["policy", *(x for case in hours for x in (f"{case}, h", "less doubling"))], table),
         "alike": "\n".join(f"- {', '.join(names)}" for names in alike(list(hours.values())) if len(names) > 1),
-        "aliases": ", ".join(f"{alias} is {name}" for alias, name in ALIASES.items()),
+        "aliases": ", ".join(f"{alias} is {name}" for alias, name in FAMILIES["elastic_stream"].aliases.items()),
     }
 
 

@@ -166,21 +166,25 @@ def _conclusions_of_fig4(theirs: dict[int, list[Row]], sized: dict[tuple[int, in
     return lines
 
 
+KINDS = {"published": "as published", "repaired": "repaired"}
+KIND_OF = {f"{kind}-{draw}": kind for kind in KINDS for draw in (1, 2, 3)}
+"""By the label that a method has in the plan of figure 7: what runs there, with three draws each."""
+
+
 def fig7(rows: Sequence[Row]) -> Findings:
     """G-VNE over the optimum of a slot."""
     presets = list(dict.fromkeys(row.preset for row in rows))
-    kinds = {"published": "as published", "repaired": "repaired"}
     where = {"paper": "the paper's ranges", "slot": "scarce bandwidth"}
-    drawn = _drawn(rows, kinds)
+    drawn = _drawn(rows)
     tried = {
-        (preset, kind): [r for r in rows if r.preset == preset and r.method.startswith(kind)]
+        (preset, kind): [r for r in rows if r.preset == preset and KIND_OF.get(r.method) == kind]
         for preset in presets
-        for kind in kinds
+        for kind in KINDS
     }
     broken = {key: sum(row.status == "rejected" for row in of) for key, of in tried.items()}
     whole = [key for key in drawn if broken[key] == 0]
     series = [
-        Series(f"{kinds[kind]}, {where[preset]}", marks_of(sorted(drawn[preset, kind].items())), kin=f"{preset} {kind}")
+        Series(f"{KINDS[kind]}, {where[preset]}", marks_of(sorted(drawn[preset, kind].items())), kin=f"{preset} {kind}")
         for preset, kind in sorted(whole)
     ]
     series.append(
@@ -203,11 +207,11 @@ def fig7(rows: Sequence[Row]) -> Findings:
         said_broken = f"{broken[preset, kind]} of {len(of)} draws overuse a server or a link"
         if broken[preset, kind]:
             lines.append(
-                f"{kinds[kind].capitalize()}, {where[preset]}: {said_broken}, so that no mean of the others is shown."
+                f"{KINDS[kind].capitalize()}, {where[preset]}: {said_broken}, so that no mean of the others is shown."
             )
         elif share is not None:
             lines.append(
-                f"{kinds[kind].capitalize()}, {where[preset]}: {said(share, 3)} of the optimum; {said_broken}."
+                f"{KINDS[kind].capitalize()}, {where[preset]}: {said(share, 3)} of the optimum; {said_broken}."
             )
     if mine:
         least = min(value for values in mine.values() for value in values)
@@ -235,12 +239,12 @@ def fig7(rows: Sequence[Row]) -> Findings:
     )
 
 
-def _drawn(rows: Sequence[Row], kinds: Iterable[str]) -> dict[tuple[str, str], dict[int, list[float]]]:
+def _drawn(rows: Sequence[Row]) -> dict[tuple[str, str], dict[int, list[float]]]:
     """Utility over the optimum by preset and kind, by jobs: a mean of the draws for each instance."""
     of_instances: dict[tuple[str, str, int, str], list[float]] = {}
     for row in rows:
-        kind = row.method.partition("-")[0]
-        if kind in kinds and row.ratio:
+        kind = KIND_OF.get(row.method)
+        if kind is not None and row.ratio:
             of_instances.setdefault((row.preset, kind, shape_of(row)[0], row.instance), []).append(1 / row.ratio)
     found: dict[tuple[str, str], dict[int, list[float]]] = {}
     for (preset, kind, jobs, _), values in of_instances.items():

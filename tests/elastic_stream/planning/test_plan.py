@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.elastic_stream.planning.test_course import drawn
 
 from dlsched.core.errors import UsageError
 from dlsched.elastic_stream import Instance, bound, example
@@ -14,6 +13,7 @@ from dlsched.elastic_stream.planning.plan import plan_stream
 from dlsched.elastic_stream.planning.speeds import Speeds
 from dlsched.elastic_stream.planning.weight_search import improve
 from tests.elastic_stream.nasty import nasty
+from tests.elastic_stream.planning.test_fast_simulation import drawn
 from tests.elastic_stream.streams import stream
 
 
