@@ -71,7 +71,7 @@ class DlschedError(Exception):
         return self._head({})
 
     def text(self, names: Mapping[str, str] | None = None) -> str:
-        """Write the error out; ``names``: what the reader calls the arguments, as options; default: their own.
+        """Write the error out; ``names``: what the reader calls the arguments; by default their own names.
 
         Within the sentence an argument named by one word cannot be told from an English word, so it is not
         renamed.
