@@ -202,7 +202,7 @@ class Family(Generic[InstanceT, SolutionT]):
         start: SolutionT | Result[SolutionT] | None = None,
         progress: ProgressCallback | None = None,
     ) -> Result[SolutionT]:
-        """Run a method; a limit, Ctrl-C or a solver's failure ends it with its best answer (``dlsched.solve``).
+        """Run a method; a limit, Ctrl-C or a solver's failure ends it with its best answer. See ``solve``.
 
         Raises
         ------

@@ -47,7 +47,7 @@ class ForeignMethods:
         begins."""
 
     def make_room(self, cell: Cell) -> None:
-        """End idle processes of other functions, least recently used first, until they hold little enough."""
+        """End idle processes of other functions, least recently used first, until their memory is small."""
         idle = {name: caller.pid for name, caller in self._callers.items() if name != _name(cell)}
         most = IDLE * cell.limits.memory_gib * (1 << 30)
         if sum(resident(pid, shared=True) for pid in idle.values()) <= most:

@@ -56,7 +56,7 @@ def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int)
         write_frame(answers, content)
 
     try:
-        # Import the function's modules now, outside the time of a call; each call raises an error of this again.
+        # Import the modules now, outside the time of a call; each call raises errors of this again.
         with contextlib.suppress(BaseException):
             _found(method, FAMILIES[family])
         say(READY)

@@ -1,4 +1,4 @@
-"""Callers of a plan's functions and policies, each with a forked process that keeps imports between calls."""
+"""Callers of a plan's functions and policies, each with a process that keeps imports between calls."""
 
 import contextlib
 import json

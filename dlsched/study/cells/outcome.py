@@ -82,7 +82,7 @@ class Outcome:
     ----------
     key
         Key of the cell.
-        status, message
+    status, message
         A status of dlsched's results, or ``timeout``, ``memory``, ``killed``, ``error``, ``rejected``, and why.
     objective, bound
         The checked objective, and the bound that a method of dlsched proved or claims; None without.

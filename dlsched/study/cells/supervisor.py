@@ -93,7 +93,7 @@ class Supervisor:
         return max(0.0, min(self._deadline(), self._memory.due) - time.monotonic())
 
     def outcomes(self) -> list[Outcome]:
-        """Return the outcomes since the last call; ``give_up`` returns cells that a dead process had not begun.
+        """Return the outcomes since the last call; ``give_up`` returns the cells that a dead process left.
 
         Raises
         ------
