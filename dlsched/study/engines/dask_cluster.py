@@ -44,8 +44,7 @@ class PatientNanny(distributed.Nanny):  # type: ignore[misc]
         self.every.add(self)
 
     async def instantiate(self) -> Status:
-        """Start the process, until it runs or was tried too often; once the nanny runs, only once, as Dask
-        repeats."""
+        """Start the process, up to ``STARTS`` times; only once if the nanny runs, as Dask then repeats."""
         while self.starts < STARTS:
             self.starts += 1
             status = await super().instantiate()
