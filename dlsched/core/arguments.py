@@ -1,4 +1,4 @@
-"""What the families' generators require of the arguments that they share."""
+"""Validation of the arguments that all generators share: preset, seed, counts, positive numbers."""
 
 import functools
 import math
@@ -10,16 +10,17 @@ from dlsched.core.messages import shown
 from dlsched.core.ranges import MODERATE
 
 LARGEST_DRAWN = 100_000_000
-"""Of every count that a generator takes: of more jobs no memory holds an instance. Files may hold larger counts."""
+"""Largest count that a generator accepts: no memory holds an instance of more jobs. Files may hold larger
+counts."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def drawing(generate: Callable[P, T]) -> Callable[P, T]:
-    """Have a generator refuse arguments of which no instance can be made, as it refuses those that are wrong by themselves.
+    """Make a generator raise ``UsageError`` for arguments that yield no valid instance.
 
-    What it draws by its defaults is an instance; so one that is refused is wrong by what was given.
+    The defaults always yield a valid instance, so the arguments that the caller gave are to blame.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a run may use: the clock, the limits, the nodes, and what is left of them."""
+"""The budget of a run: its clock, its limits on time and nodes, and how much of each is left."""
 
 import time
 from collections.abc import Callable
@@ -19,11 +19,11 @@ class Stopped(Exception):  # noqa: N818  a signal, not an error
 
 
 class TooMany(Exception):  # noqa: N818  a signal, not an error
-    """More than its caller allows would have to be listed; the caller goes another way, or says so."""
+    """There are more entries than the caller allows to list; it takes another way, or reports that."""
 
 
 def no_tick() -> None:
-    """Stop nothing: the ``tick`` of functions that are called without limits."""
+    """Do nothing: the ``tick`` of functions that are called without limits."""
 
 
 class Budget:
@@ -50,7 +50,7 @@ class Budget:
 
     @property
     def left(self) -> Limits:
-        """The limits less what is used up."""
+        """The limits minus what the run has used."""
         time_s = None if self.limits.time_s is None else max(0.0, self.limits.time_s - self.elapsed_s)
         nodes = None if self.limits.nodes is None else max(0, self.limits.nodes - self.nodes)
         return Limits(time_s=time_s, nodes=nodes, threads=self.limits.threads)
@@ -62,7 +62,7 @@ class Budget:
 
     @property
     def none_at_all(self) -> bool:
-        """Whether there is no time, or no node, from the beginning."""
+        """Whether the limits allow no time, or no node, from the beginning."""
         return self.limits.time_s == 0 or self.limits.nodes == 0
 
     def tick(self, nodes: int = 0) -> None:

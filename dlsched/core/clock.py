@@ -1,7 +1,8 @@
 """Clocks: methods count from the first release, files and results from zero.
 
-At Unix times a float holds no less than .24 microseconds, and a difference of two times no better. So nothing is subtracted
-on the clock of the file: releases are taken relative to a first one once, and what was found is put back once.
+Neighbouring floats at today's Unix times are 0.24 microseconds apart, so a difference of two such times is
+no more exact than that. Methods therefore never subtract times of the file: ``from_the_first`` subtracts the
+first release once, and ``put_back`` adds it to the starts once.
 """
 
 from collections.abc import Sequence
@@ -18,14 +19,16 @@ def from_the_first(releases_s: Sequence[float]) -> list[float]:
 
 
 def put_back(releases_s: Sequence[float], own_s: Sequence[float], starts_s: Sequence[float]) -> list[float]:
-    """Return starts on the clock of the file: who starts at its release does so there too, others are rounded to the clock.
+    """Return starts on the clock of the file.
+
+    A job that starts at its release does so there too; other starts are rounded to the clock of the file.
 
     Parameters
     ----------
     releases_s, own_s
-        On the clock of the file, and on their own.
+        Releases on the clock of the file, and on the clock of ``from_the_first``.
     starts_s
-        On the clock of ``own_s``.
+        Starts on the clock of ``own_s``.
 
     >>> put_back([7.0, 5.0], [2.0, 0.0], [2.0, 1.5])
     [7.0, 6.5]

@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 def compiled(loop: Callable[..., T], *parts: Callable[..., object]) -> Callable[..., T] | None:
-    """The loop, compiled for the types with which it is called and kept on disk where that can be; None without Numba.
+    """Return the loop compiled for its argument types, cached on disk where possible; None without Numba.
 
-    A warning (``RuntimeWarning``) says why where Numba is installed and cannot be loaded.
+    Where Numba is installed but cannot be loaded, a ``RuntimeWarning`` says why.
 
-    What it calls has to be among its ``parts``, plain functions that are compiled with it, or known to Numba; or
-    ``bisect_left(entries, entry)`` or ``insort(entries, entry)``, of entries that differ.
+    The loop may call its ``parts`` (plain functions that are compiled with it), functions that Numba knows,
+    and ``bisect_left(entries, entry)`` or ``insort(entries, entry)`` on entries that all differ.
     """
     return _compiled(loop, *parts)
 
@@ -32,7 +32,7 @@ def _compiled(loop: Callable[..., T], *parts: Callable[..., object]) -> Callable
         from numba import njit
         from numba.extending import overload, register_jitable
     except ImportError as error:
-        if not is_absent(error):  # as where NumPy is newer than it knows
+        if not is_absent(error):  # for example: NumPy is newer than this Numba supports
             said = f"Numba is here but cannot be loaded, so loops are interpreted and slow: {cause(error)}"
             warnings.warn(said, RuntimeWarning, stacklevel=2)
         return None
@@ -43,7 +43,7 @@ def _compiled(loop: Callable[..., T], *parts: Callable[..., object]) -> Callable
     made: Callable[..., T]
     try:
         made = njit(cache=True)(loop)
-    except RuntimeError:  # no folder that it may write to
+    except RuntimeError:  # Numba finds no folder that it may write its cache to
         made = njit(loop)
     return made
 

@@ -14,9 +14,9 @@ error                     raised when                                         ex
 ``PolicyError``           a policy answered what cannot be done                7
 ========================  ==================================================  =========
 
-They are records: where something is wrong, what was found and what is allowed are fields, and the text is made of them. So
-whoever needs a fact takes the field, and nobody reads the text but people. What is wrong with the fields of a file, which may be
-several things at once, is a sentence each.
+Errors are records: the place, what was found and what is allowed are fields, and the text is composed from
+them. Programs read the fields, only people read the text. A file may have several wrong fields at once: the
+error then holds one sentence for each.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,15 +28,15 @@ class DlschedError(Exception):
     Parameters
     ----------
     words
-        What is wrong, in words, where it is not said by ``found`` and ``allowed``.
+        What is wrong, in words, where ``found`` and ``allowed`` do not say it.
     where
         The argument, the field or the place in a file that is wrong, or several arguments; empty: the words say it.
     found
-        What is there, in words, or of several arguments what each was given.
+        What was found, in words; for several arguments, the value of each.
     allowed
-        What may be there, in words; None: the error says something else.
+        What is allowed, in words; None: the error is not about a value.
     limit
-        The argument by which more would be allowed; empty: none.
+        The argument that raises the limit which was exceeded; empty: none does.
     more
         Further sentences, a line each.
 
@@ -71,9 +71,10 @@ class DlschedError(Exception):
         return self._head({})
 
     def text(self, names: Mapping[str, str] | None = None) -> str:
-        """Write the error out; ``names``: what arguments are called where it is read, their own names where nothing is said.
+        """Write the error out; ``names``: what the reader calls the arguments; by default their own names.
 
-        Inside the sentence an argument of one word is not told from English, and stays.
+        Within the sentence an argument named by one word cannot be told from an English word, so it is not
+        renamed.
 
         >>> error = UsageError(where="max_gpus", found={"jobs": 3, "max_gpus": 4}, allowed="fewer")
         >>> error.text({"jobs": "--jobs", "max_gpus": "--max-gpus"})
@@ -94,7 +95,7 @@ class DlschedError(Exception):
         return f"{place}: {said}" if place else said
 
     def _named(self, name_of: Callable[[str], str]) -> str:
-        """Write what several arguments were given."""
+        """Write several arguments, each with the value that it was given."""
         return ", ".join(f"{name_of(name)} {value}" for name, value in (self._given or {}).items())
 
 
@@ -115,7 +116,7 @@ class InstanceError(InputError):
 
 
 class SolverMissingError(DlschedError, ImportError):
-    """A solver whose package or program is not installed or cannot be loaded; the message says what to install, or why."""
+    """A solver is missing or cannot be loaded; the message says what to install, or the cause."""
 
     exit_code = 6
 
@@ -127,7 +128,7 @@ class SolverError(DlschedError, RuntimeError):
 
 
 class ContradictionError(SolverError):
-    """Two proofs, or a proof and a checked solution, exclude each other: never a reason to go on without the solver."""
+    """Two proofs, or a proof and a checked solution, exclude each other; callers must not ignore this."""
 
 
 class DisagreementError(DlschedError, RuntimeError):
@@ -137,12 +138,12 @@ class DisagreementError(DlschedError, RuntimeError):
 
 
 class SealError(DlschedError, ValueError):
-    """A store of a study has rows that are not what was written; the message names them."""
+    """Rows of a study's store changed after they were written; the message names them."""
 
     exit_code = 7
 
 
 class PolicyError(DlschedError, ValueError):
-    """A scheduling policy answered what cannot be done; the message says when, for which job, and what is allowed."""
+    """A policy's decision cannot be carried out; the message says when, for which job, what is allowed."""
 
     exit_code = 7

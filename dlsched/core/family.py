@@ -23,10 +23,10 @@ from dlsched.core.violation import Violation
 
 InstanceT = TypeVar("InstanceT", bound=InstanceFile)
 Run: TypeAlias = Callable[[InstanceT, Search[SolutionT]], TerminationStatus]
-"""How a method runs: from an instance and a ``Search``, which takes the findings, to the reason it stopped."""
+"""How a method runs: it takes an instance, hands findings to a ``Search``, and returns why it stopped."""
 
 _KEPT = (TerminationStatus.SOLVER_ERROR, TerminationStatus.INFEASIBLE)
-"""Ends that a bound which meets the objective does not turn into ``optimal``."""
+"""Statuses that a bound equal to the objective does not change."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Guarantee(Generic[InstanceT]):
     holds_for
         Whether the promise is made for an instance.
     worst
-        From an instance and its optimum to the worst objective that keeps the promise.
+        Takes an instance and its optimum, returns the worst objective that keeps the promise.
     """
 
     words: str
@@ -50,14 +50,14 @@ class Guarantee(Generic[InstanceT]):
 
 @dataclass(frozen=True)
 class Method(Generic[InstanceT, SolutionT]):
-    """One way to solve or bound the instances of a family. It is run on instances only that counting does not prove infeasible.
+    """One way to solve or bound instances of a family; never runs on those that counting proves infeasible.
 
     Parameters
     ----------
     name, kind
         As on the command line.
     run
-        From an instance and a ``Search``, which takes the findings, to the reason it stopped.
+        Takes an instance, hands its findings to a ``Search``, and returns why it stopped.
     guarantee
         A heuristic's promise, None when it has none.
     solvers
@@ -65,10 +65,10 @@ class Method(Generic[InstanceT, SolutionT]):
     seeded
         Whether it draws from ``Search.generator``.
     warm
-        Of methods that improve on a start: offers an answer at once. Where there is no time or no node at all, that is all
-        that is done.
+        For methods that improve on a start: offers an answer at once. With a limit of no time or no node,
+        nothing else runs.
     require
-        Raises ``UsageError`` for instances that it refuses, as far as that is soon told; called first, whatever the limits.
+        Raises ``UsageError`` for instances that the method refuses, if that is quickly seen; called first.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Method(Generic[InstanceT, SolutionT]):
         return words.get(self.kind, "none" if self.guarantee is None else self.guarantee.words)
 
     def follow(self, instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
-        """Run it, from the user's start on.
+        """Run the method, beginning with the user's start if there is one.
 
         Raises
         ------
@@ -113,32 +113,34 @@ class Family(Generic[InstanceT, SolutionT]):
     name, summary, sense, unit
         Name as in file formats, one sentence, whether the objective is minimised, its unit.
     objective_of
-        The objective of an instance whose own fields say what it is; None where all share one, and ``sense`` and ``unit``.
+        Returns an instance's objective where its fields choose one; None: all have ``sense`` and ``unit``.
     instance, read_solution
         The instance class, and the reader of a result file's ``solution`` (raises ``InputError``).
     objective, check, infeasible
         The checker: objective and violations of a solution, and a sentence that proves infeasibility by counting.
     methods, aliases, cross_check
-        Every method by name (``exact`` first), further names of some, and the one that a second solver runs for
-        ``--cross-check``.
+        Every method by name (``exact`` first), further names for some of them, and the method that
+        ``--cross-check`` runs with a second solver.
     best_bound, formulations
         The bound method that ``dlsched bound`` runs; builders of linear models by name, for ``dlsched export``.
     verify
-        Exact value of a certificate; raises ``ValueError`` when it is not one of this instance.
+        Exact value of a certificate; raises ``ValueError`` if the certificate belongs to another instance.
     presets, generate, example
-        Random instances from (preset, jobs, gpus, seed), and the example.
+        Presets, the generator of random instances (preset, jobs, gpus, seed), and the example instance.
     gpus, constant
-        GPUs (units, workers, nodes) of an instance's cluster; the part of its objective that no solution changes.
+        An instance's number of GPUs (units, workers, nodes); the part of its objective that no solution
+        changes.
     figures
         Further figures of a feasible solution, by name.
     options
-        What ``generate`` takes beside ``preset``, ``jobs``, ``gpus``, ``max_gpus`` and ``seed``, for the command line.
+        Arguments of ``generate`` besides ``preset``, ``jobs``, ``gpus``, ``max_gpus``, ``seed``, for the
+        CLI.
     draw
         Draws answers, each with a label, into a file of some width in inches; raises ``ValueError`` for what cannot be drawn.
         None where there is no picture.
     simulate, stream
-        Runs a policy of the user's on an instance, and calls ``step`` now and then; makes of the jobs of an instance those
-        that arrive over time, an instance of another family. None where there is none.
+        ``simulate`` runs a user's policy and calls ``step`` now and then; ``stream`` makes an instance of
+        another family, in which the jobs arrive over time. None: the family has no such function.
     """
 
     name: str
@@ -182,7 +184,7 @@ class Family(Generic[InstanceT, SolutionT]):
         Raises
         ------
         UsageError
-            There is none; the message lists those there are.
+            The family has no such method; the message lists its methods.
         """
         name = self.aliases.get(name, name)
         if name not in self.methods:
@@ -200,12 +202,12 @@ class Family(Generic[InstanceT, SolutionT]):
         start: SolutionT | Result[SolutionT] | None = None,
         progress: ProgressCallback | None = None,
     ) -> Result[SolutionT]:
-        """Run a method; a limit, Ctrl-C or a failing solver ends it with what it holds, checked. See ``dlsched.solve``.
+        """Run a method; a limit, Ctrl-C or a solver's failure ends it with its best answer. See ``solve``.
 
         Raises
         ------
         UsageError
-            No such method, a solver it cannot use, a start that breaks a rule, or a size it refuses.
+            No such method, a solver it cannot use, a start that breaks a rule, or a size that it refuses.
         SolverMissingError
             Its solver is not installed.
         """
@@ -244,7 +246,7 @@ class Family(Generic[InstanceT, SolutionT]):
         start: SolutionT | Result[SolutionT] | None,
         progress: ProgressCallback | None,
     ) -> Search[SolutionT]:
-        """Refuse misuse, and start the clock."""
+        """Refuse invalid arguments, and start the clock."""
         if not isinstance(limits := limits or Limits(), Limits):
             raise UsageError(where="limits", found=repr(limits), allowed="Limits(time_s=...)")
         if not isinstance(seed, int) or seed < 0:
@@ -271,7 +273,7 @@ class Family(Generic[InstanceT, SolutionT]):
     def _ending(
         self, method: Method[InstanceT, SolutionT], instance: InstanceT, search: Search[SolutionT]
     ) -> TerminationStatus:
-        """Follow a method to its end, whatever that is."""
+        """Run a method and return the status with which it ended, errors and interrupts included."""
         try:
             reason = self.infeasible(instance)
             if reason is not None:
@@ -295,4 +297,4 @@ class Family(Generic[InstanceT, SolutionT]):
 
 AnyMethod: TypeAlias = Method[Any, Any]
 AnyFamily: TypeAlias = Family[Any, Any]
-"""A family that is known by its name only, as the command line knows it."""
+"""A family whose types are not known statically, as where the command line looks it up by name."""

@@ -1,4 +1,4 @@
-"""Figures that generators draw: over orders of magnitude, and with four digits, so that files stay short."""
+"""Random numbers for generators: log-uniform over orders of magnitude, with four digits for short files."""
 
 import math
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 def log_uniform(generator: "np.random.Generator", low: float, high: float) -> float:
     """Draw a number between ``low`` and ``high``, both > 0, whose logarithm is uniform."""
-    import numpy as np  # what reads files goes without it
+    import numpy as np  # imported here, since reading files does not need NumPy
 
     return float(np.exp(generator.uniform(np.log(low), np.log(high))))
 
@@ -20,7 +20,7 @@ def power_of_ten(generator: "np.random.Generator", low: float, high: float) -> f
 
 
 def whole(generator: "np.random.Generator", low: float, high: float) -> int:
-    """Draw a whole number between two, which are whole and among those drawn."""
+    """Draw a whole number from ``low`` to ``high``, both whole and both included."""
     return int(generator.integers(int(low), int(high) + 1))
 
 

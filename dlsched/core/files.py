@@ -18,14 +18,14 @@ from dlsched.core.messages import field_path
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file may hold."""
 
-_NAMED = 50  # letters of a file's name in that of its temporary one, which may be as long as any, and no longer
+_NAMED = 50  # letters of a file's name in that of its temporary file, which must not get too long
 
 UNFINISHED: set[str] = set()
-"""Temporary files that may be there now: what ends the program at once removes them first."""
+"""Temporary files that may exist now: code that ends the program at once removes them first."""
 
 
 class _RepeatedKey(dict[str, Json]):
-    """A JSON object in which ``key`` stood more than once."""
+    """A JSON object that has ``key`` more than once."""
 
     key = ""
 
@@ -108,10 +108,12 @@ def _shown(path: str | os.PathLike[str]) -> str:
 
 
 def _parsed(text: str) -> tuple[Json, bool]:
-    """Parse, and say whether the colons prove that no key is repeated; that takes a third of a look at every pair.
+    """Parse, and say whether counting colons proves that no key is repeated.
 
-    Before the colon of a pair stands a quote or a blank, so there are no more pairs than such colons. When all objects have
-    as many different keys together, each pair has its own. Colons inside strings may make them more.
+    The count takes a third of the time of a look at every pair. A quote or a blank precedes the colon of
+    each pair, so there are at most as many pairs as such colons. If all objects together have as many
+    different keys, no key is repeated. Colons inside strings only make the count larger, and the proof
+    fails.
     """
     keys = 0
 
@@ -135,7 +137,7 @@ def _repeated_path(data: Json) -> str:
             stack.extend(((*where, key), item) for key, item in reversed(value.items()))
         elif isinstance(value, list):
             stack.extend(((*where, index), item) for index, item in reversed(list(enumerate(value))))
-    return "an object"  # it stood under a key that was itself repeated and lost
+    return "an object"  # its own key was repeated too, so the parser dropped the object
 
 
 def canonical_sha256(data: Mapping[str, object]) -> str:
@@ -161,19 +163,19 @@ def _dump(value: object) -> str:
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that cannot be written before long work is done for it.
+    """Refuse a path that cannot be written; called before long work.
 
     Raises
     ------
     InputError
-        Its folder does not exist or may not be written, or it is a folder itself, or a file that may not be written.
+        The folder of the path is missing or read-only, or the path is a folder or a read-only file.
     """
     if os.fspath(path) != "-":
         _target(path)
 
 
 def _target(path: str | os.PathLike[str]) -> tuple[str, int | None]:
-    """Return where a file would be written, whole and without links, and the mode of what is there; see above."""
+    """Return the path, links resolved, at which a file would be written, and an existing file's mode."""
     try:
         target = os.path.realpath(path)
     except OSError as error:
@@ -190,7 +192,7 @@ def _target(path: str | os.PathLike[str]) -> tuple[str, int | None]:
         raise _unwritable(path, "it is a folder")
     if not os.path.isdir(folder):
         raise _unwritable(path, f"there is no folder {folder}")
-    made = mode is None or stat.S_ISREG(mode)  # anew, in its folder
+    made = mode is None or stat.S_ISREG(mode)  # the folder gets a new file
     if not (mode is None or os.access(target, os.W_OK)) or (made and not os.access(folder, os.W_OK)):
         raise _unwritable(path, "no permission")
     return target, mode
@@ -201,9 +203,9 @@ def _unwritable(path: str | os.PathLike[str], why: str) -> InputError:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file by way of a temporary one beside it, so that a reader never sees half of it (``-``: standard output).
+    """Write a temporary file and rename it, so that readers never see half a file (``-``: standard output).
 
-    A link is followed, and the permissions of a file that is there stay; a device or pipe is written to as it is.
+    Links are followed; an existing file keeps its permissions; devices and pipes are written to directly.
 
     Raises
     ------
@@ -219,9 +221,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Write bytes to a temporary file, which takes its name when the block ends without an error, and else goes.
+    """Open a temporary file; it gets its final name if the block ends without an error, else it is removed.
 
-    ``-`` is standard output; a link is followed; a device or pipe is written to as it is.
+    ``-`` is standard output; links are followed; devices and pipes are written to directly.
 
     Raises
     ------
@@ -244,7 +246,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             return
         with open(temporary, "xb") as stream:
             if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))  # who may read the old one may read the new one
+                os.chmod(temporary, stat.S_IMODE(mode))  # the new file has the permissions of the old one
             yield stream
         os.replace(temporary, target)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""An immutable mapping: decisions are data that nobody changes behind a result's back."""
+"""An immutable mapping, for decisions: nobody can change a result's data after it was checked."""
 
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import TypeVar

@@ -1,11 +1,11 @@
 """How far an objective is from a bound or an optimum.
 
 ``gap = |objective - bound| / max(|objective|, |bound|)``; ``ratio = objective / optimum`` (minimising) or
-``optimum / objective`` (maximising), of losses, numbers < 0, the other way round: the worse one is above. Unknown is None,
-never 0 or infinity.
+``optimum / objective`` (maximising), and the other way round for losses (numbers < 0), so that a larger
+ratio is always worse. Unknown is None, never 0 or infinity.
 
-What no decision changes says nothing of a decision: a family's ``constant``, the part of an objective that all solutions
-share (the sum of the releases in a sum of completion times), is taken off every number first.
+A family's ``constant`` is the part of an objective that all solutions share, such as the sum of the releases
+in a sum of completion times. It says nothing about a decision, so it is subtracted from every number first.
 """
 
 from dlsched.core.status import Sense
@@ -38,7 +38,7 @@ def meets(objective: float, bound: float, constant: float = 0.0, *, within: floa
 
 
 def beats(objective: float, proven: float, sense: Sense, constant: float = 0.0) -> bool:
-    """Whether an objective is better than a value that is proven by more than rounding: then one of the two is wrong.
+    """Whether an objective beats a proven value by more than rounding; then one of the two is wrong.
 
     >>> beats(9.0, 10.0, Sense.MINIMIZE), beats(10.0 - 1e-7, 10.0, Sense.MINIMIZE), beats(9.0, 10.0, Sense.MAXIMIZE)
     (True, False, False)
@@ -51,7 +51,7 @@ def ratio(
 ) -> float | None:
     """Ratio to an optimum (or, as "at most", to a bound): >= 1, 1 when both are 0, None when only the denominator is.
 
-    Of two losses too; None where one number is above 0 and the other below.
+    Works for two losses too; None if one number is above 0 and the other below.
 
     >>> ratio(3.0, 2.0), ratio(0.0, 0.0), ratio(3.0, 0.0)
     (1.5, 1.0, None)

@@ -1,4 +1,4 @@
-"""What a failed import says: which package is not installed, or which cannot be loaded and why."""
+"""Errors of failed imports: which package is not installed, or which one cannot be loaded and why."""
 
 import contextlib
 import importlib.util
@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from dlsched.core.errors import DlschedError, SolverMissingError
 
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
-"""What pip calls packages that it does not call by their own names."""
+"""Names that pip uses for packages whose import names differ."""
 
 _EXCLUDE = ({"ortools": "OR-Tools", "highspy": "highspy"},)
-"""Packages that one process cannot load together: both bring a HiGHS, and each finds the other's symbols. Whichever comes
-second fails (OR-Tools 9.14 and 9.15, highspy 1.15)."""
+"""Packages that one process cannot load together: both bring a HiGHS, and each finds the other's symbols.
+The one that is loaded second fails (OR-Tools 9.14 and 9.15, highspy 1.15)."""
 
 
 def import_failure(error: ImportError) -> ImportError:
-    """Make of a failed import of another package an error that says what is true; one of dlsched's own is a defect.
+    """Turn another package's failed import into an error that says what is wrong; leave dlsched's own as is.
 
-    A package is *not here* when it cannot be found, *not whole* when one of its modules cannot, and everything else is shown
-    with its cause.
+    The message tells three cases apart: the package cannot be found, one of its modules cannot be found, or
+    the import failed for another cause, which is shown.
     """
     package = _package(error)
     if isinstance(error, SolverMissingError) or package in ("", "dlsched"):
@@ -30,14 +30,14 @@ def import_failure(error: ImportError) -> ImportError:
 
 @contextlib.contextmanager
 def needing(what: str, extra: str, kind: type[DlschedError] = SolverMissingError) -> Iterator[None]:
-    """Import what an extra of dlsched brings, in the block.
+    """Turn failed imports within the block into an error that names the extra of dlsched to install.
 
     Parameters
     ----------
     what
         Begins the message: ``plots need Matplotlib``.
     extra
-        Its name, as in ``dlsched[plots]``.
+        Name of the extra, as in ``dlsched[plots]``.
     kind
         The error that is raised.
 
@@ -55,12 +55,12 @@ def needing(what: str, extra: str, kind: type[DlschedError] = SolverMissingError
 
 
 def is_absent(error: ImportError) -> bool:
-    """Whether an import failed because the package is not installed, and not because it, or a part of it, is broken."""
+    """Whether an import failed because the package is not installed, rather than broken."""
     return isinstance(error, ModuleNotFoundError) and importlib.util.find_spec(_package(error)) is None
 
 
 def cause(error: ImportError) -> str:
-    """Return what an import said, in a line."""
+    """Return the message of a failed import on one line."""
     return " ".join(str(error).split())
 
 
@@ -74,8 +74,8 @@ def _said(package: str, error: ImportError) -> str:
 
 
 def _clash(package: str, error: ImportError) -> str:
-    """What to do about two packages that exclude each other, where that is what went wrong; else nothing."""
-    if "undefined symbol" not in str(error) and "ymbol not found" not in str(error):  # of Linux, of macOS
+    """Advice for two packages that exclude each other, if that caused the failure; else empty."""
+    if "undefined symbol" not in str(error) and "ymbol not found" not in str(error):  # Linux, macOS
         return ""
     for names in _EXCLUDE:
         others = [other for other in names if other != package and other in sys.modules]
@@ -89,9 +89,9 @@ def _clash(package: str, error: ImportError) -> str:
 
 
 def _package(error: ImportError) -> str:
-    """Name the package that could not be imported: by the file that could not be loaded, else by the module.
+    """Name the package that failed to import, from the file that could not be loaded, or else the module.
 
-    An extension says its own name without that of its package: ``cp_model_helper``, in ``ortools/sat/python``.
+    An extension gives its own name without its package: ``cp_model_helper``, in ``ortools/sat/python``.
     """
     within = [folder for folder in sys.path if folder and (error.path or "").startswith(folder.rstrip(os.sep) + os.sep)]
     if error.path and within:  # a folder of packages may lie in another

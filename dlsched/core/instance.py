@@ -29,7 +29,7 @@ STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 def require_unique_ids(ids: Sequence[str], field: str) -> None:
-    """Refuse an id that stands twice in the list ``field``, naming both indices."""
+    """Refuse an id that occurs twice in the list ``field``; the error names both indices."""
     if len(set(ids)) == len(ids):
         return
     first: dict[str, int] = {}
@@ -39,7 +39,7 @@ def require_unique_ids(ids: Sequence[str], field: str) -> None:
 
 
 class Known(BaseModel):
-    """What is known of the optimum: ``optimum``, or ``lower`` and ``upper``; and who proved it."""
+    """The known optimum of an instance, or a ``lower`` and ``upper`` bound on it, and who proved it."""
 
     model_config = STRICT
 
@@ -59,11 +59,11 @@ class Known(BaseModel):
         return self
 
     def answer(self, sense: Sense) -> float | None:
-        """Objective of a solution that is known: the optimum, or what is on its worse side."""
+        """Objective of a known solution: the optimum, or the bound on its worse side."""
         return self.optimum if self.optimum is not None else self.upper if sense is Sense.MINIMIZE else self.lower
 
     def bound(self, sense: Sense) -> float | None:
-        """Bound that is known: the optimum, or what is on its better side."""
+        """Known bound: the optimum, or the bound on its better side."""
         return self.optimum if self.optimum is not None else self.lower if sense is Sense.MINIMIZE else self.upper
 
 
@@ -102,9 +102,10 @@ class InstanceFile(BaseModel):
 
     @classmethod
     def _sentences(cls, data: Mapping[str, object], error: ValidationError) -> list[str]:
-        """Return what is wrong, a sentence each, ``ENOUGH`` at most; the first says how many more there are.
+        """Return at most ``ENOUGH`` sentences, one for each error; the first says how many more there are.
 
-        The validator stops at the first wrong entry of a list; what follows it is validated again, without the rest.
+        The validator stops at the first wrong entry of a list, so the entries after it are validated again
+        on their own.
         """
         errors = error.errors(include_url=False)
         for first in list(errors):
@@ -118,7 +119,7 @@ class InstanceFile(BaseModel):
 
     @classmethod
     def _later_errors(cls, entries: Sequence[object], field: str, start: int) -> list[ErrorDetails]:
-        """Errors of a list's entries from ``start`` on, more than ``ENOUGH`` where there are as many."""
+        """Errors of a list's entries from ``start`` on; stops at more than ``ENOUGH`` errors."""
         found: list[ErrorDetails] = []
         while len(found) <= ENOUGH and start < len(entries):
             errors: list[ErrorDetails] = []
@@ -126,7 +127,7 @@ class InstanceFile(BaseModel):
                 cls._validator.validate_python({field: entries[start:]}, self_instance=cls.__new__(cls))
             except ValidationError as error:
                 errors = [each for each in error.errors(include_url=False) if each["loc"][:1] == (field,)]
-            errors = [each for each in errors if len(each["loc"]) > 1]  # the others are of the whole list
+            errors = [each for each in errors if len(each["loc"]) > 1]  # others: of the whole list
             if not errors:
                 break
             index = start + int(errors[0]["loc"][1])
@@ -136,7 +137,7 @@ class InstanceFile(BaseModel):
 
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """Return a copy with fields replaced, validated like any other instance."""
-        del deep  # nothing in it can change
+        del deep  # instances are immutable
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**(fields | dict(update or {})))
 

@@ -1,4 +1,4 @@
-"""Limits of a search, and what it reports on the way."""
+"""Limits of a search, and the progress that it reports."""
 
 import math
 from collections.abc import Callable
@@ -14,11 +14,13 @@ class Limits:
     Parameters
     ----------
     time_s
-        Seconds of wall-clock time, >= 0, building the model included; None: no limit. 0 starts no search.
+        Seconds of wall-clock time, >= 0, building the model included; None: no limit. With 0 no search
+        starts.
     nodes
-        Nodes, >= 0: branch-and-bound nodes of a solver; jobs combined, in dlsched's own algorithms. None: no limit.
+        Nodes, >= 0: branch-and-bound nodes of a solver, combined jobs of dlsched's own algorithms. None: no
+        limit.
     threads
-        Threads a solver may use, >= 1. Only with 1 is an answer sure to be repeated.
+        Threads that a solver may use, >= 1. Only 1 guarantees the same answer in every run.
 
     Raises
     ------

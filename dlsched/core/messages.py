@@ -1,4 +1,4 @@
-"""What messages say of bad input: the path of the field, what was found, what is allowed; always on one line."""
+"""Error messages about bad input, on one line: the path of the field, what was found, what is allowed."""
 
 import json
 from collections import Counter
@@ -12,7 +12,7 @@ FOUND = 60
 
 
 class Refused(ValueError):  # noqa: N818  says what happened to the value
-    """Raised by a validator: what was found and what is allowed, below the field that the validator belongs to."""
+    """Raised by a validator: what it found, what is allowed, and ``where`` below its own field."""
 
     def __init__(self, found: str, allowed: str, *where: str | int) -> None:
         super().__init__(f"found {found}, allowed: {allowed}")
@@ -35,12 +35,12 @@ def field_path(where: tuple[str | int, ...]) -> str:
 
 
 def printable(text: str) -> str:
-    """Write text on one line, with what no terminal shows escaped."""
+    """Write text on one line; characters that cannot be printed are escaped."""
     return text if text.isprintable() else repr(text)[1:-1]
 
 
 def several(count: int, one: str) -> str:
-    """Write how many there are.
+    """Write a count with its noun.
 
     >>> several(1, "job"), several(1200, "GPU")
     ('1 job', '1,200 GPUs')
@@ -49,7 +49,7 @@ def several(count: int, one: str) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """Cut text in the middle where it is longer than that.
+    """Cut text that is longer than ``longest`` in the middle.
 
     >>> cut("application-1506638472019-10025", 15)
     'applica…9-10025'
@@ -59,7 +59,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def told_apart(labels: Mapping[str, str]) -> dict[str, str]:
-    """Number the labels of names that would look the same.
+    """Number labels that are equal, so that different names look different.
 
     >>> told_apart({"abcde": "ab…e", "abXde": "ab…e"})
     {'abcde': 'ab…e', 'abXde': 'ab…e (2)'}
@@ -73,19 +73,19 @@ def told_apart(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def located(error: ValidationError, unions: Collection[str] = (), below: tuple[str, ...] = ()) -> str:
-    """One sentence of a Pydantic error: the path of the first field, what was found, what is allowed; and how many more.
+    """Write the first error of Pydantic's as a sentence, with the number of further errors.
 
-    ``unions``: fields whose value is of one of several kinds; Pydantic puts the kind into the path behind them. ``below``:
-    where the value stands.
+    ``unions``: fields whose value may be of several kinds; Pydantic adds the kind to the path after such a
+    field. ``below``: path of the validated value within the file.
     """
     first, *others = sentences(error.errors(include_url=False), unions, below)
     return f"{first} (and {len(others)} more)" if others else first
 
 
 def sentences(errors: Sequence[ErrorDetails], unions: Collection[str] = (), below: tuple[str, ...] = ()) -> list[str]:
-    """One sentence of each of Pydantic's errors."""
+    """Write a sentence for each of Pydantic's errors."""
     inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
-    # a list is also short of its bad entries
+    # Pydantic does not count wrong entries, so it may call the list too short as well: leave that error out
     return [
         _sentence(each, unions, below) for each in errors if each["type"] != "too_short" or each["loc"] not in inside
     ]
@@ -122,7 +122,7 @@ def shown(value: object) -> str:
 def _number_text(value: object) -> str:
     try:
         return repr(value)
-    except ValueError:  # an integer of too many digits to print
+    except ValueError:  # Python refuses to print integers of thousands of digits
         return "an integer of thousands of digits"
 
 

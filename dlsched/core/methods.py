@@ -1,4 +1,4 @@
-"""Methods of a family as its record holds them, made of those that are listed; and plain functions as methods."""
+"""Builds the methods of a family's record from its list of methods; wraps plain functions as methods."""
 
 import inspect
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 
 Way = Callable[[str, Callable[..., Any]], Run[InstanceT, SolutionT]]
-"""From a name and a plain function to how a method runs."""
+"""Takes a name and a plain function, returns how the method runs."""
 
 
 def methods_of(
@@ -22,7 +22,7 @@ def methods_of(
     heuristic: Way[InstanceT, SolutionT],
     bound: Way[InstanceT, SolutionT] | None = None,
 ) -> dict[str, Method[InstanceT, SolutionT]]:
-    """Make the methods of a family by name; ``heuristic`` and ``bound`` say how its plain functions run."""
+    """Make the methods of a family, by name; ``heuristic`` and ``bound`` wrap its plain functions."""
     ways = {"heuristic": heuristic, "bound": bound}
     functions = dict([*listed.functions("heuristic"), *listed.functions("bound")])
 
@@ -57,10 +57,11 @@ def heuristic(
 ) -> Run[InstanceT, SolutionT]:
     """Run a plain heuristic as a method.
 
-    A function with a parameter ``tick`` is handed ``Search.tick``, which stops it at a limit; then the answer of ``quick``, a
-    faster heuristic, is held instead. Limits do not concern the others. One with a parameter ``step`` is handed
-    ``Search.report``, which tells how far it has come. ``early``: where time is limited, ``quick`` comes first, since of
-    large instances it takes a while too. A ``PolicyError`` of the function says why it has no answer.
+    A function with a parameter ``tick`` gets ``Search.tick``, which stops it at a limit; the search then
+    holds the answer of ``quick``, a faster heuristic. Functions without ``tick`` ignore limits. A function
+    with a parameter ``step`` gets ``Search.report``, to report progress. ``early``: with a limit of time,
+    ``quick`` runs first, since it too takes a while on large instances. A ``PolicyError`` of the function
+    becomes the message of a result without a solution.
     """
     known = inspect.signature(function).parameters
 
@@ -87,7 +88,7 @@ def heuristic(
 
 
 def bound_by(function: Callable[[InstanceT, Search[SolutionT]], Certificate]) -> Run[InstanceT, SolutionT]:
-    """Run a function that returns a certificate as a method."""
+    """Wrap a function that returns a certificate as a method."""
 
     def run(instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
         certificate = function(instance, search)
@@ -98,6 +99,6 @@ def bound_by(function: Callable[[InstanceT, Search[SolutionT]], Certificate]) ->
 
 
 def bound_in_ticks(name: str, function: Callable[..., Certificate]) -> Run[InstanceT, SolutionT]:
-    """Run a bound that calls ``tick`` on the way, and so stops at limits, as a method."""
+    """Wrap a bound that calls ``tick``, and so stops at limits, as a method."""
     del name
     return bound_by(lambda instance, search: function(instance, tick=search.tick))

@@ -1,4 +1,4 @@
-"""What a builder of linear models returns, as a family's record and ``dlsched export`` see it."""
+"""The type that builders of linear models return, for family records and ``dlsched export``."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,5 +11,5 @@ class Modelled(Protocol):
 
     @property
     def model(self) -> "pulp.LpProblem":
-        """The model, written down once, by name."""
+        """The linear model with named variables and rows, built once."""
         ...

@@ -1,4 +1,4 @@
-"""The record of an objective: what the solutions of some instances of a family are held against, and who does what for it."""
+"""The record of a family's objective: name, sense, unit, value, and the methods that cannot serve it."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ T = TypeVar("T")
 class Late(Generic[T]):
     """A function by its module and name, imported when it is called.
 
-    Checkers and models ask a record for their part, so the record stands below them and can only name what it tells of.
+    Checkers and models import the record of an objective, so the record cannot import their functions at
+    load time.
     """
 
     target: str
@@ -35,18 +36,18 @@ class Late(Generic[T]):
 
 @dataclass(frozen=True, kw_only=True)
 class Objective(Generic[InstanceT, SolutionT]):
-    """One objective of a family; families whose objectives differ in more have a record with further fields.
+    """One objective of a family; families whose objectives differ further extend this record with fields.
 
     Parameters
     ----------
     name
-        As it is called among those of its family.
+        Its name among the objectives of its family.
     sense, unit
         Whether it is minimised; its unit.
     value
-        Of an instance and a solution, by the checker.
+        The checker's function from an instance and a solution to the objective.
     refused, instead
-        Methods that cannot serve it; in words, those to use instead.
+        Methods that cannot serve it; the methods to use instead, in words.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Between what the numbers of instances are drawn: a ``Range`` for each, in the ``RANGES`` of its family's ``instance.py``.
+"""Ranges of the numbers in instances: a ``Range`` for each, in ``RANGES`` of the family's ``instance.py``.
 
-A number is named by its path in the file, as in ``jobs[].epoch_time_s{}``: ``[]`` for all entries of a list, ``{}`` for all
-values of a mapping. Whoever draws instances of the family looks its ends up there:
+A number is named by its path in the file, as in ``jobs[].epoch_time_s{}``: ``[]`` for all entries of a list,
+``{}`` for all values of a mapping. All code that draws instances of the family looks the ranges up there:
 
 ======================  ==========================================================  =============================================
 of a ``Range``          what it is                                                  who looks it up
@@ -14,8 +14,8 @@ of a ``Range``          what it is                                              
 ``nasty``               what breaks algorithms in floating point                    the campaigns of the tests, in ``nasty.py``
 ======================  ==========================================================  =============================================
 
-What a single preset of the generator has for itself stands there, as do factors from which it computes a number. How many jobs
-an instance has is an argument of whoever draws it.
+Figures of a single preset, and factors from which the generator computes a number, are in the generator. The
+number of jobs is an argument of each function that draws.
 """
 
 import math
@@ -24,39 +24,39 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Ends: TypeAlias = tuple[float, float]
-"""Least and most."""
+"""Least and largest value."""
 Values: TypeAlias = tuple[float, ...]
 
 LARGEST_COUNT = 2**53
 """Counts up to here are exact in every JSON reader and in double precision."""
 MODERATE: Ends = (1e-100, 1e100)
-"""Between which sizes of files have to lie, which leaves room for products and quotients."""
+"""Sizes in files have to lie within these, which leaves room for products and quotients."""
 NOTHING: Ends = (math.inf, -math.inf)
-"""Ends between which there is nothing, where nobody draws."""
+"""An empty range, for numbers that nobody draws."""
 MAGNITUDES: Ends = (1e-12, 1e12)
-"""Between which campaigns draw numbers of which no ``nasty`` values are said."""
+"""Range from which campaigns draw numbers whose ``Range`` names no ``nasty`` values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """What one number of a family's instances may be, and is when it is drawn; nobody draws from what is left out.
+    """Allowed and drawn values of one number of a family's instances; None or empty: nobody draws these.
 
     Parameters
     ----------
     allowed
-        Least and most that an instance accepts, as far as its type does not say it.
+        Least and largest value that an instance accepts, where its type does not say it.
     usual
-        Least and most that the generator draws.
+        Least and largest value that the generator draws.
     choices
         Values that the generator chooses from.
     searched, of_presets
-        Least and most of a search for worst instances: in its own figures, and among those of a preset.
+        Least and largest value of a search for worst instances: without a preset, and with one.
     ties
-        Values that strategies draw most, so that numbers tie.
+        Values that strategies draw most often, so that numbers tie.
     edges
-        Values that strategies draw as well: the least and the most, what all but ties, what is far from all others.
+        Values that strategies also draw: the least and the largest, near ties, values far from all others.
     tested
-        Least and most of what strategies draw in between: numbers of many digits, or any count.
+        Least and largest of the other values of strategies: numbers of many digits, or any count.
     nasty
         Values that campaigns choose from; empty: any of ``MAGNITUDES``.
     """

@@ -1,4 +1,4 @@
-"""How the entries of a result's solution are read: objects with known fields, finite numbers, whole numbers."""
+"""Readers of the entries of a result's solution: objects with known fields, finite and whole numbers."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Where = tuple[str | int, ...]
 
 
 def read_object(data: object, fields: set[str], where: Where) -> dict[str, Json]:
-    """Return an object with no field but these; a missing one is the next question's.
+    """Return an object that has only these fields; the readers of its fields refuse missing ones.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a method returns: why it stopped, what it holds, what is proven; a result that contradicts itself cannot exist."""
+"""The result of a method: status, solution, objective, bound; self-contradictory results are refused."""
 
 import math
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Certificate(Protocol):
 
 
 class Identified(Protocol):
-    """What a result says of its instance: its name, and the SHA-256 of its canonical JSON (computed when asked for)."""
+    """The instance of a result: its name, and the SHA-256 of its canonical JSON, computed on demand."""
 
     @property
     def name(self) -> str:
@@ -53,7 +53,7 @@ SolutionT_co = TypeVar("SolutionT_co", bound=Solution, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class InstanceId:
-    """Name and hash of an instance that is not at hand, as read from a result file."""
+    """Name and hash of an instance that was not loaded, as read from a result file."""
 
     name: str
     sha256: str
@@ -72,9 +72,9 @@ class Result(Generic[SolutionT_co]):
     sense
         Whether the objective is minimised or maximised.
     objective
-        The checker's figure for ``solution``; None without one. In the unit of the family's objective.
+        The checker's value of ``solution``, in the unit of the family's objective; None without a solution.
     constant
-        The part of the objective that no solution changes; gap, and whether the bound meets the objective, leave it out.
+        The part of the objective that no solution changes; ``gap`` and ``proven`` leave it out.
     bound
         Proven bound on the optimum, or None. A bound on the wrong side of the objective by no more than the tolerance
         of ``gap.meets`` is set to the objective.
@@ -91,7 +91,7 @@ class Result(Generic[SolutionT_co]):
     figures
         Further numbers of interest, by name.
     message
-        What a solver said of its failure, or a remark on the answer; empty by default.
+        A solver's message about its failure, or a remark on the answer; empty by default.
 
     Raises
     ------
@@ -172,7 +172,7 @@ class Result(Generic[SolutionT_co]):
         return f"<table>{''.join(rows)}</table>"
 
     def _summary(self) -> dict[str, str]:
-        """What a person wants to know first."""
+        """The facts that a person wants to know first."""
         said = {"Result": f"{printable(self.method)} on {printable(self.instance.name)} ({self.family}): {self.status}"}
         if self.objective is not None:
             said["objective"] = repr(self.objective)

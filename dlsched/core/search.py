@@ -1,4 +1,4 @@
-"""What one run has found: the best checked answer so far, and what is proven of it."""
+"""The state of one run: the best checked solution so far, and the best proven bound."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -21,7 +21,7 @@ CONTRADICTION = "contradiction"
 
 
 class Search(Generic[SolutionT]):
-    """What a method is handed besides its instance, and what it hands its findings to.
+    """Holds the arguments of a run for the method, and takes the solutions and bounds that the method finds.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ class Search(Generic[SolutionT]):
 
     @property
     def left(self) -> Limits:
-        """The limits less what is used up."""
+        """The limits minus what the run has used."""
         return self.budget.left
 
     @cached_property
     def generator(self) -> "np.random.Generator":
         """Random numbers from the seed."""
-        import numpy as np  # commands that do not solve go without it
+        import numpy as np  # imported here, since commands that do not solve do not need NumPy
 
         return np.random.default_rng(self.seed)
 
@@ -85,7 +85,7 @@ class Search(Generic[SolutionT]):
         )
 
     def closed(self, within: float) -> bool:
-        """Whether the bound meets the objective held within this part of them, less than what proves it."""
+        """Whether bound and objective differ by at most ``within``, less than ``proven`` allows."""
         if self.objective is None or self.bound is None:
             return False
         return meets(self.objective, self.bound, self.constant, within=within)
@@ -103,8 +103,8 @@ class Search(Generic[SolutionT]):
     def offer(self, solution: SolutionT | None, *, source: str, or_equal: bool = False) -> bool:
         """Keep a solution when the checker passes it and it is better than the one held; say whether it was kept.
 
-        None, of a heuristic that found nothing, is not kept. ``or_equal``: it is better in what the objective does not say, so
-        keep it in place of one that is as good but for rounding.
+        None means that a heuristic found nothing. ``or_equal``: the solution is better in a respect that the
+        objective does not measure, so it also replaces one whose objective is equal up to rounding.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class Search(Generic[SolutionT]):
         return True
 
     def consider(self, solution: SolutionT, *, source: str) -> None:
-        """Keep a solver's incumbent if the checker agrees; on the way a solver may report what its tolerances let pass."""
+        """Keep a solver's incumbent if the checker accepts it: solvers' tolerances are wider."""
         if not self.violations(solution):
             self.offer(solution, source=source)
 
@@ -138,7 +138,7 @@ class Search(Generic[SolutionT]):
         Raises
         ------
         SolverError
-            A solution is held that is better than the bound allows: ``source`` broke its promise.
+            The solution held is better than the bound allows: ``source`` broke its promise.
         """
         self._require_consistent(self.objective, bound, f"{source} and the checker")
         held = self.certificate
@@ -149,7 +149,7 @@ class Search(Generic[SolutionT]):
             self.report(source)
 
     def restate(self, certificate: Certificate) -> None:
-        """Hold the certificate in another form; a bound that is its own is what it now proves."""
+        """Replace the certificate by another form; a bound from the certificate takes the new value."""
         self.certificate = certificate
         if self.bound_source == "certificate":
             self.bound = certificate.value

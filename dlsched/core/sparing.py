@@ -1,7 +1,7 @@
-"""Validators that stop at errors enough to show: Pydantic's own hold all of them, of a file of a million wrong entries 2 GB.
+"""Pydantic validators that stop after a few errors; Pydantic's own keep all, 2 GB for a million.
 
-A list or tuple is left at its first wrong entry, a long object at the first hundred entries with one, and of the fields
-that an object may not have few are looked at.
+They leave a list or tuple at its first wrong entry, leave a long object after the first hundred entries that
+contain an error, and look at only a few of the unknown fields of an object.
 """
 
 from collections.abc import Callable, Collection
@@ -17,12 +17,12 @@ ENOUGH = 10
 
 _CHUNK = 100
 _AFRESH = {"_use_prebuilt": False} if "_use_prebuilt" in (SchemaValidator.__text_signature__ or "") else {}
-"""Else a model inside another keeps the validator that its class has."""
+"""Without this option a model inside another keeps the validator of its class."""
 _KEPT = ("metadata", "serialization", "default")  # keys of a schema below which nothing is validated
 
 
 def sparing(model: type[BaseModel]) -> SchemaValidator:
-    """Return a validator of the model that gives up early on what is wrong, and takes what the model takes."""
+    """Return a validator that accepts what the model accepts, and stops early on wrong data."""
     return SchemaValidator(cast(CoreSchema, _spare(model.__pydantic_core_schema__)), None, **_AFRESH)
 
 

@@ -1,10 +1,10 @@
-"""Cells of CSV that neither a terminal nor a spreadsheet takes for a command."""
+"""Escaping of CSV cells, so that neither a terminal nor a spreadsheet executes them."""
 
 from dlsched.core.messages import printable
 
 
 def csv_text(value: object) -> object:
-    """Escape a cell of text for terminals and spreadsheets, which take one that begins with = + - @ for a formula.
+    """Escape a cell of text: spreadsheets take a cell that begins with = + - @ for a formula.
 
     >>> csv_text("=1+1"), csv_text("-"), csv_text(-2.5)
     ("'=1+1", '-', -2.5)

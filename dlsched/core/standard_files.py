@@ -1,4 +1,4 @@
-"""The three standard files of a program: usable whatever is closed, and a standard output whose errors bear its name."""
+"""Standard input, output and error: usable even if closed by the caller; errors name ``standard output``."""
 
 import errno
 import io
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class StandardOutput(io.FileIO):
-    """Standard output, whose errors bear its name, as those of other files do."""
+    """Standard output whose errors have its name as their file, like errors of other files."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Write bytes, as far as they go.
+        """Write bytes, and return how many were written.
 
         Raises
         ------
@@ -29,10 +29,11 @@ class StandardOutput(io.FileIO):
 
 
 def open_standard_files() -> None:
-    """Open on the null device those of 0, 1 and 2 that are closed, lest the next file opened be one of them; speak UTF-8.
+    """Open closed descriptors 0, 1, 2 on the null device, so that no later file gets these; set UTF-8.
 
-    Python has None for them then; what is printed to a standard error that is None appears on standard output. What is
-    printed to a standard output that was closed is an error, as on a full disk: the answer would be lost.
+    Python sets a closed standard file to None, and prints to standard output what is meant for a standard
+    error of None. Printing to a standard output that was closed is an error, as on a full disk: the answer
+    would be lost.
     """
     for number in range(3):
         try:
@@ -40,7 +41,7 @@ def open_standard_files() -> None:
         except OSError:
             os.open(
                 os.devnull, os.O_RDONLY if number == 1 else os.O_RDWR
-            )  # takes the lowest free number, which is this one
+            )  # the operating system gives the lowest free number, which is this one
     if sys.stdout is None or isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = _standard_output()
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  it stays open to the end

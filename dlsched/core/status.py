@@ -1,10 +1,10 @@
-"""Why a method stopped. What it holds (a solution, a bound) is another fact: see ``Result``."""
+"""The termination status: why a method stopped. Solution and bound are separate facts, see ``Result``."""
 
 from enum import StrEnum
 
 
 class TerminationStatus(StrEnum):
-    """One word and its meaning; the words are those of result files."""
+    """Why a method stopped; result files hold these words."""
 
     OPTIMAL = "optimal"
     """A proven bound meets the objective of the solution held."""
@@ -19,7 +19,7 @@ class TerminationStatus(StrEnum):
     NODE_LIMIT = "node_limit"
     """The node limit stopped it."""
     MEMORY_LIMIT = "memory_limit"
-    """It would have needed more memory than it may take."""
+    """It would have needed more memory than it may use."""
     INTERRUPTED = "interrupted"
     """The user stopped it."""
     SOLVER_ERROR = "solver_error"

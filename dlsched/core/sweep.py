@@ -1,12 +1,13 @@
-"""Resources over time: whether more is held than there is, found by a sweep over the moments at which it changes."""
+"""Capacity over time: a sweep over the changes of a resource's use finds the first excess."""
 
 from collections.abc import Sequence
 
 
 def first_excess(changes: Sequence[tuple[float, int, float]], capacity: int) -> tuple[int, float, float] | None:
-    """Most that is held, start and end of the first time in which more is held than ``capacity``; None if there is none.
+    """Return peak, start and end of the first period with a use above ``capacity``; None: there is none.
 
-    ``changes``: when, by how much, and the time that is reported; in order, what is released before what is taken.
+    ``changes``: time, change, and the time to report; sorted, with releases before acquisitions at the same
+    time.
 
     >>> first_excess([(0.0, 2, 0.0), (1.0, 1, 1.0), (3.0, -2, 3.0), (4.0, -1, 4.0)], 2)
     (3, 1.0, 3.0)

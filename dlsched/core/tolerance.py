@@ -1,4 +1,4 @@
-"""How near two numbers must be to pass for one: every tolerance is relative to what was computed, none is absolute.
+"""Tolerances for comparing floats: each is relative to the numbers compared, none is absolute.
 
 ==============  ==========  ================================================================================================
 name            value       why
@@ -18,7 +18,7 @@ ROUNDING = 8 * 2.0**-52
 
 
 def tolerance(*values: float) -> float:
-    """Return by how much a capacity, a duration or the like may be missed: ``FEASIBLE`` times the largest in size.
+    """Return by how much a solution may miss a capacity or duration: ``FEASIBLE`` times the largest value.
 
     >>> tolerance(-2.0, 1e-3)
     2e-09
@@ -27,7 +27,7 @@ def tolerance(*values: float) -> float:
 
 
 def rounding(*values: float) -> float:
-    """Return what rounding may have done to a sum or difference of these numbers: 8 units in the last place of the largest.
+    """Return the possible rounding error of a sum of these numbers: 8 ulp of the largest.
 
     >>> rounding(1.7e9) < 1e-5
     True

@@ -1,7 +1,7 @@
-"""What an answer is worth: the reference of its instance, and the answer against it.
+"""The quality of an answer: the reference of its instance, and ratio and gap of the answer to it.
 
-Every command that says a ratio or a gap of answers takes it from here: ``core.gap`` has the two formulas, and this is where it is
-decided what goes into them, what is rounding, and what is a contradiction.
+Every command that shows ratios or gaps computes them here. ``core.gap`` has the two formulas; this module
+decides which numbers enter them, what is rounding, and what is a contradiction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ ReferenceKind = Literal["optimum", "bound", "answer", ""]
 
 
 class Answered(Protocol):
-    """What a method answered: a result, or a row of a table."""
+    """The answer of a method: a result, or a row of a table."""
 
     @property
     def status(self) -> str:
@@ -35,7 +35,7 @@ class Answered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of an instance before a method runs: the constant of its objectives, and what its file calls proven."""
+    """Facts of an instance before a method runs: its objectives' constant, proven values from its file."""
 
     constant: float = 0.0
     optimum: float | None = None
@@ -44,18 +44,19 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What answers to an instance are held against.
+    """The value against which the answers to an instance are measured.
 
     Parameters
     ----------
     value, kind
-        A proven ``optimum``; a ``bound``, to which a ratio is at most what it says; or the ``answer`` of a method.
+        A proven ``optimum``; a ``bound``, so that the true ratio may be smaller; or the ``answer`` of a
+        method.
     sense, constant
-        Of the objective.
+        Sense and constant part of the objective.
     proofs
         Values that no answer beats, whatever the reference is: the optimum, and the tightest bound.
     answered
-        Whether a solution is sure to exist.
+        Whether a solution is known to exist.
     """
 
     value: float
@@ -75,11 +76,12 @@ class Verdict:
     reference, kind
         Value and kind of the reference; None and empty without.
     ratio, gap
-        As ``core.gap`` has them; 1 and 0 where the answer is better by rounding only. None without an answer or a reference.
+        As defined in ``core.gap``; 1 and 0 if the answer is better by rounding only; None without answer or
+        reference.
     met
-        Whether the answer is as good as the reference but for rounding.
+        Whether the answer is as good as the reference, up to rounding.
     unbounded
-        Whether there is no ratio as the denominator alone is 0.
+        Whether there is no ratio because only the denominator is 0.
     contradicts
         The proven value that the answer beats by more than rounding: one of the two is wrong. None where it beats none.
     """
@@ -94,7 +96,7 @@ class Verdict:
 
     @property
     def at_most(self) -> bool:
-        """Whether the true ratio may be less, as the reference is a bound that the answer does not meet."""
+        """Whether the true ratio may be smaller: the reference is a bound that the answer does not meet."""
         return self.kind == "bound" and not self.met
 
 
@@ -107,20 +109,22 @@ def reference_of(
     taken: Sequence[ReferenceKind] = ("optimum", "bound", "answer"),
     together: bool = True,
 ) -> Reference | None:
-    """Find the reference of an instance; None where nothing is proven, or the method that is named has nothing.
+    """Find the reference of an instance; None: nothing is proven, or the named method found nothing.
 
     Parameters
     ----------
     answers
-        All that is known from methods.
+        The answers of all methods.
     sense, known
-        Of the instance.
+        Sense of the instance's objective, and the facts known before methods ran.
     named
-        Answers of the method that is to be the reference; None: the best that is proven.
+        Answers of the method that is to be the reference; None: the best proven value is.
     taken
-        What is taken of a method that is named: the first of these that it has.
+        Kinds of values of the named method, by preference: the first that the method has becomes the
+        reference.
     together
-        Whether an answer that meets the best bound is an optimum to all, whoever proved the bound.
+        Whether an answer that meets the best bound counts as an optimum, even if another method proved that
+        bound.
     """
     optimum, bound = _optimum(answers, known), _bound(answers, sense, known)
     if optimum is None and together:
@@ -137,7 +141,7 @@ def reference_of(
 
 
 def verdict(objective: float | None, reference: Reference | None) -> Verdict:
-    """Hold the objective of an answer against a reference; both may be unknown.
+    """Measure the objective of an answer against a reference; both may be unknown.
 
     >>> verdict(20.0, Reference(16.0, "optimum"))  # doctest: +ELLIPSIS
     Verdict(reference=16.0, kind='optimum', ratio=1.25, gap=0.2, met=False, ...)
@@ -185,7 +189,7 @@ def _met(answers: Sequence[Answered], bound: float | None, constant: float) -> f
 def _of_method(
     answers: Sequence[Answered], taken: Sequence[ReferenceKind], constant: float
 ) -> tuple[float, ReferenceKind] | None:
-    """What the first answer of a method that says anything gives for a reference."""
+    """The reference from a method's first answer that holds one of the kinds ``taken``."""
     for answer in answers:
         optimum = _optimum([answer], Known())
         if optimum is None:
@@ -199,6 +203,6 @@ def _of_method(
 def _first(
     values: Mapping[ReferenceKind, float | None], taken: Sequence[ReferenceKind]
 ) -> tuple[float, ReferenceKind] | None:
-    """The first of these kinds that has a value."""
+    """The first of the kinds ``taken`` that has a value, and its value."""
     held = ((values[kind], kind) for kind in taken)
     return next(((value, kind) for value, kind in held if value is not None), None)

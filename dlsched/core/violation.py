@@ -14,7 +14,7 @@ class Violation:
     rule
         Name of the constraint, as in the mathematics and in the model's rows, e.g. ``capacity``.
     where
-        The job, server, slot ... it concerns; empty for a single global constraint.
+        The job, server, slot ... that it concerns; empty for a single global constraint.
     amount
         By how much it is violated, in the constraint's unit; None where a number makes no sense.
     message

@@ -1,4 +1,4 @@
-"""Studies: many instances, many methods, every answer checked, one store, and figures that people read.
+"""Studies: run many methods on many instances, check every answer, keep the rows in a store, report figures.
 
 >>> from dlsched import study
 >>> plan = study.make_plan(
@@ -60,7 +60,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for: a process that runs cells needs little of it."""
+    """Import a name when it is first used: processes that run cells need few of them."""
     if name not in _HOME:
         raise AttributeError(f"module 'dlsched.study' has no attribute {name!r}")
     value = getattr(import_module(f"dlsched.study.{_HOME[name]}"), name)

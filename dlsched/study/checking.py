@@ -1,4 +1,4 @@
-"""Checking a store: every row of the study that is shown is computed anew, in processes of this machine."""
+"""Check of a store: recomputes every row of the study that ran last, in processes of this machine."""
 
 import os
 import sqlite3
@@ -25,7 +25,7 @@ from dlsched.study.store.stored_rows import about_of, limits_of, method_of, rows
 from dlsched.study.store.verification import require_true
 
 PATIENT = CellLimits(time_s=86_400.0, memory_gib=64.0)
-"""Limits of a process for each row."""
+"""Limits for recomputing a row."""
 _KEPT = """
 SELECT method.data AS method, cell.seed AS seed, cell.limits AS limits, environment.data AS environment, solution, certificate,
     {bound_source} AS bound_source, {solver} AS solver, own.content AS content, its.data AS its
@@ -43,31 +43,33 @@ def check(
     again: bool = False,
     progress: Callable[[StudyProgress], None] | None = None,
 ) -> int:
-    """Compute every row of a study anew from its instance, solution and certificate; return how many there are.
+    """Recompute every row of a study from its instance, solution and certificate; return the number of rows.
 
     Parameters
     ----------
     path
-        Of the store.
-    take
-        Called with every row and what came of it; rows of an instance one after another, instances in no order.
+        Path of the store.
+        take
+        Called with every row and its verification; rows of one instance follow each other, instances in any
+        order.
     workers
         Processes, >= 1; None: one for each processor.
     again
-        Whether dlsched's own methods are run again besides, and have to end as their rows say where time does not matter.
+        Whether to run dlsched's own methods again too; where time does not matter, they must end as their
+        rows say.
     progress
-        Called when rows were computed.
+        Called after rows were recomputed.
 
     Raises
     ------
     UsageError
-        No such number of processes.
+        The number of processes is below 1.
     InputError
         The store cannot be read.
     SealError, DisagreementError
-        Its rows are not what was written, or contradict each other.
+        Rows changed after they were written, or contradict each other.
     KeyboardInterrupt
-        Ctrl-C; what was computed was taken.
+        Ctrl-C; ``take`` got the rows that were recomputed before.
     """
     require_engine(workers)
     with Store(path) as store:
@@ -97,7 +99,7 @@ def _verifications(outcome: Outcome, count: int) -> Sequence[Verification]:
 
 
 def _cells(store: Store, asked: dict[str, list[Row]], again: bool) -> Iterator[Cell]:
-    """A cell for each instance, whose method has the rows to be computed; ``asked`` takes the rows by its key."""
+    """Yield a cell for each instance, whose method holds the rows to recompute; store these in ``asked``."""
     names = {name: store.columns.name("result", name) for name in ("bound_source", "solver")}
     kept = store.each(_KEPT.format(**names), store.shown)
     for count, (rows, _, _) in enumerate(rows_by_instance(store)):
@@ -117,7 +119,7 @@ def _cells(store: Store, asked: dict[str, list[Row]], again: bool) -> Iterator[C
 
 
 def _said(store: Store, row: Row, kept: sqlite3.Row, again: bool) -> dict[str, Json]:
-    """What the store says of a row, as it travels to who computes it."""
+    """Return the values that the store holds for a row, for the process that recomputes it."""
     said = ("key", "method", "status", "message", "objective", "bound", "time_s")
     return {
         **{name: getattr(row, name) for name in said},
@@ -143,7 +145,7 @@ def _versions(said: Mapping[str, Json]) -> dict[str, str]:
 
 
 def _fact(store: Store, content: str) -> Json:
-    """What is known of an instance; None where it was not made."""
+    """Return the facts about an instance; None if it was not made."""
     columns = ", ".join(f"{store.columns.name('fact', each.name)} AS {each.name}" for each in fields(Facts))
     for row in store.each(f"SELECT {columns} FROM fact WHERE content = ?", content):
         return dict(row)
@@ -151,7 +153,7 @@ def _fact(store: Store, content: str) -> Json:
 
 
 def _of_the_study(store: Store) -> Iterator[tuple[Callable[[Row], bool], str]]:
-    """What is false of the study, and whether it concerns a row: twice the same, or another name than the plan's."""
+    """Find errors of the study (repeated rows, names that the plan lacks), each with a test for its rows."""
     about = about_of(store)
     twice = set[tuple[str, int]]()
     for label, instance in store.each(
@@ -194,7 +196,7 @@ def _of_the_study(store: Store) -> Iterator[tuple[Callable[[Row], bool], str]]:
 
 
 def _plan(text: str) -> dict[str, object] | None:
-    """What a plan says; None where the study was run with a plan that is no file's."""
+    """Return the data of a plan's text; None: the plan was not read from a file."""
     try:
         data = tomllib.loads(text)
     except ValueError:
@@ -207,7 +209,7 @@ def _table(value: object) -> dict[str, object]:
 
 
 def _is_of(entry: Mapping[str, object], method: Mapping[str, Json]) -> bool:
-    """Whether a method may be what an entry of the plan stands for."""
+    """Whether a method may come from this entry of the plan."""
     kind, what, label = method["kind"], method["what"], method["label"]
     if "kind" in entry:
         return kind == "name" and what == label

@@ -1,4 +1,4 @@
-"""Running a study: the leader plans its cells, hands those without a result to an engine, and writes what comes back."""
+"""The leader of a study: plans its cells, gives those without a result to an engine, stores the outcomes."""
 
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -34,9 +34,9 @@ RETRIABLE = (
 
 @dataclass(frozen=True, slots=True)
 class StudyProgress:
-    """Where a run stands: cells of the study, those that have ended, and those of this run that ended without an answer.
+    """Progress of a run: cells of the study, ended cells, and cells that this run ended without an answer.
 
-    Searches of this run for instances count as cells.
+    Searches for instances in this run count as cells.
     """
 
     cells: int
@@ -45,7 +45,7 @@ class StudyProgress:
 
 
 def store_of(plan: str | os.PathLike[str]) -> Path:
-    """Where the store of a plan's file is by default."""
+    """Default path of the store of a plan's file."""
     return Path(plan).with_suffix(".study.sqlite")
 
 
@@ -60,37 +60,37 @@ def run(
     progress: Callable[[StudyProgress], None] | None = None,
     largest_solution: int = LARGEST_SOLUTION,
 ) -> Study:
-    """Run what has not run yet of a study, and return it; Ctrl-C ends it with what has ended.
+    """Run the cells of a study that have no result yet, and return the study; Ctrl-C keeps the ended cells.
 
     Parameters
     ----------
     plan
         A plan, or the path of its file.
     store
-        Path of the store, which is made where there is none; None: beside the plan's file.
+        Path of the store, which is created if missing; None: beside the plan's file.
     workers
         Processes that solve, >= 1; None: one for each processor.
     engine, scheduler
-        ``local``, or ``dask`` on the cluster at the scheduler's address; without one, a cluster on this machine.
+        ``local``, or ``dask`` with the scheduler's address; without an address, a cluster on this machine.
     retry
         Statuses whose cells run again.
     progress
-        Called when cells have ended.
+        Called after cells ended.
     largest_solution
-        Bytes of a solution as JSON, beyond which it is not kept.
+        Largest size of a solution that is stored, in bytes of JSON.
 
     Raises
     ------
     UsageError
-        A call that cannot be carried out.
+        Arguments that cannot be used.
     InputError
-        The plan is wrong, or the store cannot be used; what has ended is kept.
+        The plan is wrong, or the store cannot be used; results of ended cells are kept.
     SealError
-        Somebody else wrote into the store, before or while it ran.
+        Somebody else wrote into the store, before or during the run.
     DisagreementError
         Rows of the store contradict each other.
     KeyboardInterrupt
-        Ctrl-C, with cells left; what has ended is kept.
+        Ctrl-C before all cells ended; results of ended cells are kept.
     """
     if not isinstance(plan, Plan):
         store = store_of(plan) if store is None else store
@@ -127,7 +127,7 @@ def _run(
     retry: Sequence[str],
     progress: Callable[[StudyProgress], None] | None,
 ) -> None:
-    """Run what has not run yet of a plan, in a store whose rows are true."""
+    """Run the cells of a plan without a result, in a store that was verified."""
     store.plan(plan, cells_of(plan, recipes(plan)))
     if retry:
         store.forget(retry)
@@ -157,19 +157,19 @@ def _run(
         run_all(searches.waiting(), store.put)
     except KeyboardInterrupt:
         cells, ended = store.counts
-        if ended < cells:  # else it came while the engine put its processes away
+        if ended < cells:  # otherwise Ctrl-C came after the last cell ended
             raise
 
 
 def require_engine(
     workers: int | None, engine: str = "local", scheduler: str | None = None, retry: Sequence[str] = ()
 ) -> None:
-    """Look at how a study is to run, before anything is read.
+    """Validate the arguments of a run, before anything is read.
 
     Raises
     ------
     UsageError
-        A number, engine, scheduler or status that there is not.
+        An invalid number of workers, or an unknown engine, scheduler or status.
     """
     if workers is not None and workers < 1:
         raise UsageError(where="workers", found=workers, allowed="an integer >= 1")

@@ -1,4 +1,4 @@
-"""Rows of one instance against its reference: the best that is proven of it, or what the plan says."""
+"""References of instances: fills in reference, ratio and gap of the rows of one instance."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,9 +11,10 @@ from dlsched.study.rows import Row
 def against_reference(rows: Sequence[Row], sense: Sense, known: Known, reference: str | None = None) -> list[Row]:
     """Fill in reference, ratio and gap of the rows of one instance.
 
-    The reference is the optimum where one is proven: by a row whose status says so, by an answer that meets the best bound,
-    or by the instance's file. Else it is the best bound of any row or of the file. Where the plan names a method it is what
-    that method proved: its optimum, else its bound; of a heuristic, its answer.
+    The reference is the proven optimum, if there is one: from a row with status optimal, an answer that
+    meets the best bound, or the instance's file. Otherwise it is the best bound of any row or of the file.
+    If the plan names a method, the reference is that method's optimum, else its bound; for a heuristic, its
+    answer.
     """
     named = None if reference is None else [row for row in rows if row.method == reference]
     found = reference_of(rows, sense, known, named=named)

@@ -1,4 +1,4 @@
-"""What a report is made of, taken from a store."""
+"""Reports of studies: takes their content from a store, and writes it as HTML or Markdown."""
 
 import os
 import shlex
@@ -23,18 +23,18 @@ def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: st
     Parameters
     ----------
     store
-        Of the study.
-    path
-        Of the report (``-``: standard output).
+        Path of the study's store.
+        path
+        Path of the report (``-``: standard output).
     form
         ``html``, a page that opens anywhere without a network, or ``markdown``.
 
     Raises
     ------
     InputError
-        The store cannot be read, or the report not be written.
+        The store cannot be read, or the report cannot be written.
     UsageError
-        There is no such form.
+        The form is unknown.
     SolverMissingError
         A package that the page needs is not installed.
     """
@@ -44,7 +44,7 @@ def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: st
 
 
 def require_form(form: str) -> None:
-    """Refuse a form that there is not, before anything is read; UsageError."""
+    """Raise a UsageError for an unknown form, before anything is read."""
     if form not in FORMS:
         raise UsageError(where="format", found=repr(form), allowed=", ".join(FORMS))
 
@@ -63,10 +63,10 @@ def write_open(study: Study, path: str | os.PathLike[str], form: str = "html") -
 
 
 def content_of(study: Study) -> Content:
-    """Put together what a report says of a study that is open; worst instances are made anew when they are asked for.
+    """Collect the content of a report of an open study; worst instances are made again on demand.
 
-    A method that the plan calls the reference, and that is nothing but answers to hold others against, has no line: it would
-    always be at 1. Where it has proven anything it keeps all its rows.
+    The plan's reference method gets no line if it only gives answers to compare with: its ratio would always
+    be 1. If it proved anything, it keeps all its rows.
     """
     about, rows = study.about, study.rows()
     kinds = {row.reference_kind for row in rows if row.method == about.reference}
@@ -89,10 +89,10 @@ def content_of(study: Study) -> Content:
 
 
 def command_of(study: Study, row: Row) -> str:
-    """The command line that gives a row again, or the call that draws its instance; empty where there is none.
+    """Return the command line that repeats a row, or the call that draws its instance; empty for neither.
 
-    There is none for a window of a trace, which no file holds as an instance, and for a function with parameters, which the
-    command line cannot be given.
+    There is none for windows of traces, which have no instance file, and for functions with parameters,
+    which the command line does not take.
     """
     recipe, method, seed = study.made_by(row.key)
     if isinstance(recipe, DrawnRecipe):
@@ -124,7 +124,7 @@ def _limits_words(limits: CellLimits) -> dict[str, str]:
 
 
 def environment_words(environment: Mapping[str, Json]) -> dict[str, str]:
-    """Versions and the machine, by name, as a report says them."""
+    """Write versions and the machine for a report, by name."""
     versions, machine = environment["versions"], environment["machine"]
     assert isinstance(versions, dict) and isinstance(machine, dict)
     said = {name: str(value) for name, value in versions.items()}

@@ -1,4 +1,4 @@
-"""The rows of a study: one a cell, with what its answer is against the reference of its instance."""
+"""Rows of a study: one for each cell, with ratio and gap of its answer to the instance's reference."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,47 +11,49 @@ from dlsched.core.verdict import ReferenceKind
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of one cell.
+    """The result of one cell.
 
     Parameters
     ----------
     key
-        Hash of all that decides the outcome.
+        Hash of all that decides the outcome of the cell.
     instance, family
         Name of the instance, and its family.
     source, preset, jobs, gpus, seed
-        Where it is from: ``generate``, a file, or the window of a trace; with what it was generated. ``preset`` is empty and
-        ``seed`` None for files.
+        Source of the instance: ``generate``, a file, or the window of a trace; preset, size and seed of the
+        instance, where ``preset`` is empty and ``seed`` None for files.
     method
         Label of the method in the plan.
     status
         A status of dlsched's results, or ``timeout``, ``memory``, ``killed``, ``error``, ``rejected``.
     objective, bound
-        In the unit of the family; None without.
+        In the unit of the family; None if there is none.
     reference, reference_kind
-        The denominator of the ratio, and what it is: a proven ``optimum``, a ``bound`` (the ratio is at most what stands
-        there), or the ``answer`` of the method that the plan calls the reference; None and empty without.
+        The denominator of the ratio, and its kind: a proven ``optimum``, a ``bound`` (the true ratio is at
+        most the one given), or the ``answer`` of the plan's reference method; None and empty without a
+        reference.
     ratio, gap
-        To the reference, both senses: a ratio above 1 is worse. None without an answer or a reference.
+        Of the answer to the reference; a ratio above 1 is worse, for both senses. None without answer or
+        reference.
     time_s, cpu_s, memory_mib
         Wall-clock seconds and processor seconds of the cell, and its peak of resident memory in MiB; None where it died.
     message
-        Why it has no answer; or a remark.
+        Reason why there is no answer, or a remark.
     figures
         Further figures of the answer, by name.
     instance_id
-        Tells its instance from others of the same name; no column of exports.
+        Number that identifies the instance, even among instances of the same name; not exported.
     kind
-        What its method is, whatever its label: ``exact``, ``heuristic`` (all that is not dlsched's own) or ``bound``; empty
-        where that is not known. No column of exports.
+        Kind of the method, whatever its label: ``exact``, ``heuristic`` (also all users' methods) or
+        ``bound``; empty if unknown. Not exported.
     sense
-        Of the objective of its instance; empty where it is not known: the family's. No column of exports.
+        Sense of the instance's objective; empty: unknown, use the family's. Not exported.
     objective_name
-        What the objective of its instance is called, where the family has several: figures of two are not to be put
-        together. Empty where it has one, or where the instance was not made.
+        Name of the instance's objective, if the family has several, whose figures must not be mixed. Empty:
+        the family has one, or the instance was not made.
     arguments
-        What its instance was made with, by name: of the generator, the function or the search; none of files. No column of
-        exports.
+        Arguments of the generator, function or search that made the instance, by name; none for files. Not
+        exported.
     """
 
     key: str
@@ -83,32 +85,33 @@ class Row:
 
     @property
     def at_most(self) -> bool:
-        """Whether the ratio rests on a bound: the true one is at most this."""
+        """Whether the ratio is to a bound, so that the true one is at most this."""
         return self.reference_kind == "bound"
 
     def as_data(self) -> dict[str, object]:
-        """The columns of every export."""
+        """Return the exported columns."""
         return {column.name: column.of(self) for column in EXPORTED}
 
 
 @dataclass(frozen=True, slots=True)
 class RowColumn:
-    """A column of every export, and of the tables of reports that show rows.
+    """A column of exports, and of tables of rows in reports.
 
     Parameters
     ----------
     name
-        In exports.
+        Name in exports.
     of
-        What a row says there; None: nothing.
+        Returns the value of a row; None: none.
     kind
-        ``text``, ``integer`` (of 64 bits) or ``number``: its type in Parquet, and numbers stand to the right in tables.
+        ``text``, ``integer`` (of 64 bits) or ``number``: the type in Parquet; tables right-align numbers.
     heading
-        Over it in tables of reports; empty: it stands in none.
+        Heading in tables of reports; empty: no table has the column.
     form
-        How its values are written there, as ``format`` takes it.
+        Format of the values there, for ``format``.
     derived
-        Whether it follows from the others: then every table of rows of reports has it, behind its own columns.
+        Whether the value follows from other columns: then every table of rows in reports has it, after the
+        table's own.
     """
 
     name: str
@@ -119,7 +122,7 @@ class RowColumn:
     derived: bool = True
 
     def text(self, row: Row) -> str:
-        """What a row says, as tables write it; a dash for nothing."""
+        """Write the value of a row for tables; a dash for none."""
         value = self.of(row)
         return "-" if value is None else format(value, self.form)
 
@@ -127,7 +130,7 @@ class RowColumn:
 def _field(
     name: str, kind: Literal["text", "integer", "number"] = "text", heading: str = "", form: str = ""
 ) -> RowColumn:
-    """Column of a field of rows."""
+    """Make the column of a field of rows."""
     return RowColumn(name, attrgetter(name), kind, heading, form, derived=False)
 
 
@@ -154,12 +157,12 @@ EXPORTED = (
     _field("message"),
     _field("objective_name"),
 )
-"""The columns in their order, which is pinned: a new one is the last."""
+"""The exported columns in their fixed order; new columns are added at the end."""
 COLUMNS = tuple(column.name for column in EXPORTED)
 """Their names."""
 
 
 def table_columns(*names: str) -> list[RowColumn]:
-    """Columns of a table of rows: those of its own, and the derived ones that have a heading."""
+    """Return the columns of a table of rows: the named ones, and the derived ones that have a heading."""
     own = {column.name: column for column in EXPORTED}
     return [own[name] for name in names] + [column for column in EXPORTED if column.derived and column.heading]

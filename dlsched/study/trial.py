@@ -1,4 +1,4 @@
-"""How long a study may take, from a few of its cells."""
+"""Trial of a study: estimates how long it takes by running a few of its cells."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -17,35 +17,36 @@ from dlsched.study.recipes.searched import SearchedRecipe
 from dlsched.study.store.searches import SEARCH, search_of
 
 PARTS = (0.0, 0.5, 1.0)
-"""Where in the list of a kind of instances those are that are tried."""
+"""Positions, as shares of the list of a kind's instances, of the instances that are tried."""
 KINDS = 1000
-"""Kinds of instances that are listed and tried."""
+"""Largest number of kinds of instances that are listed and tried."""
 JOBS = 100_000
-"""Jobs of an instance, beyond which it is not tried."""
+"""Number of jobs beyond which an instance is not tried."""
 SEARCHED = 40
-"""Evaluations of the searches for instances that are tried; whole ones take as much longer as they have more."""
+"""Evaluations of trial searches for instances; the time of whole searches is estimated in proportion."""
 PATIENCE_S = 20.0
-"""Seconds after which no more cells are tried."""
+"""Seconds after which the trial ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a study would run.
+    """Size of a study, and an estimate of its time.
 
     Parameters
     ----------
     instances, cells
-        How many; cells that have a result in the store are counted.
+        Numbers of instances and cells, including cells that have a result in the store.
     by_kind
-        By family, preset and source: instances. Of the first ``KINDS`` only.
+        Number of instances by family, preset and source; only for the first ``KINDS``.
     tried, failed
-        Cells that were tried, and those of them that ended without an answer.
+        Number of cells that were tried, and of those among them that ended without an answer.
     seconds
-        Estimated seconds of one process on all cells; None where no cell was tried.
+        Estimated seconds for one process to run all cells; None if no cell was tried.
     complete
-        Whether every method was tried on every kind of instances, to its end; else ``seconds`` leaves some out.
+        Whether every method ran to its end on every kind of instances; otherwise ``seconds`` leaves some
+        out.
     most_jobs
-        Jobs of the largest instance that was not tried as it has more than ``JOBS``; 0 without.
+        Jobs of the largest instance that was left out for having more than ``JOBS``; 0 if there is none.
     """
 
     instances: int
@@ -59,9 +60,9 @@ class Trial:
 
 
 def try_out(plan: Plan) -> Trial:
-    """Run each method on three instances of each kind, in one process, for at most some twenty seconds.
+    """Run each method on three instances of each kind, in one process, for about twenty seconds at most.
 
-    Instances that are searched for are those that shorter searches find.
+    For searched instances, shorter searches find the ones to try.
     """
     counts, kinds = _chosen(plan)
     instances, cells_in_all = count(plan)
@@ -93,7 +94,7 @@ def try_out(plan: Plan) -> Trial:
 
 
 def _chosen(plan: Plan) -> tuple[dict[Kind, int], dict[Kind, list[Recipe]]]:
-    """Instances of each of the first kinds, and those of them to be tried."""
+    """Return, for the first ``KINDS`` kinds, the number of instances and the recipes to try."""
     counts, places = dict[Kind, int](), dict[Kind, int]()
     for part in kinds_of(plan):
         if part.kind not in counts and len(counts) == KINDS:
@@ -117,7 +118,7 @@ def _chosen(plan: Plan) -> tuple[dict[Kind, int], dict[Kind, list[Recipe]]]:
 def _search(
     plan: Plan, kinds: Mapping[Kind, Sequence[Recipe]], seconds: dict[tuple[Kind, str], list[float]], ends: float
 ) -> dict[int, Recipe]:
-    """Search shortly; recipes of what was found by the ``id`` of those of the searches, whose whole time goes to ``seconds``."""
+    """Run short searches; return found recipes by the search's ``id``, add whole searches' time to ``seconds``."""
     searches = {
         search.key: (search, kind, recipe)
         for kind, found in kinds.items()
@@ -141,7 +142,7 @@ def _seconds(plan: Plan, outcome: Outcome) -> float:
 
 
 def _run(cells: Sequence[Cell], folder: str, ends: float) -> tuple[dict[str, Outcome], dict[str, float]]:
-    """Outcomes by key of the cells that ended in time, and how many seconds the one had run that did not."""
+    """Return the outcomes of cells that ended in time, by key, and the seconds of the one that did not end."""
     ended: dict[str, Outcome] = {}
     latest = time.monotonic()
     if latest < ends:

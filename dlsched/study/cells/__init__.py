@@ -1,1 +1,1 @@
-"""Cells: an instance and a method each, run in processes that are held to their limits from outside."""
+"""Cells of a study: each is a method on an instance, run in a process whose limits a supervisor enforces."""

@@ -1,4 +1,4 @@
-"""Cells, an instance and a method each, and their keys: hashes of all that decides an outcome."""
+"""Cells, each a method on an instance, and their keys: hashes of all that decides an outcome."""
 
 import functools
 import hashlib
@@ -27,7 +27,7 @@ class Cell:
     key
         SHA-256 of instance, method, seed, limits and versions.
     recipe, method, seed, limits
-        What is run.
+        How the instance is made, the method, and with which seed and limits it runs.
     """
 
     key: str
@@ -39,7 +39,7 @@ class Cell:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Versions of Python, of dlsched and of what it computes with, by name; those that are not installed are left out."""
+    """Versions by name: Python, dlsched, and the installed packages that dlsched computes with."""
     found = {"python": platform.python_version()}
     for name in ("dlsched", *DECIDING):
         try:
@@ -50,14 +50,15 @@ def versions() -> dict[str, str]:
 
 
 def runs_on(method: PlannedMethod, family: str) -> bool:
-    """Whether a plan's method is for the instances of a family."""
+    """Whether a plan's method runs on the instances of a family."""
     return method.family in (None, family)
 
 
 def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
     """Yield all cells of a plan, instance by instance, each with every method in the order of the plan.
 
-    Cells have the same key where they are the same work under two labels, or on two files with the same content.
+    Two cells have the same key if they are the same work under two labels, or on two files with the same
+    content.
     """
     limits = _hash_of_limits(plan.limits, tuple(versions().items()))
     hashes: dict[tuple[int, str], str] = {}
@@ -75,7 +76,7 @@ def cells_of(plan: Plan, recipes: Iterable[Recipe]) -> Iterator[Cell]:
 def key_of(
     recipe: Recipe, method: PlannedMethod, seed: int, limits: CellLimits, ran_with: Mapping[str, str] | None = None
 ) -> str:
-    """Hash all that decides the outcome of a cell; labels, and names and places of files do not.
+    """Hash all that decides the outcome of a cell; labels, and names and paths of files, are left out.
 
     ``ran_with``: the versions by name; None: those of this process.
     """
@@ -88,7 +89,7 @@ def _joined(*hashes: str) -> str:
 
 
 def _hash_of_method(method: PlannedMethod, family: str, seed: int) -> str:
-    """The hash of the code stands for the paths of the user's own; two names of a method are one."""
+    """Hash a method: for user code the hash of the code replaces its path, and aliases count as one name."""
     what: list[str] = []
     seeded = method.kind == "python"
     if method.kind == "name":

@@ -1,4 +1,4 @@
-"""Programs of a plan's own, in any language: run on the instance's file, they print an answer."""
+"""Commands of a plan: programs in any language that take the path of an instance and print an answer."""
 
 import os
 import subprocess
@@ -12,16 +12,16 @@ from dlsched.results.reading import Claim
 from dlsched.study.cells.outcome import CellEnded
 
 INSTANCE = "{instance}"
-"""Stands in the words of a command for the path of the instance's file."""
+"""Placeholder in the words of a command for the path of the instance's file."""
 
 
 def printed(words: Sequence[str], instance: str, folder: str) -> Claim:
-    """Run a program, and read what it prints: a bare solution, or a whole result.
+    """Run a program and read the answer that it prints: a bare solution, or a whole result.
 
     Parameters
     ----------
     words
-        Of the command.
+        The words of the command.
     instance
         Path of the instance's file.
     folder
@@ -30,7 +30,7 @@ def printed(words: Sequence[str], instance: str, folder: str) -> Claim:
     Raises
     ------
     CellEnded
-        It cannot be started, ends with another code than 0, or prints no answer.
+        The program cannot be started, exits with a code other than 0, or prints no answer.
     """
     out, err = Whole(), Tail()
     filled = [word.replace(INSTANCE, instance) for word in words]
@@ -57,7 +57,7 @@ def printed(words: Sequence[str], instance: str, folder: str) -> Claim:
             process.kill()
             raise CellEnded("error", f"standard output: {error}") from None
         finally:
-            process.wait()  # it may close what it prints on long before it ends
+            process.wait()  # it may close its output long before it ends
     if process.returncode:
         status, words_of_death = death(process.returncode)
         said = err.last_line or out.last_line

@@ -1,4 +1,4 @@
-"""Methods of a plan that are not dlsched's: run in processes of their own, and their answers judged here."""
+"""Users' methods in a plan: run in separate processes, their answers judged here."""
 
 import os
 import shutil
@@ -23,14 +23,14 @@ from dlsched.study.cells.functions import Caller
 from dlsched.study.cells.outcome import CellEnded
 
 STOPPED = {str(each): each for each in TerminationStatus if each.name in ("TIME_LIMIT", "NODE_LIMIT", "MEMORY_LIMIT")}
-"""Ends of a method of one's own that has no answer, and is not to blame."""
+"""Statuses with which a user's method may end without an answer and without being at fault."""
 
 IDLE = 0.25
-"""Part of a cell's memory that processes of other functions may hold together while it runs."""
+"""Share of a cell's memory that idle processes of other functions may hold together while the cell runs."""
 
 
 class ForeignMethods:
-    """Runs methods that are not dlsched's, and leaves nothing of them behind.
+    """Runs methods that are not dlsched's own, and removes their processes and files afterwards.
 
     Parameters
     ----------
@@ -43,14 +43,15 @@ class ForeignMethods:
         self._callers: dict[tuple[str, str], Caller] = {}
         self._folders: dict[tuple[str, str], str] = {}
         self.usage = Usage()
-        """Of the last run, so far as it is known; who begins a cell resets it."""
+        """Time and memory of the last run, as far as they are known; the caller resets this when a cell
+        begins."""
 
     def make_room(self, cell: Cell) -> None:
-        """End processes of other functions, those asked least recently first, until what they hold leaves the cell its memory."""
+        """End idle processes of other functions, least recently used first, until their memory is small."""
         idle = {name: caller.pid for name, caller in self._callers.items() if name != _name(cell)}
         most = IDLE * cell.limits.memory_gib * (1 << 30)
         if sum(resident(pid, shared=True) for pid in idle.values()) <= most:
-            return  # the quick look shows at least what they hold
+            return  # the quick estimate is never below what they hold
         held = {name: resident(pid, shared=False) for name, pid in idle.items()}
         for name in idle:
             if sum(held.values()) <= most:
@@ -59,26 +60,26 @@ class ForeignMethods:
             self._drop(name)
 
     def prepare(self, cell: Cell) -> bool:
-        """Start the process of a function, which takes its imports' time; False where it is there, or is not needed."""
+        """Start the process of a function and import it there; False: it runs already, or none is needed."""
         name = _name(cell)
         if cell.method.kind != "python" or (name in self._callers and os.path.isdir(self._folders[name])):
             return False
-        self._drop(name)  # something removed its folder
+        self._drop(name)  # its process is new, or something removed its folder
         self._folders[name] = self._fresh_folder("function")
         self._callers[name] = Caller(cell.recipe.family, cell.method, self._folders[name])
         return True
 
     def method(self, family: AnyFamily, cell: Cell) -> AnyMethod:
-        """Return the method of a cell as one that ``solve`` runs."""
+        """Return the method of a cell as a ``Method`` that ``solve`` can run."""
         run = self._call if cell.method.kind == "python" else self._command
         return Method(cell.method.label, "heuristic", partial(run, family, cell))
 
     def clean_up(self, before: object) -> None:
-        """Kill what a run left behind; ``before`` is the newest process when it began."""
+        """Kill processes that a run left behind; ``before`` is the newest process from before the run."""
         if newest_process() != before:
             spared = {caller.pid for caller in self._callers.values()}
             if kill_descendants(spared | child.processes()):
-                self.stop()  # a function may count on what was killed
+                self.stop()  # functions may depend on processes that were killed
 
     def stop(self) -> None:
         """Kill everything."""
@@ -88,7 +89,7 @@ class ForeignMethods:
     def _call(
         self, family: AnyFamily, cell: Cell, instance: InstanceFile, search: Search[Solution]
     ) -> TerminationStatus:
-        caller = self._callers[_name(cell)] = self._callers.pop(_name(cell))  # asked most recently
+        caller = self._callers[_name(cell)] = self._callers.pop(_name(cell))  # now last: most recently used
         try:
             self.usage = Usage()
             answer = caller.call(instance, cell.limits.inner, cell.seed)
@@ -118,7 +119,7 @@ class ForeignMethods:
             claim = printed(tuple(cell.method.what), path, folder)
         finally:
             self.usage = meter.usage()
-            shutil.rmtree(folder, ignore_errors=True)  # what cannot be removed now is, with all else, at the end
+            shutil.rmtree(folder, ignore_errors=True)  # the end of the study removes what this cannot
         return _judged(claim, family, cell, instance, search)
 
     def _fresh_folder(self, name: str) -> str:

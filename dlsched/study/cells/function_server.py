@@ -1,7 +1,7 @@
-"""Inside the process of a function or policy of a plan's own: it is called, and what it answers is handed over.
+"""The server in the process of a user's function or policy: calls the function, sends back the answers.
 
-Nothing here is trusted by who asks, and no harm done here reaches beyond this process: it is given up after a call that
-changed what a later one could notice.
+The caller trusts nothing that this process says, and gives the process up after a call whose effects a later
+call could notice.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD, signa
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: the instance, None where it is the same as before, and what ``solve`` takes besides."""
+    """One call: the instance (None: the same as in the call before), the limits and the seed."""
 
     instance: InstanceFile | None
     limits: Limits
@@ -46,7 +46,7 @@ class Call:
 
 
 def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int) -> NoReturn:
-    """Answer calls until there are no more; in a process that was forked for it."""
+    """Answer calls until there are no more; runs in a process that was forked for this."""
     owner, folder, spared = os.getpid(), os.getcwd(), frozenset(sys.modules)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -56,7 +56,7 @@ def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int)
         write_frame(answers, content)
 
     try:
-        # Its modules are imported here, not in the time of a call. Whatever that raises, a call raises again.
+        # Import the modules now, outside the time of a call; each call raises errors of this again.
         with contextlib.suppress(BaseException):
             _found(method, FAMILIES[family])
         say(READY)
@@ -69,7 +69,7 @@ def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int)
             before = _state()
             _forget(method, folder, spared)
             answer = _answer(method, instance, call)
-            with contextlib.suppress(BaseException):  # it may have closed or replaced them
+            with contextlib.suppress(BaseException):  # the function may have closed or replaced them
                 sys.stdout.flush()
                 sys.stderr.flush()
             answer["clean"] = _state() == before
@@ -99,7 +99,7 @@ def _answer(method: PlannedMethod, instance: InstanceFile, call: Call) -> dict[s
     except BaseException as error:
         usage = meter.usage()
         status, message = status_of_error(error)
-        # without the path of the method: rows are the same in any folder
+        # without the path of the method, so that rows are the same in any folder
         ended = {"status": status, "message": message.removeprefix(f"{':'.join(method.what)}: "), "solution": None}
     finally:
         sys.setrecursionlimit(depth)
@@ -107,10 +107,10 @@ def _answer(method: PlannedMethod, instance: InstanceFile, call: Call) -> dict[s
 
 
 def _forget(method: PlannedMethod, folder: str, spared: Collection[str]) -> None:
-    """Have the user's own modules imported anew, so that no call finds what an earlier one left in them.
+    """Drop the user's modules, so that the next call imports them anew without traces of earlier calls.
 
-    These are the modules below the plan's folder and beside the function's file, and the one that the plan names
-    unless it was there before; ``spared`` are the names of those that were.
+    These are the modules below the plan's folder and beside the function's file, and the module that the
+    plan names, except if it is one of ``spared``, the modules that were loaded before.
     """
     home = method.what[0]
     file = getattr(sys.modules.get(home), "__file__", None)
@@ -126,7 +126,7 @@ def _found(method: PlannedMethod, family: AnyFamily) -> AnyMethod:
 
 
 def _seed_all(seed: int) -> None:
-    """Begin the draws of code that seeds nothing, so that a call is the same whatever ran before it."""
+    """Seed the global random generators, so that code without seeds does not depend on earlier calls."""
     import numpy as np
 
     random.seed(seed)
@@ -134,7 +134,7 @@ def _seed_all(seed: int) -> None:
 
 
 def _state() -> Mapping[str, object] | None:
-    """What a call may leave behind that a later one would notice; None where even that cannot be told."""
+    """Process state that a call may change and a later call would notice; None: it cannot be determined."""
     import numpy as np
 
     umask = os.umask(0o077)
@@ -156,4 +156,4 @@ def _state() -> Mapping[str, object] | None:
             "numpy": np.geterr(),
         }
     except (OSError, KeyError):
-        return None  # a folder is gone
+        return None  # a folder was removed

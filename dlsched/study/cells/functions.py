@@ -1,4 +1,4 @@
-"""Functions and policies of a plan's own, each in a process that is forked for it and keeps what it imports."""
+"""Callers of a plan's functions and policies, each with a process that keeps imports between calls."""
 
 import contextlib
 import json
@@ -22,15 +22,15 @@ from dlsched.study.cells.outcome import CellEnded
 from dlsched.study.plans.plan import PlannedMethod
 
 CLOSED_S = 1.0
-"""Seconds that a process has to end after it closed all its pipes."""
+"""Seconds within which a process has to end after it closed all its pipes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a function's process says came of a call.
+    """The answer of a function's process to a call.
 
-    Its solution is checked by who asks. Its seconds are those from the question to the answer, measured by who asked,
-    where the process says less; processor seconds and memory are what it says.
+    The caller checks the solution. The seconds are the larger of what the process reports and what the
+    caller measured from request to answer; processor seconds and memory are as the process reports them.
     """
 
     status: str
@@ -45,7 +45,7 @@ class Caller:
     Parameters
     ----------
     family, method
-        What is called, for instances of which family.
+        The family of the instances, and the method to call.
     folder
         For its temporary files.
     """
@@ -74,18 +74,18 @@ class Caller:
         self._said: list[bytes] = []
         self._printed = Tail(), Tail()
         try:
-            self._heard()  # that it is ready, or nothing: then a call says why
+            self._heard()  # its word that it is ready, or nothing: then the first call says why
         except BaseException:
             self.stop()
             raise
 
     def call(self, instance: InstanceFile, limits: Limits, seed: int) -> Answer:
-        """Call it, and wait for what comes.
+        """Call the function and wait for its answer.
 
         Raises
         ------
         CellEnded
-            It died, or what it says cannot be read.
+            The process died, or its answer cannot be read.
         """
         new = instance is not self._instance
         self._instance = instance
@@ -114,7 +114,7 @@ class Caller:
             os.close(pipe)
 
     def _heard(self) -> bytes | None:
-        """Wait for the next thing that it says; None where it ends, or closes its pipes, without."""
+        """Wait for the next frame from the process; None: it ended, or closed its pipes, without one."""
         out, err = self._printed
 
         def hear(arrived: bytes) -> None:
@@ -136,7 +136,7 @@ class Caller:
         return self._code is not None
 
     def _death(self) -> tuple[str, str]:
-        """How it ended; a process that closed all its pipes and lives is of no use any more."""
+        """Return how the process ended; kill it if it closed all its pipes and still runs."""
         ends = time.monotonic() + CLOSED_S
         while not self._ended() and time.monotonic() < ends:
             time.sleep(LOOK_S / 10)
@@ -151,7 +151,7 @@ class Caller:
 
 
 def _close_all_but(*kept: int) -> None:
-    """Close everything else that was open where this process was forked: what is not there cannot be written to."""
+    """Close all other descriptors that the fork inherited, so that the function cannot write to them."""
     for pipe in range(max(kept)):
         if pipe not in kept:
             with contextlib.suppress(OSError):
@@ -160,7 +160,7 @@ def _close_all_but(*kept: int) -> None:
 
 
 def _read(said: bytes) -> tuple[Answer, bool]:
-    """Read what a process says came of a call, and whether it left nothing behind."""
+    """Read the answer of a process, and whether the call left its state unchanged."""
     try:
         data = json.loads(said)
         status, message, solution = data["status"], data["message"], data["solution"]

@@ -1,4 +1,4 @@
-"""What comes of a cell, as the process that ran it says it, or as its supervisor saw it die."""
+"""Outcomes of cells, as reported by the process that ran them or by the supervisor that saw it die."""
 
 import json
 import math
@@ -12,24 +12,24 @@ from dlsched.core.instance import InstanceFile
 from dlsched.families import objective_name
 
 READY = b"ready"
-"""What a process says first, when it is ready for work."""
+"""First frame of a process: it is ready for work."""
 
 BEGUN = "begun"
-"""Status of a cell whose time begins, of which the facts of its instance may be known; never in a row."""
+"""Status of a cell whose time begins now; it may carry the facts of the instance; never in a row."""
 
 FOUND = "found"
 """Status of a search, whose ``solution`` is the instance that it found; never in a row."""
 
 CHECKED = "checked"
-"""Status of rows that were computed anew, whose ``solution`` is what came of it; never in a row."""
+"""Status of rows that were recomputed; ``solution`` holds the verifications; never in a row."""
 
 RETRIED = {"error": ("error", "solver_error")}
-"""Statuses that a word of ``--retry`` stands for; any other stands for itself."""
+"""Statuses that a word of ``--retry`` stands for; other words stand for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of an instance once it is made.
+    """Facts about an instance, known once it is made.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class Facts:
     constant
         The part of its objectives that no decision changes.
     known_optimum, known_bound
-        What its file says is proven; None without.
+        Optimum and bound that its file says are proven; None without.
     sense
-        Of its objective; empty where that is not said.
+        Sense of its objective; empty if unknown.
     objective_name
-        What its objective is called, where its family has several; else empty.
+        Name of its objective, if its family has several; else empty.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Facts:
 
 
 def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
-    """What is known of an instance of a family."""
+    """Return the facts about an instance of a family."""
     known = instance.known
     return Facts(
         instance.name,
@@ -76,24 +76,24 @@ def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a cell.
+    """The outcome of a cell.
 
     Parameters
     ----------
     key
-        Of the cell.
+        Key of the cell.
     status, message
         A status of dlsched's results, or ``timeout``, ``memory``, ``killed``, ``error``, ``rejected``, and why.
     objective, bound
-        Checked, and proven or claimed by a method of dlsched's; None without.
+        The checked objective, and the bound that a method of dlsched proved or claims; None without.
     time_s, cpu_s, memory_mib
-        What it took; None where its process died.
+        What the cell used; None if its process died.
     figures, solution, certificate
-        Of its answer; the last two as in result files.
+        Figures of its answer, the solution and the certificate, the last two as in result files.
     bound_source, solver
         As in result files.
     facts
-        Of its instance; None where it was not made, or was said before by the same process.
+        Facts of its instance; None: it was not made, or the same process has sent them before.
     """
 
     key: str
@@ -113,7 +113,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether it holds nothing, and no proof that there is nothing."""
+        """Whether it has neither an answer, nor a bound, nor a proof of infeasibility."""
         return self.objective is None and self.bound is None and self.status not in ("infeasible", FOUND)
 
     def as_bytes(self) -> bytes:
@@ -125,7 +125,7 @@ class Outcome:
 
 
 class CellEnded(DlschedError):  # noqa: N818  says how, which need not be an error of anyone's
-    """A cell ends without an answer: with a status, and words that a row may hold."""
+    """Raised when a cell ends without an answer: holds its status, and a message for its row."""
 
     def __init__(self, status: str, words: str) -> None:
         super().__init__(words)
@@ -138,7 +138,7 @@ def outcome_from(raw: bytes) -> Outcome:
     Raises
     ------
     ValueError
-        It is no outcome.
+        The bytes hold no outcome.
     """
     try:
         data: Any = json.loads(raw)

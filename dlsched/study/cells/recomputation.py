@@ -1,6 +1,7 @@
-"""Rows of an instance computed anew: the instance is made again, and each row is held against it as a result file is.
+"""Recomputation of the rows of an instance: makes the instance again, and checks each row against it.
 
-The checker and the verifiers of certificates are the families' own, which share nothing with methods.
+Rows are checked like result files. The families' checkers and verifiers of certificates share no code with
+methods.
 
 ============  ====================================================================================================
 kind          what stands there, of a row
@@ -35,33 +36,33 @@ from dlsched.study.recipes.recipe import Recipe
 from dlsched.study.recipes.searched import SearchedRecipe
 
 Said = Mapping[str, Any]
-"""What a store says of an instance or of a row, by column."""
+"""Values that a store holds for an instance or a row, by column."""
 _ENDED = ("optimal", "feasible", "no_solution")
-"""Ends of methods that no limit stopped."""
+"""Statuses of methods that no limit stopped."""
 _EARLY = 0.1
-"""Part of the limit of time of which no method takes note."""
+"""Share of the time limit below which no method lets the limit change its answer."""
 _PROVEN = ("optimal", "feasible", "infeasible")
-"""Ends that follow from what is held."""
+"""Statuses that the answer, the bound or an infeasibility proof imply."""
 FOREIGN = "own:method"
-"""What a method that is not dlsched's is called where the checker asks for a name."""
+"""Name that stands for methods that are not dlsched's own in the data for the checker."""
 
 
 def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[Json]:
-    """Compute the rows of an instance anew.
+    """Recompute the rows of an instance.
 
     Parameters
     ----------
     recipe
-        How the instance comes about.
+        How the instance is made.
     said
-        ``found``, the instance that a search found, or None; ``instance``, its hashes; ``fact``, what is known of it, or
-        None; ``rows``, what the store says of each.
+        ``found``: the instance that a search found, or None; ``instance``: its hashes; ``fact``: its facts,
+        or None; ``rows``: the values that the store holds for each row.
     step
         Called after each row.
 
     Returns
     -------
-    A ``Verification`` as data for each row.
+    For each row a ``Verification``, as data.
     """
     family = FAMILIES[recipe.family]
     failures = list(_recipe(recipe, said["instance"]))
@@ -69,7 +70,7 @@ def computed_anew(recipe: Recipe, said: Said, step: Callable[[], None]) -> list[
     try:
         instance = _made(recipe, said["found"])
         failures += _facts(family, instance, said["fact"])
-    except Exception as error:  # functions of the user's own draw instances
+    except Exception as error:  # users' functions that draw instances may raise anything
         why = f"{type(error).__name__}: {words_of(error)}"
     rows: list[Json] = []
     for row in said["rows"]:
@@ -91,7 +92,7 @@ def _made(recipe: Recipe, found: Json) -> InstanceFile:
 
 
 def _recipe(recipe: Recipe, said: Said) -> Iterator[str]:
-    """Hold what a row says of where its instance is from against how it comes about."""
+    """Check a row's source, preset and seed, and the hashes of its instance, against the recipe."""
     whole = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
     if canonical_sha256({"recipe": whole}) != said["hash"] or recipe.content_hash() != said["content"]:
         yield "instance: its hash is that of another one"
@@ -108,7 +109,7 @@ def _facts(family: AnyFamily, instance: InstanceFile, said: Said | None) -> Iter
     for name, value in (said or {}).items():
         if value != true[name] and not (
             name in ("sense", "objective_name") and value is None
-        ):  # which stores of before lack
+        ):  # older stores lack these
             yield f"{name} of the instance: {value!r} is claimed, it is {true[name]!r}"
 
 
@@ -116,12 +117,12 @@ def _row(family: AnyFamily, recipe: Recipe, instance: InstanceFile | None, why: 
     limits, method = CellLimits(**said["limits"]), _method(said["data"])
     found = Verification()
     try:
-        for each in (method, _method(said["cell"]["method"])):  # of the plan, and of the cell
+        for each in (method, _method(said["cell"]["method"])):  # the plan's method, and the cell's
             if key_of(recipe, each, said["seed"], limits, said["versions"]) != said["key"]:
                 found.failures.append(f"key: it is not that of {printable(each.label)} on this instance")
         if recipe.content_hash() != said["cell"]["content"]:
             found.failures.append("cell: it is of another instance")
-        other = method.family not in (None, recipe.family) and said["sealed"]  # stores of before mixed families up
+        other = method.family not in (None, recipe.family) and said["sealed"]  # older stores mixed families up
         if other or said["method"] != method.label:
             found.failures.append(f"method: {said['method']!r} is claimed, it is {method.label!r} of {method.family}")
         if method.seed not in (None, said["seed"]):
@@ -157,10 +158,10 @@ def _again(
     said: Said,
     found: Verification,
 ) -> Iterator[str]:
-    """Solve again, and hold what comes of it against the row.
+    """Solve again, and compare the result with the row.
 
-    Of two proven optima the objectives have to meet. Anything else may differ by the time that there was, save where a
-    heuristic or a bound ended by itself long before its limit.
+    Two proven optima must meet. Heuristics and bounds that ended on their own, long before the time limit,
+    must give the same result; everything else may depend on time and is not compared.
     """
     if said["status"] not in _ENDED:
         found.claimed.append("that it ends so again")
@@ -181,7 +182,7 @@ def _again(
 
 
 def _kept(said: Said) -> Iterator[str]:
-    """What has to stand beside each other."""
+    """Find incomplete rows: objective or solution without the other, certificate without a bound."""
     if said["objective"] is not None and said["solution"] is None:
         yield f"objective: {said['objective']!r} is claimed, and no solution is kept that has it"
     if said["objective"] is None and said["solution"] is not None:
@@ -201,7 +202,7 @@ def _merged(first: Verification, second: Verification) -> Verification:
 def _held(
     family: AnyFamily, instance: InstanceFile, method: PlannedMethod, limits: CellLimits, said: Said
 ) -> Verification:
-    """Hold a row with an answer, a bound or a proof of infeasibility against its instance."""
+    """Check a row with an answer, a bound or a proof of infeasibility against its instance."""
     record = None if method.foreign else family.method(str(method.what))
     data: dict[str, Json] = {
         "format": "dlsched/result/1",
@@ -249,7 +250,7 @@ def _held(
 
 
 def _figures(family: AnyFamily, instance: InstanceFile, claim: Claim, said: Said) -> Iterator[str]:
-    """Say which figures are missing; stores of other versions may have fewer."""
+    """Name the figures that are missing from a row; other versions of dlsched may have written fewer."""
     if claim.solution is None or said["versions"].get("dlsched") != versions().get("dlsched"):
         return
     true = family.figures(instance, read_solution(family, instance, claim, "the row"))

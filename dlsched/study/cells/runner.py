@@ -1,7 +1,7 @@
-"""The process in which cells run, one after another: solve, check, verify, and say what came of it.
+"""The process that runs cells one after another: solves, checks, verifies, and reports the outcomes.
 
-It writes its outcomes as frames on a pipe that no method holds. It trusts none: what a solution costs says the checker, what
-a certificate proves its verifier.
+It writes outcomes as frames on a pipe that no method can reach. It trusts no method: the checker computes
+the objective of a solution, the verifier the value of a certificate.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from dlsched.study.cells.outcome import BEGUN, CHECKED, FOUND, READY, CellEnded,
 from dlsched.study.recipes.recipe import Recipe
 
 PULSE_S = 0.1
-"""Seconds after which a search says that it goes on."""
+"""Seconds between two signs of life of a search."""
 
 
 def serve(tasks: int, outcomes: int) -> None:
@@ -38,12 +38,12 @@ def serve(tasks: int, outcomes: int) -> None:
     Parameters
     ----------
     tasks, outcomes
-        Pipes: of pickled lists of cells, and for frames of outcomes.
+        Descriptors of pipes: one to read pickled lists of cells from, one to write frames of outcomes to.
     """
     adopt_orphans()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
-        file.write(b"500")  # where the machine's memory ends, it is a cell that is killed, and not who keeps it
+        file.write(b"500")  # out of memory, the kernel kills this, not the supervisor
     arriving = os.fdopen(tasks, "rb")
     runner = Runner(os.environ["TMPDIR"])
     write_frame(outcomes, READY)
@@ -57,7 +57,7 @@ def serve(tasks: int, outcomes: int) -> None:
 
 
 class Runner:
-    """Runs cells, and keeps what they share: the instance of the last one, and the processes of foreign methods.
+    """Runs cells, and keeps the instance of the last cell and the processes of foreign methods for the next.
 
     Parameters
     ----------
@@ -71,9 +71,10 @@ class Runner:
         self._instance: InstanceFile | None = None
 
     def run(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
-        """Run a cell to whatever end it has, save the death of the process.
+        """Run a cell and return its outcome, whatever it is, unless this process dies.
 
-        ``begun`` is told when its time begins: what its instance is if it is new, and when its method is ready.
+        ``begun`` is called when the cell's time begins: with the facts of a new instance, and once the
+        method is ready.
         """
         try:
             self._foreign.make_room(cell)
@@ -96,7 +97,7 @@ class Runner:
         meter = Meter(child.workers())
         try:
             found = cell.recipe.make(_pulse(cell, begun))
-        except PolicyError as error:  # of a method on every instance: whatever it answered, there is none to show
+        except PolicyError as error:  # the method failed on every instance, so the search has none to show
             return Outcome(cell.key, "rejected", words_of(error))
         usage = meter.usage(child.workers())
         return Outcome(
@@ -144,7 +145,7 @@ class Runner:
                 instance, method=self._foreign.method(family, cell), limits=cell.limits.inner, seed=cell.seed
             )
             outcome = _outcome(cell.key, result)
-            if self._foreign.usage.time_s is None:  # the method was not needed
+            if self._foreign.usage.time_s is None:  # the method was never called
                 self._foreign.usage = meter.usage()
         except CellEnded as ended:
             outcome = Outcome(cell.key, ended.status, short(str(ended)))
@@ -155,7 +156,7 @@ class Runner:
 
 
 def _pulse(cell: Cell, begun: Callable[[Outcome], None]) -> Callable[[], None]:
-    """Return what is called after each evaluation of a search, whose time begins anew then; it is said now and then."""
+    """Return a callback for each evaluation of a search; now and then it restarts the cell's time."""
     last = time.monotonic()
 
     def step() -> None:
@@ -168,7 +169,7 @@ def _pulse(cell: Cell, begun: Callable[[Outcome], None]) -> Callable[[], None]:
 
 
 def _outcome(key: str, result: Result[Solution]) -> Outcome:
-    """What a result says, which was checked."""
+    """Return the outcome of a checked result."""
     data = result.as_data()
     return Outcome(
         key,
@@ -185,7 +186,7 @@ def _outcome(key: str, result: Result[Solution]) -> Outcome:
 
 
 def _status(result: Result[Solution]) -> str:
-    """Its status; a solver's process that somebody killed, and memory that ended with no answer, are ends of the cell."""
+    """Return the row's status: ``killed`` for a killed solver, ``memory`` for memory used up, no answer."""
     if result.status is TerminationStatus.SOLVER_ERROR and result.message.startswith(f"{child.ENDED} -"):
         return "killed"
     if result.status is TerminationStatus.MEMORY_LIMIT and result.objective is None and result.bound is None:

@@ -1,7 +1,8 @@
-"""The supervisor of a process in which cells run: it holds each to its limits from outside, and says how one died.
+"""The supervisor of a process that runs cells: it enforces the limits from outside, and reports deaths.
 
-Limits are kept from here, as no code that runs in a cell can be trusted to keep them: a method may hang in native code,
-fork, write anything anywhere, or eat memory. What a cell started is killed with it by the process's warden.
+No code that runs in a cell can be trusted to keep limits: a method may hang in native code, fork, write
+anywhere, or fill the memory. The process's warden kills everything that a cell started together with the
+process.
 """
 
 import os
@@ -22,21 +23,21 @@ from dlsched.study.cells.cell import Cell
 from dlsched.study.cells.outcome import BEGUN, READY, Facts, Outcome, outcome_from
 
 START_S = 120.0
-"""Seconds after which a process that has not come up is given up."""
+"""Seconds within which a process has to report that it is ready."""
 STARTS = 3
-"""Times that a process is started which is killed before it has come up."""
+"""Attempts to start a process that is killed before it is ready."""
 SERVE = "dlsched.study.cells.runner:serve"
 _READ = 1 << 20
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Supervisor:
-    """Keeps one process, and the cells that were given to it.
+    """Supervises one process and the cells that were assigned to it.
 
     Parameters
     ----------
     folder
-        Where the process works: the folder of the plan.
+        Working directory of the process: the folder of the plan.
     """
 
     def __init__(self, folder: str) -> None:
@@ -49,7 +50,7 @@ class Supervisor:
 
     @property
     def idle(self) -> bool:
-        """Whether it has no cell."""
+        """Whether no cell is assigned."""
         return not self._cells
 
     @property
@@ -58,7 +59,7 @@ class Supervisor:
         return self._process is not None
 
     def register(self, selector: selectors.BaseSelector) -> None:
-        """Have a selector wait for its process; only while it is alive."""
+        """Register the pipes of the process, which has to be alive, with a selector."""
         selector.register(self._outcomes, selectors.EVENT_READ)
         if self._said is not None:
             selector.register(self._said, selectors.EVENT_READ)
@@ -66,7 +67,7 @@ class Supervisor:
             selector.register(self._tasks, selectors.EVENT_WRITE)
 
     def assign(self, cells: Sequence[Cell]) -> None:
-        """Hand cells to the process, which is started if there is none; only when idle.
+        """Assign cells to the process, and start it if there is none; only when idle.
 
         Raises
         ------
@@ -82,22 +83,22 @@ class Supervisor:
         self._send()
 
     def give_up(self) -> list[Cell]:
-        """Take back the cells that have not begun, after its process ended."""
+        """Return the cells that had not begun when the process ended."""
         left = list(self._cells)
         self._cells.clear()
         return left
 
     def due_s(self) -> float:
-        """Seconds until it wants to be looked after, >= 0."""
+        """Seconds, >= 0, until ``outcomes`` has to be called again."""
         return max(0.0, min(self._deadline(), self._memory.due) - time.monotonic())
 
     def outcomes(self) -> list[Outcome]:
-        """Return what has ended since the last call; the cells that a process left at its death are in ``give_up``.
+        """Return the outcomes since the last call; ``give_up`` returns the cells that a dead process left.
 
         Raises
         ------
         SolverError
-            Its process does not come up.
+            The process does not become ready.
         """
         self._send()
         found = self._arrived()
@@ -142,13 +143,13 @@ class Supervisor:
         self._ready, self._facts = False, None
 
     def _send(self) -> None:
-        """Write as much of the cells as the pipe takes: a process that hangs must not hang its supervisor."""
+        """Write as much of the cells as the pipe accepts, without blocking: the process may hang."""
         while self._process is not None and self._unsent:
             try:
                 self._unsent = self._unsent[os.write(self._tasks, self._unsent) :]
             except BlockingIOError:
                 return
-            except BrokenPipeError:  # it died; its pipe of outcomes says so
+            except BrokenPipeError:  # it died, and closed its pipe of outcomes
                 self._unsent = memoryview(b"")
 
     def _deadline(self) -> float:
@@ -158,7 +159,7 @@ class Supervisor:
         return self._since + (limits.time_s + limits.grace_s if self._ready else START_S)
 
     def _arrived(self) -> list[Outcome]:
-        """Read the pipes of a process that lives; where it ended, or wrote what is no outcome, say so."""
+        """Read the pipes of a live process; report its end, and anything that is no outcome."""
         self._listen()
         found: list[Outcome] = []
         while self._process is not None:
@@ -177,7 +178,7 @@ class Supervisor:
         return found
 
     def _listen(self) -> None:
-        """Take what the process prints."""
+        """Read what the process prints; only the last line is kept, for messages."""
         while self._said is not None:
             try:
                 arrived = os.read(self._said, _READ)
@@ -209,7 +210,7 @@ class Supervisor:
         return outcome if facts is None else replace(outcome, facts=facts)
 
     def _died(self, why: str | None) -> list[Outcome]:
-        """The process ended, or has to: its first cell, if it has one, ended with it."""
+        """Report that the process ended, or has to end: its first cell, if it has one, ends with it."""
         assert self._process is not None
         code = None
         if why is None:
@@ -223,11 +224,11 @@ class Supervisor:
             self._starts += 1
             if status == "error" or self._starts >= STARTS:
                 raise SolverError(f"no process for cells comes up: {self._tail.last_line or words}")
-            return []  # somebody killed it; the cells are handed to another
+            return []  # somebody killed it; another process gets the cells
         return [self._ended(status, self._tail.last_line or words if status == "error" else words)]
 
     def _ended(self, status: str, message: str) -> Outcome:
-        """Kill the process; its first cell ended so."""
+        """Kill the process, and return this outcome of its first cell."""
         self.stop()
         begun, self._begun = self._begun, False
         cell = self._cells.popleft()
@@ -248,7 +249,7 @@ def _death(code: int | None) -> tuple[str, str]:
 
 
 def wait(supervisors: Sequence[Supervisor]) -> None:
-    """Wait until one of them, who are alive, has something to say or wants to be looked after."""
+    """Wait until one of these live supervisors has something to read, or a deadline passes."""
     with selectors.DefaultSelector() as selector:
         for supervisor in supervisors:
             supervisor.register(selector)

@@ -1,1 +1,1 @@
-"""Where cells run: in processes of this machine, or on a Dask cluster. Each takes cells and yields their outcomes."""
+"""Engines run cells in processes of this machine or on a Dask cluster: take cells and yield outcomes."""

@@ -1,4 +1,4 @@
-"""A Dask cluster on this machine, for one run; its workers may die at any time, also while they start."""
+"""A Dask cluster on this machine for one run; survives workers that die at any time, even at their start."""
 
 import asyncio
 import contextlib
@@ -18,32 +18,33 @@ from dlsched.core.errors import SolverError
 from dlsched.processes.contained import Contained
 
 TASK_DEATHS = 3
-"""Deaths of workers that had a task, after which Dask gives it up: with its batch first, and then alone, a cell that kills is
-found out."""
+"""Worker deaths after which Dask gives up a task. A cell that kills workers is found by this: first its
+batch is given up, then the cell alone."""
 STARTS = 2 * TASK_DEATHS + 1
-"""Times in a row that a worker's process is started which dies before it has ended a task: more than such a cell needs."""
+"""Starts in a row of a worker's process that ends no task; more than a cell that kills workers causes."""
 
 CLOSE_S = 5.0
-"""Seconds that a client has to close which never was connected."""
+"""Seconds within which a client that never connected has to close."""
 
 
 class PatientNanny(distributed.Nanny):  # type: ignore[misc]
-    """Dask's supervisor of a worker's process, which starts it again where it died, also before it came up.
+    """A nanny, Dask's supervisor of a worker's process, that also restarts those that die while starting.
 
-    Dask's own fails where it dies before it came up, and the whole cluster with it; and starts it for ever where it dies
-    thereafter. Where the process dies time and again and ends nothing, this one gives its worker up, and the others go on.
+    Dask's own nanny fails, with the whole cluster, if the process dies before it is up, and restarts it
+    forever if it dies later. This nanny gives its worker up if the process dies again and again without
+    ending a task; the other workers go on.
     """
 
     every: ClassVar[WeakSet["PatientNanny"]] = WeakSet()
     starts = 0
-    """Of the process, since a task was ended."""
+    """Starts of the process since it last ended a task."""
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
         self.every.add(self)
 
     async def instantiate(self) -> Status:
-        """Start the process, once the nanny runs only once: then its end calls this again."""
+        """Start the process, up to ``STARTS`` times; only once if the nanny runs, as Dask then repeats."""
         while self.starts < STARTS:
             self.starts += 1
             status = await super().instantiate()
@@ -53,11 +54,11 @@ class PatientNanny(distributed.Nanny):  # type: ignore[misc]
         return Status.failed
 
     async def start_unsafe(self) -> distributed.Nanny:
-        """Start; a worker that does not come up is one less."""
+        """Start the nanny; a worker that cannot start is left out of the cluster."""
         try:
             await super().start_unsafe()
             while self.process is not None and self.process.status == Status.stopped:
-                await self.instantiate()  # it came up and died before the nanny ran, and its end called nothing
+                await self.instantiate()  # it died before the nanny ran, so Dask does not restart it
         except Exception:
             if self.status != Status.closed:
                 raise
@@ -65,22 +66,22 @@ class PatientNanny(distributed.Nanny):  # type: ignore[misc]
 
 
 class _Ended(distributed.SchedulerPlugin):  # type: ignore[misc]
-    """Tells nannies that their workers ended a task."""
+    """Tells a nanny when its worker has ended a task."""
 
     def __init__(self, scheduler: distributed.Scheduler) -> None:
         self._scheduler = scheduler
 
     def transition(self, key: object, start: str, finish: str, *_: object, worker: str = "", **__: object) -> None:
-        """Look whether a task was ended, and by whose worker."""
+        """Reset the count of starts of the nanny whose worker has just ended a task."""
         if (start, finish) == ("processing", "memory"):
-            ended_by = self._scheduler.workers.get(worker)  # None: it died as soon as it had told
+            ended_by = self._scheduler.workers.get(worker)  # None: the worker died right after that
             for nanny in PatientNanny.every:
                 if ended_by is not None and nanny.address_safe == ended_by.nanny:
                     nanny.starts = 0
 
 
 class CarefulClient(distributed.Client):  # type: ignore[misc]
-    """Dask's client, closed where it does not come to be, as by Ctrl-C: Dask's own goes on to look for the scheduler."""
+    """A Dask client that closes if connecting fails or is interrupted; Dask's own keeps trying."""
 
     def start(self, **options: object) -> None:
         """Connect."""
@@ -94,14 +95,14 @@ class CarefulClient(distributed.Client):  # type: ignore[misc]
 
 @contextlib.contextmanager
 def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
-    """Start a cluster of some workers, and end it; they come up meanwhile.
+    """Start a cluster, whose workers come up in the background, and close it at the end of the block.
 
-    Its files are in a folder of its own, which goes with it, and with this process, however that ends.
+    Its files are in a temporary folder, which is removed with the cluster, and however this process ends.
 
     Raises
     ------
     SolverError
-        It cannot be started.
+        The cluster cannot be started.
     """
     try:
         kept = Contained()
@@ -109,17 +110,17 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
         raise SolverError(f"no Dask cluster can be started on this machine: {error}") from None
     settings = {"temporary-directory": kept.folder, "distributed.deploy.lost-worker-timeout": "1 day"}
     try:
-        with dask.config.set(settings):  # a worker that is slow to come back is not given up
+        with dask.config.set(settings):  # workers that are slow to restart are not given up
             try:
                 cluster = distributed.LocalCluster(
                     n_workers=0,
                     threads_per_worker=1,
                     processes=True,
                     worker_class=PatientNanny,
-                    dashboard_address=":0",  # any free port: None takes that of another cluster on this machine
+                    dashboard_address=":0",  # any free port; None takes another cluster's
                     scheduler_kwargs={"dashboard": False, "allowed_failures": TASK_DEATHS - 1},
                     env={"TMPDIR": kept.folder},
-                    memory_limit=0,  # the cells' own limits hold; a worker itself holds next to nothing
+                    memory_limit=0,  # cells have limits of their own; the worker itself uses little
                     silence_logs=logging.CRITICAL,
                 )
             except (OSError, RuntimeError) as error:
@@ -136,7 +137,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
 
 
 def _close(cluster: distributed.LocalCluster) -> None:
-    """Close a cluster whole: one that Ctrl-C leaves half closed makes Dask wait when Python ends. It is raised afterwards."""
+    """Close a cluster completely, and raise a Ctrl-C only then: half-closed clusters stall Python's end."""
 
     async def closed() -> None:
         await cluster.close()
@@ -155,12 +156,12 @@ def _close(cluster: distributed.LocalCluster) -> None:
 
 
 async def _keep_interrupts_away() -> None:
-    """Have the processes that this thread starts, and its threads, not see a terminal's Ctrl-C: the leader ends them."""
-    ensure_running()  # of multiprocessing; where it is started later, it unblocks what it blocked meanwhile
+    """Block a terminal's Ctrl-C in this thread and the processes that it starts: the leader ends these."""
+    ensure_running()  # multiprocessing's tracker, started later, would unblock the signal
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def given_up(cluster: distributed.LocalCluster) -> bool:
-    """Whether none of its workers lives, or is about to."""
+    """Whether no worker of the cluster is alive or starting."""
     nannies = list(cluster.workers.values())
     return bool(nannies) and all(nanny.status in (Status.closed, Status.failed) for nanny in nannies)

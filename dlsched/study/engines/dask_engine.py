@@ -1,7 +1,7 @@
-"""Cells on a Dask cluster: batches of them run in processes of our own inside its workers, and outcomes come back here.
+"""The Dask engine: sends batches of cells to workers, which run them in child processes.
 
-Cells do not run in a worker's process itself: a solver that keeps the interpreter to itself would make it miss its heartbeat,
-and Dask would take the worker for dead; nor could Dask hold a cell to its limits.
+Cells do not run in the worker's process itself: a solver that does not release the interpreter would make
+the worker miss its heartbeat, so that Dask takes it for dead; nor could Dask enforce the limits of a cell.
 """
 
 import contextlib
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 BATCH_S = 1.0
-"""Seconds of work of a batch: a task costs Dask's scheduler hundreds of microseconds."""
+"""Seconds of work in a batch: each task costs Dask's scheduler hundreds of microseconds."""
 WINDOW = 2
-"""Batches for each thread of the cluster that are handed out at a time: one that runs, and one that waits."""
+"""Batches in flight for each thread of the cluster: one that runs, and one that waits."""
 DEATHS = 3
-"""Deaths of workers that ran a cell and nothing else, after which it counts as killed."""
+"""Deaths of workers that ran only this cell, after which the cell counts as killed."""
 LOST = "the cluster's scheduler was lost; what has ended is kept: run the study again to go on"
 ALL_DIED = (
     "every worker of the Dask cluster died again and again, and ended nothing meanwhile; "
     "what has ended is kept: run the study again to go on"
 )
 LOOK_S = 0.05
-"""Seconds between two looks at what has ended, and who is there."""
+"""Seconds between two checks for ended batches and for live workers."""
 CONNECT_S = 20.0
 """Seconds within which a scheduler has to answer."""
 
@@ -45,27 +45,28 @@ CONNECT_S = 20.0
 def run(
     cells: Iterator[Cell], workers: int, folder: str, scheduler: str | None = None
 ) -> Generator[list[Outcome], None, None]:
-    """Run cells on a Dask cluster; yield outcomes as they come, in no order.
+    """Run cells on a Dask cluster; yield outcomes as they arrive, in any order.
 
-    Closing the generator ends what runs.
+    Closing the generator ends the running cells.
 
     Parameters
     ----------
     cells
-        What to run.
+        Cells to run.
     workers
-        Of a cluster on this machine, for which no scheduler is named.
+        Number of workers of a cluster on this machine; unused with a scheduler.
     folder
-        Of the plan; where methods of its own are run, workers need it under the same path.
+        Folder of the plan; workers need it under the same path if the plan has methods of users.
     scheduler
-        Address of a cluster's scheduler; None: a cluster on this machine is started, and ended with the run.
+        Address of a cluster's scheduler; None: start a cluster on this machine, and end it with the run.
 
     Raises
     ------
     SolverMissingError
         Dask is not installed.
     InputError
-        There is no such scheduler, or a worker has other versions than this process, or lacks the plan's folder.
+        No scheduler answers there, or a worker has other versions than this process, or lacks the plan's
+        folder.
     SolverError
         The scheduler was lost, or workers cannot run cells.
     """
@@ -73,7 +74,7 @@ def run(
         client, hopeless = _connected(stack, workers, scheduler)
         try:
             yield from _Batches(client, os.path.abspath(folder), hopeless).outcomes(cells)
-        except (OSError, TimeoutError):  # of Dask's connections; ours are said as errors of dlsched
+        except (OSError, TimeoutError):  # Dask lost its connections; we raise other errors
             raise SolverError(LOST) from None
         finally:
             if client.status == "running":
@@ -82,7 +83,7 @@ def run(
 
 
 def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None) -> tuple["Client", Callable[[], bool]]:
-    """Connect to a cluster, which is left when the stack is; and return what says that no worker will ever come."""
+    """Connect to a cluster until ``stack`` closes; also return a test whether all workers are lost."""
     with needing("engine dask needs Dask", "dask"):
         import distributed  # noqa: F401  asked for before what needs it
     stack.enter_context(_silence())
@@ -90,7 +91,7 @@ def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None)
 
     if scheduler is None:
         cluster = stack.enter_context(cluster_here(workers))
-        # by its address: a client of the cluster itself waits for its workers, and Ctrl-C meanwhile breaks the cluster
+        # by address: a client of the cluster object waits for workers, and Ctrl-C then breaks the cluster
         return stack.enter_context(CarefulClient(cluster.scheduler_address)), partial(given_up, cluster)
     try:
         return stack.enter_context(CarefulClient(scheduler, timeout=CONNECT_S)), lambda: False
@@ -103,7 +104,7 @@ def _connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None)
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Have Dask print nothing: what matters is said in rows and errors."""
+    """Silence Dask's log within the block: rows and errors say all that matters."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -116,18 +117,19 @@ def _silence() -> Iterator[None]:
 
 
 class _Batches:
-    """Hands batches out, a few for each thread of the cluster, and takes outcomes in."""
+    """Submits batches, a few for each thread of the cluster, and collects their outcomes."""
 
     def __init__(self, client: "Client", folder: str, hopeless: Callable[[], bool]) -> None:
         self._client, self._folder, self._hopeless = client, folder, hopeless
         self._batches: dict[str, list[Cell]] = {}
         self._suspects: deque[Cell] = deque()
-        """Cells whose workers died: any of them may be the one that kills, or none of them, as Dask blames bystanders."""
+        """Cells whose workers died. Any of them may be the cause, or none: Dask also blames waiting
+        tasks."""
         self._deaths: Counter[str] = Counter()
         self._alone = False
 
     def outcomes(self, cells: Iterator[Cell]) -> Generator[list[Outcome], None, None]:
-        """Yield what ended."""
+        """Yield lists of outcomes as batches end."""
         import distributed
 
         pace = Pace(BATCH_S)
@@ -139,7 +141,7 @@ class _Batches:
                 if not batch:
                     break
                 completed.add(self._submit(batch))
-            if self._suspects and not self._batches:  # with nobody else there to blame
+            if self._suspects and not self._batches:  # alone, so that no other cell can be the cause
                 completed.add(self._submit([self._suspects.popleft()], alone=True))
             if not self._batches:
                 return
@@ -154,7 +156,7 @@ class _Batches:
                 yield found
 
     def _submit(self, batch: list[Cell], *, alone: bool = False) -> "Future":
-        # The cells travel as bytes, to be read where the versions are known to be the same.
+        # Cells travel as bytes, which the worker unpickles only after it has compared versions.
         future = self._client.submit(
             run_batch, pickle.dumps(batch), self._folder, versions(), pure=False, retries=0, key=None
         )
@@ -162,12 +164,12 @@ class _Batches:
         return future
 
     def _taken(self, future: "Future", result: object) -> list[Outcome]:
-        """What came of a batch."""
+        """Return the outcomes of a batch that ended."""
         from distributed.scheduler import KilledWorker
 
         batch, status = self._batches.pop(future.key), future.status
         future.release()
-        if isinstance(result, list):  # whatever became of its worker since
+        if isinstance(result, list):  # even if its worker died since
             return result
         error = result[1] if isinstance(result, tuple) else result
         if isinstance(error, KilledWorker):
@@ -179,7 +181,7 @@ class _Batches:
         raise SolverError(f"a worker of the cluster cannot run cells: {type(error).__name__}: {error}")
 
     def _killed(self, batch: list[Cell], deaths: int) -> list[Outcome]:
-        """Workers died that had a batch; its cells are suspects, and one that was alone is convicted in the end."""
+        """Handle the death of a batch's workers: its cells become suspects; one that ran alone is killed."""
         if self._alone:
             (cell,) = batch
             self._deaths[cell.key] += deaths

@@ -1,4 +1,4 @@
-"""Inside a worker of a Dask cluster: each of its threads keeps a process, in which the cells of a batch run."""
+"""Code that runs in workers of a Dask cluster: each thread keeps a process that runs batches of cells."""
 
 import os
 import pickle
@@ -13,11 +13,11 @@ from dlsched.study.cells.supervisor import Supervisor
 from dlsched.study.engines.local import drive
 
 IDLE_S = 60.0
-"""Seconds after which a process without cells is ended: the study may be over, or whoever led it dead."""
+"""Seconds after which an idle process is ended: the study may be over, or its leader dead."""
 
 
 class _ThreadState(threading.local):
-    """What a thread keeps between batches."""
+    """State that a thread keeps between batches."""
 
     supervisor: Supervisor | None = None
     folder = ""
@@ -28,21 +28,21 @@ _state = _ThreadState()
 
 
 def run_batch(pickled: bytes, folder: str, expected: Mapping[str, str]) -> list[Outcome]:
-    """Run cells, one after another; what has ended when the batch is no longer wanted is of no use to anyone.
+    """Run cells one after another; stop when Dask no longer wants the batch.
 
     Parameters
     ----------
     pickled
-        The cells.
+        The pickled list of cells.
     folder
-        Of the plan.
+        Folder of the plan.
     expected
-        Versions of what decides outcomes: they are part of the cells' keys.
+        Versions by name that the worker must have: they are part of the cells' keys.
 
     Raises
     ------
     InputError
-        This worker has others, or the plan's methods need a folder that it does not have.
+        This worker has other versions, or lacks the folder that the plan's methods need.
     SolverError
         No process can be started.
     """
@@ -78,10 +78,10 @@ def _require(expected: Mapping[str, str]) -> None:
 
 
 def _supervisor(folder: str) -> Supervisor:
-    """Return the supervisor of this thread."""
+    """Return the supervisor of this thread, a new one if the folder changed."""
     if _state.timer is not None:
         _state.timer.cancel()
-        _state.timer.join()  # it may be at work
+        _state.timer.join()  # it may be stopping the supervisor right now
     if _state.supervisor is None or _state.folder != folder:
         if _state.supervisor is not None:
             _state.supervisor.stop()

@@ -1,4 +1,4 @@
-"""Cells in processes of this machine."""
+"""The local engine: runs cells in processes of this machine."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -9,12 +9,12 @@ from dlsched.study.cells.outcome import Outcome
 from dlsched.study.cells.supervisor import Supervisor, wait
 
 BATCH_S = 0.25
-"""Seconds of work that are handed to a process at once, so that it need not wait for more between short cells."""
+"""Seconds of work in a batch, so that a process need not wait for more work between short cells."""
 LARGEST_BATCH = 256
 
 
 class Pace:
-    """How long cells take, by those that have ended lately.
+    """Estimates the number of cells in a batch from the time of recent cells.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Pace:
         return max(1, min(LARGEST_BATCH, int(self._batch_s / self._mean_s)))
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:
-        """Take note of what ended; what died without figures is taken for long, so that batches become short."""
+        """Learn from ended cells; cells that died without figures count as long: batches get short."""
         for outcome in outcomes:
             time_s = self._batch_s if outcome.time_s is None else outcome.time_s + 1e-4
             self._mean_s += 0.05 * (time_s - self._mean_s)
@@ -42,9 +42,9 @@ def run(
 ) -> Generator[list[Outcome], None, None]:
     """Run cells in ``workers`` >= 1 processes that work in ``folder``, for as long as that is wanted.
 
-    Yield outcomes as they come, in no order.
+    Yield outcomes as they arrive, in any order.
 
-    Closing the generator kills what runs.
+    Closing the generator kills the running cells.
 
     Raises
     ------
@@ -62,9 +62,9 @@ def run(
 def drive(
     supervisors: Sequence[Supervisor], cells: Iterator[Cell], wanted: Callable[[], bool] = lambda: True
 ) -> Generator[list[Outcome], None, None]:
-    """Have supervisors run cells for as long as that is wanted, and leave their processes for more; errors as ``run``."""
+    """Run cells with these supervisors while ``wanted``; leave the processes running. Errors as ``run``."""
     pace = Pace(BATCH_S)
-    again: deque[Cell] = deque()  # cells of a process that died before they began
+    again: deque[Cell] = deque()  # cells that had not begun when their process died
     while True:
         for supervisor in supervisors:
             if not supervisor.alive:

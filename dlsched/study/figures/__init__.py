@@ -1,1 +1,1 @@
-"""What a study says: a line a method in each group of instances, tables of them, and the answer in a sentence."""
+"""Figures of a study: a line for each method and group of instances, tables, and a summary sentence."""

@@ -1,6 +1,6 @@
-"""The figures of rows by case and method, for conclusions of one's own, and how they are written.
+"""Arrays of figures by case and method, for conclusions of one's own, with intervals and their text.
 
-A case is a set of instances that belong together, such as those of a preset: all methods have run on all of them.
+A case is a set of instances that belong together, such as those of a preset; all methods ran on all of them.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -13,9 +13,9 @@ from dlsched.study.figures.groups import Instance, instance_of
 from dlsched.study.rows import Row
 
 Cases = dict[Hashable, dict[str, FloatArray]]
-"""By case and method one figure an instance, in the same order for all methods of a case; nan where there is none.
+"""For each case and method, one figure for each instance, in the same order for all methods of a case.
 
-Instances are told apart as ``instance_of`` does; a method that has not run on one has nan there."""
+``instance_of`` identifies instances. nan: no figure, or the method did not run on the instance."""
 
 
 def cases(
@@ -28,11 +28,11 @@ def cases(
     Parameters
     ----------
     rows
-        Of a study, in its order.
+        Rows of a study, in its order.
     figure
-        Of a row; by default the objective.
+        Returns the figure of a row; by default the objective.
     case
-        What a row's case is called; by default its preset.
+        Returns the name of a row's case; by default its preset.
     """
     found: dict[Hashable, dict[str, dict[Instance, float]]] = {}
     places: dict[Hashable, dict[Instance, int]] = {}
@@ -55,7 +55,7 @@ def cases(
 
 
 def interval(values: FloatArray) -> tuple[float, float]:
-    """Mean, and half the width of its 95 % interval by Student's t; 0 of a single value.
+    """Mean, and half the width of its 95 % interval by Student's t; 0 for a single value.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def shown(values: FloatArray, sign: str = "", digits: int = 2) -> str:
 
 
 def differs(values: FloatArray, tests: int = 1) -> bool:
-    """Whether the interval of the mean leaves out 0, at 95 % for so many tests together (Bonferroni).
+    """Whether the mean's interval excludes 0, at 95 % for ``tests`` tests together (Bonferroni).
 
     >>> differs(np.array([1.0, 1.1, 1.5])), differs(np.array([1.0, 1.1, 1.5]), tests=10)
     (True, False)
@@ -115,7 +115,7 @@ def compared(first: FloatArray, second: FloatArray) -> str:
 
 
 def alike(of_cases: Sequence[dict[str, FloatArray]]) -> list[list[str]]:
-    """Methods with the same figures on every instance of the cases, to a millionth, the least mean first."""
+    """Group methods whose figures agree to a millionth on every instance of the cases; least mean first."""
     groups: dict[bytes, list[str]] = {}
     for name in of_cases[0]:
         groups.setdefault(b"".join(each[name].round(6).tobytes() for each in of_cases), []).append(name)

@@ -1,4 +1,4 @@
-"""What a study says: groups of instances, a line for each method in each, and its comparison with another."""
+"""Groups of instances of a study, a line of figures for each method, and comparisons of methods."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,32 +12,33 @@ from dlsched.study.rows import Row
 
 Kind = Literal["exact", "heuristic", "bound"]
 Instance = tuple[object, ...]
-"""What tells an instance from others."""
+"""Identity of an instance within a study."""
 
 NO_FAILURE = (TerminationStatus.OPTIMAL, TerminationStatus.FEASIBLE, TerminationStatus.INFEASIBLE)
-"""Statuses that are no failure though no answer may be held: a bound, or the proof that there is none."""
+"""Statuses that are no failure even without an answer: the cell has a bound, or proved infeasibility."""
 
 
 def instance_of(row: Row) -> Instance:
-    """What tells the instance of a row from others, of one name too."""
+    """Identity of a row's instance, which differs even for instances of the same name."""
     return (row.instance_id, row.source, row.instance, row.preset, row.jobs, row.gpus, row.seed)
 
 
 def sense_of(row: Row) -> Sense:
-    """Whether the objective of a row is minimised; its family's sense where the row does not say."""
+    """Whether the objective of a row is minimised; its family's sense if the row does not say."""
     if row.sense:
         return Sense(row.sense)
     return FAMILIES[row.family].sense if row.family in FAMILIES else Sense.MINIMIZE
 
 
 UNNAMED = "objective not known"
-"""What stands for the objective of instances that were not made, where others of their family and preset have several."""
+"""Stands for the unknown objective of instances that were not made, if their group has several
+objectives."""
 
 
 def by_objective(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the rows of each objective and sense in their order, with its name; the name is empty where there is one only.
+    """Yield the name and the rows of each objective and sense, in order; the name of a single one is empty.
 
-    Rows that do not say what their objective is, as their instances were not made, belong to the only one that others have.
+    Rows of instances that were not made name no objective; they join the others if those have only one.
     """
     said = dict.fromkeys((row.objective_name, sense_of(row)) for row in rows if row.objective_name or row.sense)
     found: dict[tuple[str, Sense], list[Row]] = {}
@@ -50,14 +51,14 @@ def by_objective(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def has_failed(row: Row, infeasible: bool, kind: str) -> bool:
-    """Whether a cell should have an answer and has none, as ``Line.failures`` says.
+    """Whether a cell should have an answer and has none, as defined at ``Line.failures``.
 
     Parameters
     ----------
     row
-        Of the cell.
+        Row of the cell.
     infeasible
-        Whether any method has proven that its instance has no solution.
+        Whether any method proved that the instance has no solution.
     kind
         Of its method.
     """
@@ -68,20 +69,21 @@ def has_failed(row: Row, infeasible: bool, kind: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A method against another on the same instances.
+    """Comparison of a method with another on the same instances.
 
     Parameters
     ----------
     against
         The other method.
     instances
-        On which both have an answer, or one has: wins + ties + losses.
+        Instances on which at least one of the two has an answer: wins + ties + losses.
     wins, ties, losses
-        Instances on which it is better, as good, worse; without an answer it loses to one that has one.
+        Instances on which the method is better, equal, worse; a method without an answer loses to one with
+        an answer.
     difference
-        Mean paired difference of the ratios, its own less the other's, over the instances that both answered.
+        Mean paired difference of ratios, the method's minus the other's, over instances that both answered.
     p_value
-        Of Wilcoxon's signed-rank test of these differences, after Holm's correction; None where there is nothing to test.
+        Wilcoxon's signed-rank test of these differences, with Holm's correction; None: nothing to test.
     """
 
     against: str
@@ -102,37 +104,38 @@ class Line:
     method
         Its label.
     cells, answers
-        Cells that have ended, and those with an answer that was checked.
+        Number of cells that ended, and of those with a checked answer.
     failures
-        Cells that should have an answer and have none, by status. It is no failure to prove that there is none, to find
-        none where that is proven, or to give a bound where the method gives nothing else.
+        Number of cells that should have an answer and have none, by status. A proof of infeasibility, no
+        answer to an instance that is proven infeasible, and the bound of a bound method are no failures.
     proven, at_optimum
-        Cells that proved their optimum; answers that are the optimum.
+        Number of cells that proved their optimum, and of answers that are the optimum.
     mean, median, p95, worst
-        Of the ratios to the reference, over the cells that have one; None without any. The worst is infinite where an
-        answer has no finite ratio.
+        Of the ratios to the reference, over cells with a ratio; None if there are none. ``worst`` is
+        infinite if an answer has no finite ratio.
     worst_instance
-        Name of the instance of the worst ratio, empty without.
+        Name of the instance with the worst ratio; empty if there is none.
     at_most
-        Whether a ratio among them rests on a bound.
+        Whether any of the ratios is to a bound.
     time_s
-        Shifted geometric mean of the seconds of cells that ended, None without.
+        Shifted geometric mean of the seconds of cells that ended; None if there are none.
     par10
-        Mean of the seconds, a cell that failed or was ended by the limit of time counted as ten times the limit; None
-        where there was one and the limit is not known.
+        Mean of the seconds, where a cell that failed or hit the time limit counts as ten times the limit;
+        None: there is such a cell, and the limit is not known.
     timeouts
         Cells that were ended by the limit of time.
     comparison
-        Against the method that the group's lines are compared with; None for that one.
+        Comparison with the group's best method; None for that method itself.
     ratios
-        Cells with a ratio: of mean, median, p95 and worst.
+        Number of cells with a ratio, over which mean, median, p95 and worst are taken.
     worst_at_most
-        Whether the worst ratio rests on a bound.
+        Whether the worst ratio is to a bound.
     kind
-        ``exact``: it proves optima; ``heuristic``; or ``bound``: it gives no answers, and fails where it has no bound.
+        ``exact``: proves optima; ``heuristic``; or ``bound``: gives no answers, and fails if it has no
+        bound.
     unbounded
-        Answers that are worse than a reference to which there is no finite ratio, such as an optimum of 0; they are in none
-        of mean, median and p95.
+        Number of answers that are worse than a reference without finite ratios, such as an optimum of 0;
+        mean, median and p95 leave them out.
     """
 
     method: str
@@ -174,30 +177,30 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Instances of one family, preset and objective, and what each method reached on them.
+    """Instances of one family, preset and objective, with a line of figures for each method.
 
     Parameters
     ----------
     family, preset
         ``preset`` is empty for files.
     objective
-        What the objective of the instances is called, where others of the family and preset have another; else empty.
+        Name of the objective, if the family and preset have instances with several; else empty.
     instances
-        How many.
+        Number of instances.
     lines
-        A line a method, in the order of the plan.
+        One line for each method, in the order of the plan.
     rows
-        The rows that they are made of.
+        The rows from which the lines were computed.
     ranking
-        The methods from the best: those without any answer last, exact ones behind the others, and then by mean ratio, a
-        failure, and an answer without a finite ratio, counted with the worst ratio of the group. The lines are compared with
-        the first, if it has an answer.
+        The methods, best first. Methods without any answer come last, exact methods after the others; within
+        these, order is by mean ratio, where a failure or an answer without a finite ratio counts as the
+        worst ratio of the group. The lines are compared with the first method, if it has an answer.
     references
-        Number of instances by what their reference is: ``optimum``, ``bound``, ``answer``, and empty without.
+        Number of instances by kind of reference: ``optimum``, ``bound``, ``answer``, or empty for none.
     infeasible
-        Instances proven to have no solution.
+        Number of instances that are proven infeasible.
     failed
-        The rows among them that are failures of their methods.
+        The rows that are failures of their methods.
     """
 
     family: str
@@ -218,9 +221,9 @@ class Group:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What tells the group from others: family, preset and objective, where it has one to name."""
+        """Family, preset and objective, if named: together they identify the group."""
         return tuple(name for name in (self.family, self.preset, self.objective) if name)
 
     def line(self, method: str) -> Line:
-        """Line of a method; KeyError without."""
+        """Return the line of a method; KeyError if there is none."""
         return {line.method: line for line in self.lines}[method]

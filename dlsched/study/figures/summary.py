@@ -1,4 +1,4 @@
-"""A study in figures: a line for each method, by family and preset, and the answer in a sentence."""
+"""Summary of a study: computes groups by family, preset and objective, a line of figures for each method."""
 
 import math
 from collections import Counter
@@ -29,27 +29,27 @@ from dlsched.study.rows import Row
 __all__ = ["SHIFT_S", "Comparison", "Group", "Line", "sentence", "summarise"]
 
 SHIFT_S = 1.0
-"""Shift of the geometric mean of times: times far below a second make no difference."""
+"""Shift in seconds of the geometric mean of times: differences far below it do not count."""
 TIMEOUTS = ("timeout", TerminationStatus.TIME_LIMIT)
-"""Statuses of cells that were ended by the limit of time."""
+"""Statuses of cells that the time limit ended."""
 
-Cells = Mapping[Instance, Row]  # those of one method
-Figures = Mapping[Instance, float | None]  # one a cell: of which less is better, None without an answer
+Cells = Mapping[Instance, Row]  # rows of one method, by instance
+Figures = Mapping[Instance, float | None]  # one for each cell, less is better; None: no answer
 
 
 def summarise(rows: Sequence[Row], limit_s: float | None = None) -> list[Group]:
-    """Put rows into groups by family, preset and objective, in their order, and each group into figures.
+    """Group rows by family, preset and objective, in order, and compute the figures of each group.
 
-    Every method of a group is compared with the best of those that are not exact, which is what one would use instead of an
-    exact method; where there is none, with the best exact one. The best has the smallest mean ratio, a cell without an answer
-    counted with the worst ratio of the group, so that nobody gains by failing. Where no instance of a group has a reference,
-    ranking and comparison rest on the ratio to the best answer of the methods instead. Cells are paired by instance; where one
-    of two methods has not run, the instance is left out.
+    Every method of a group is compared with the best method that is not exact, since that is what one would
+    use instead of an exact one; if all are exact, with the best of these. The best method has the smallest
+    mean ratio, where a cell without an answer counts as the worst ratio of the group, so that no method
+    gains by failing. If no instance of a group has a reference, ratios are to the best answer of the methods
+    instead. Cells are paired by instance; instances on which one of two methods did not run are left out.
 
     Parameters
     ----------
     rows
-        One a cell.
+        One row for each cell.
     limit_s
         Limit of time of a cell in seconds, for PAR10.
     """
@@ -111,7 +111,7 @@ def _group(family: str, preset: str, objective: str, rows: Sequence[Row], limit_
 
 
 def _by_method(rows: Sequence[Row]) -> dict[str, dict[Instance, Row]]:
-    """Cells of every method by instance; several on one instance are told apart by their order."""
+    """Rows of every method by instance; several rows for one instance are numbered."""
     methods: dict[str, dict[Instance, Row]] = {}
     for row in rows:
         cells = methods.setdefault(row.method, {})
@@ -124,9 +124,10 @@ def _by_method(rows: Sequence[Row]) -> dict[str, dict[Instance, Row]]:
 
 
 def _kind(family: str, method: str, cells: Cells) -> Kind:
-    """By the word of its rows.
+    """Return the kind of a method, as its rows have it.
 
-    Where they have none it is the family's, by the label; a method that it does not know is exact if it proved an optimum.
+    If the rows do not say, the family's record does, by the label; a method that the record lacks is exact
+    if it proved an optimum.
     """
     said = next((row.kind for row in cells.values() if row.kind), "")
     if said:
@@ -138,7 +139,7 @@ def _kind(family: str, method: str, cells: Cells) -> Kind:
 
 
 def _is_unbounded(sense: Sense, row: Row) -> bool:
-    """Whether its answer is worse than a reference to which it has no finite ratio."""
+    """Whether a row's answer is worse than its reference without a finite ratio to it."""
     if row.ratio is not None or row.objective is None or row.reference is None:
         return False
     return sense.better(row.reference, row.objective)
@@ -147,7 +148,7 @@ def _is_unbounded(sense: Sense, row: Row) -> bool:
 def _figures(
     sense: Sense, methods: Mapping[str, Cells], failed: Collection[tuple[str, Instance]]
 ) -> dict[str, dict[Instance, float | None]]:
-    """Ratios by method and instance, of answers and failures; where no cell has one, to the best answer of the methods."""
+    """Ratios by method and instance; if no cell has one, ratios to the best answer of the methods."""
     tried = {
         method: {i: row for i, row in cells.items() if row.objective is not None or (method, i) in failed}
         for method, cells in methods.items()
@@ -167,7 +168,7 @@ def _figures(
 
 
 def _ranking(figures: Mapping[str, Figures], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
-    """Methods from the best, as ``Group.ranking`` says."""
+    """Rank the methods, best first, as defined at ``Group.ranking``."""
     found = [figure for cells in figures.values() for figure in cells.values() if figure is not None]
     most = max(found, default=1.0)
     reached = {instance for cells in figures.values() for instance, figure in cells.items() if figure is not None}
@@ -182,7 +183,7 @@ def _ranking(figures: Mapping[str, Figures], kinds: Mapping[str, Kind]) -> tuple
 
 
 def _comparisons(figures: Mapping[str, Figures], best: str) -> dict[str, Comparison]:
-    """Every method against the best one, on the instances on which both have run."""
+    """Compare every method with the best one, on instances on which both ran."""
     if all(figure is None for figure in figures[best].values()):
         return {}
     pairs = {}
@@ -247,7 +248,7 @@ def _line(
 
 
 def _is_optimum(row: Row) -> bool:
-    """Whether the answer is proven by its own method, or meets the optimum or a bound of the instance."""
+    """Whether the row's own method proved the answer, or it meets the optimum or a bound of the instance."""
     if row.objective is None:
         return False
     met = row.ratio is not None and abs(row.ratio - 1) <= MEETING and row.reference_kind in ("optimum", "bound")

@@ -1,4 +1,4 @@
-"""The table of a group, in text: the terminal, Markdown and LaTeX say the same numbers.
+"""Tables of groups as text; the terminal, Markdown and LaTeX show the same numbers.
 
 ===============  ===================================================================================================
 column           what
@@ -14,7 +14,7 @@ time             shifted geometric mean of the seconds, the shift being 1 s
 against best     wins, ties and losses against the best method, and the p-value of their difference
 ===============  ===================================================================================================
 
-``<=`` stands before what rests on a bound: the true one is at most that.
+``<=`` precedes figures that rest on a bound: the true figure is at most that.
 """
 
 import math
@@ -32,17 +32,17 @@ NOTE = (
     "instances. Time is the shifted geometric mean (shift 1 s). Against the best: instances won-tied-lost, and p of "
     "Wilcoxon's signed-rank test, corrected by Holm."
 )
-"""What the columns are, for who reads the table alone."""
+"""Explanation of the columns, for readers who see only the table."""
 
 
 def table(group: Group) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the columns of a group's table and a row of text for each method, names as they are."""
+    """Return the columns of a group's table and a row of text for each method; names are not escaped."""
     best = {line.comparison.against for line in group.lines if line.comparison is not None}
     return COLUMNS, [_cells(line, BEST if line.method in best else UNKNOWN) for line in group.lines]
 
 
 def title(group: Group) -> str:
-    """Say of what a table is, names as they are."""
+    """Write the title of a group's table; names are not escaped."""
     counted = f"{group.instances:,} instance{'' if group.instances == 1 else 's'}"
     kinds = [
         f"{group.references[kind]:,} {words}"
@@ -70,7 +70,7 @@ def _cells(line: Line, alone: str) -> tuple[str, ...]:
 
 
 def mean_text(line: Line, interval: bool = True) -> str:
-    """Write the mean ratio of a line, and how many answers are not in it as they have no finite ratio."""
+    """Write the mean ratio of a line, and the number of answers it leaves out for lack of a finite ratio."""
     if line.mean is None:
         return unbounded_text(line.unbounded) or UNKNOWN
     text = estimate_text(line.mean if interval else Estimate(line.mean.value), AT_MOST if line.at_most else "")
@@ -78,7 +78,7 @@ def mean_text(line: Line, interval: bool = True) -> str:
 
 
 def unbounded_text(number: int) -> str:
-    """Write how many answers have no finite ratio; empty for none.
+    """Write the number of answers without a finite ratio; empty for none.
 
     >>> unbounded_text(2), unbounded_text(0)
     ('2 unbounded', '')
@@ -87,7 +87,7 @@ def unbounded_text(number: int) -> str:
 
 
 def estimate_text(estimate: Estimate | None, at_most: str = "") -> str:
-    """Write an estimate with its interval, where it has one that is longer than a point.
+    """Write an estimate, with its interval if that is more than a point.
 
     >>> estimate_text(Estimate(1.0193, 1.0171, 1.0215), "<= ")
     '<= 1.0193 [1.0171, 1.0215]'
@@ -101,7 +101,7 @@ def estimate_text(estimate: Estimate | None, at_most: str = "") -> str:
 
 
 def ratio_text(ratio: float | None, at_most: str = "") -> str:
-    """Write a ratio: four decimals, fewer of large ones; one that is not 1 never looks like it, an infinite one is unbounded.
+    """Write a ratio with four decimals, fewer if large; 1.0000 only for a ratio that meets the reference.
 
     >>> ratio_text(1.25), ratio_text(1.00002), ratio_text(1 + 1e-9), ratio_text(31416.0), ratio_text(None)
     ('1.2500', '1+2e-05', '1.0000', '3.142e+04', '-')
@@ -109,7 +109,7 @@ def ratio_text(ratio: float | None, at_most: str = "") -> str:
     if ratio is None:
         return UNKNOWN
     if abs(ratio - 1) <= MEETING:
-        return "1.0000"  # that meets a bound is at the optimum
+        return "1.0000"  # a ratio so close to 1 meets its bound
     if math.isinf(ratio):
         return "unbounded"
     if ratio >= 1e3:
@@ -124,7 +124,7 @@ def _against(comparison: Comparison) -> str:
 
 
 def p_value_text(p_value: float) -> str:
-    """Write a p-value between brackets, with its name.
+    """Write a p-value in brackets, as in ``(p = 0.04)``.
 
     >>> p_value_text(0.04), p_value_text(1e-9)
     ('(p = 0.04)', '(p < 0.001)')

@@ -1,4 +1,4 @@
-"""Figures of a study as text, and the answer in one sentence: the same words in the terminal, in papers and in the report."""
+"""Sentences about the figures of a study: the terminal, papers and reports share the words."""
 
 import math
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ from dlsched.study.figures.groups import Group, Line
 from dlsched.study.figures.tables import estimate_text, p_value_text
 
 SPELT_OUT = 1
-"""Groups that get a sentence each; more are put into one."""
+"""Groups up to which each gets a sentence; more groups share one."""
 _NAME = 60  # characters of a name in a sentence
-_TIMES = 2.0  # a ratio from which one says "times" instead of per cent above
+_TIMES = 2.0  # from this ratio on the text says "times" instead of per cent
 
 
 def sentence(groups: Sequence[Group]) -> str:
-    """The answer in one sentence, with its interval.
+    """Return the result of a study in one sentence, with its interval.
 
-    It says on what, which method is the best that is not exact, how far from the optimum it is on average and at worst, and what
-    is next; "at most" where a ratio rests on a bound. One group has a sentence of its own, of more the sentence gives the
-    least and the largest mean of the best methods.
+    It names the instances, the best method that is not exact, how far that is from the optimum on average
+    and at worst, and the next best; "at most" marks ratios to a bound. For several groups the sentence gives
+    the least and the largest mean of their best methods.
     """
     if not groups:
         return "No cell has ended."
@@ -50,7 +50,7 @@ def _of_many(groups: Sequence[Group]) -> str:
 
 
 def _mark(group: Group, line: Line) -> str:
-    """Where a mean lies, as the end of a range."""
+    """Write a mean as the end of a range."""
     return "the optimum" if _always_met(line) else _distance(group, line)
 
 
@@ -121,7 +121,7 @@ def _verb(line: Line) -> str:
 
 
 def _distance(group: Group, line: Line) -> str:
-    """How far the mean is from the reference."""
+    """Write how far the mean is from the reference."""
     if _always_met(line):
         return "the optimum on all"
     assert line.mean is not None
@@ -134,7 +134,7 @@ def _unbounded(line: Line) -> str:
 
 
 def _away(group: Group, estimate: Estimate) -> str:
-    """A mean ratio in words; of a maximum it is the factor by which the answer is below the reference."""
+    """Write a mean ratio; for maximised objectives, the factor by which answers are below the reference."""
     if group.sense is Sense.MAXIMIZE:
         return f"a factor of {estimate_text(estimate)} below"
     if estimate.value >= _TIMES:
@@ -169,7 +169,7 @@ def _p_value(line: Line) -> str:
 
 
 def per_cent(share: float, within: float | None = None) -> str:
-    """A share as per cent, without the sign: two significant digits, or as far as ``within`` has its first; never 0 if it is not.
+    """Write a share in per cent with two significant digits, or to the first of ``within``; 0 only for 0.
 
     >>> per_cent(0.01934), per_cent(0.14), per_cent(1e-7), per_cent(0.0), per_cent(0.01934, within=1e-6)
     ('1.9', '14', '1e-05', '0', '1.9340')
@@ -179,13 +179,13 @@ def per_cent(share: float, within: float | None = None) -> str:
         return "0"
     if abs(value) < 1e-4:
         return f"{value:.0e}"
-    first = -math.floor(math.log10(abs(value)))  # decimals up to the first digit that is not 0
+    first = -math.floor(math.log10(abs(value)))  # decimals up to the first nonzero digit
     digits = max(first, -math.floor(math.log10(100 * within))) if within else first + 1
     return f"{value:.{min(max(digits, 0), 6)}f}"
 
 
 def _per_cent(estimate: Estimate, sign: int) -> str:
-    """How far a ratio is from 1, with its interval."""
+    """Write the distance of a ratio from 1, with its interval."""
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return f"{per_cent(sign * (estimate.value - 1))} %"
     half = (estimate.high - estimate.low) / 2
@@ -203,7 +203,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _short(name: str) -> str:
-    """A name in a sentence: on one line, and not of hundreds of characters."""
+    """Shorten a name for a sentence: one line, and not hundreds of characters."""
     text = printable(name)
     return text if len(text) <= _NAME else f"{text[: _NAME - 3]}..."
 

@@ -1,1 +1,1 @@
-"""Plans: what is compared, read from a file or made in Python, and the instances they describe."""
+"""Plans of studies, read from a file or made in Python: instances, methods, limits and reference."""

@@ -1,4 +1,4 @@
-"""How large a plan is, and of which kinds its instances are, found without making them."""
+"""Counts of a plan: its instances, cells and kinds of instances, found without making any instance."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ Kind = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Instances of one kind: those of a grid that no grid before it has, or one of a file or trace.
+    """Instances of one kind: those of a grid that no earlier grid has, or a single one of a file or trace.
 
     Parameters
     ----------
     kind
-        Of all of them.
+        Kind of all its instances.
     instances
-        How many.
+        Number of instances.
     """
 
     kind: Kind
@@ -32,11 +32,11 @@ class Part:
 
     @property
     def places(self) -> int:
-        """Number of places of ``at``: one for each instance, and for each that a grid before it has too."""
+        """Number of indices for ``at``: all instances of the grid, also those that an earlier grid has."""
         return 1 if isinstance(self._of, Recipe) else size(self._of[1])
 
     def at(self, place: int) -> Recipe:
-        """How the instance at a place comes about."""
+        """Return the recipe of the instance at an index."""
         if isinstance(self._of, Recipe):
             return self._of
         source, grid = self._of
@@ -44,7 +44,7 @@ class Part:
 
 
 def count(plan: Plan) -> tuple[int, int]:
-    """How many instances and how many cells a plan has; files and traces are read, nothing is drawn."""
+    """Count the instances and the cells of a plan; reads files and traces, and draws nothing."""
     instances = cells = 0
     for part in parts(plan):
         family = part.family if isinstance(part, Recipe) else part[0].family
@@ -55,7 +55,7 @@ def count(plan: Plan) -> tuple[int, int]:
 
 
 def kinds_of(plan: Plan) -> Iterator[Part]:
-    """Yield the parts of a plan in its order; errors as ``recipes``."""
+    """Yield the parts of a plan in order, one kind of instances each; errors as ``recipes``."""
     for part in parts(plan):
         if isinstance(part, Recipe):
             yield Part((part.family, part.preset, "files"), 1, part)
@@ -69,17 +69,17 @@ def kinds_of(plan: Plan) -> Iterator[Part]:
 
 
 def _names(source: Gridded, key: str) -> bool:
-    """Whether an argument tells kinds of instances apart."""
+    """Whether different values of an argument make different kinds of instances."""
     return key == "preset" if isinstance(source, Generated) else key not in NO_LABEL
 
 
 def require_countable(plan: Plan) -> None:
-    """Refuse a plan of more cells than a study may have, before any of its instances is made.
+    """Refuse a plan with more cells than a study may have, before any instance is made.
 
     Raises
     ------
     TooLarge
-        With the cells that were found, and the limit; files and traces count as one each, as they are not read.
+        Names the number of cells and the limit; files and traces are not read, and count as one each.
     """
     gridded = replace(plan, sources=tuple(source for source in plan.sources if isinstance(source, Gridded)))
     instances, cells = count(gridded)

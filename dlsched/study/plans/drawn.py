@@ -1,4 +1,4 @@
-"""Instances that a function of the user's own draws: their entry in a plan."""
+"""Entries ``[[instances]]`` of a plan with ``python``: a user's function draws the instances."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +19,14 @@ RESERVED = ("python", "family", "seeds")
 
 
 def read_drawn(entry: Table, folder: Path, seeds: Sequence[int]) -> Drawn:
-    """Read an entry of ``[[instances]]`` with ``python``, and draw its first instance to see whether it can be.
+    """Read an entry of ``[[instances]]`` with ``python``, and draw its first instance as a test.
 
     Parameters
     ----------
     entry, folder
-        Of the plan; paths are relative to the folder.
+        The entry, and the folder of the plan, to which paths are relative.
     seeds
-        Those of the entry, read.
+        Seeds of the entry.
 
     Raises
     ------
@@ -76,6 +76,6 @@ def _require_parameters(thing: Callable[..., object], where: str, asked: Mapping
 
 
 def recipe_of(source: Drawn, arguments: dict[str, Json]) -> DrawnRecipe:
-    """How the instance of a combination of arguments comes about."""
+    """Return the recipe of the instance for a combination of arguments."""
     where = source.function, source.folder, source.fingerprint
     return DrawnRecipe(source.family, source.what, label_of(arguments), seed_of(arguments), *where, arguments)

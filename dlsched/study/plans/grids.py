@@ -1,4 +1,4 @@
-"""Grids of arguments: every combination of their values, counted and picked without making the others."""
+"""Grids of arguments: counts combinations of values, and picks one without making the others."""
 
 import itertools
 import json
@@ -11,7 +11,7 @@ from dlsched.core.files import Json
 Grid: TypeAlias = Mapping[str, Sequence[Json]]
 """Values by argument, each once; the last argument varies fastest."""
 Marks: TypeAlias = Mapping[str, Collection[object]]
-"""What tells the values of a grid from others, by argument."""
+"""Marks of the values of a grid by argument; equal values have equal marks."""
 
 
 def size(grid: Grid) -> int:
@@ -37,7 +37,7 @@ def combination(grid: Grid, index: int) -> dict[str, Json]:
 
 
 def combinations(grid: Grid, others: Sequence[Grid] = ()) -> Iterator[dict[str, Json]]:
-    """Yield the combinations in order, save those that another grid has.
+    """Yield the combinations in order, except those that one of the other grids has.
 
     >>> list(combinations({"jobs": (4, 6), "seed": (0, 1)}, [{"jobs": (6, 8), "seed": range(9)}]))
     [{'jobs': 4, 'seed': 0}, {'jobs': 4, 'seed': 1}]
@@ -50,7 +50,7 @@ def combinations(grid: Grid, others: Sequence[Grid] = ()) -> Iterator[dict[str, 
 
 
 def size_beyond(grid: Grid, others: Sequence[Grid]) -> int:
-    """Number of combinations that no other grid has: each in turn is cut out, which leaves grids that share none.
+    """Count the combinations that no other grid has, by cutting the others out one after another.
 
     >>> size_beyond({"jobs": (4, 6), "seed": range(10)}, [{"jobs": (6, 8), "seed": range(5, 20)}, {"jobs": (6,), "seed": (0,)}])
     14
@@ -62,7 +62,7 @@ def size_beyond(grid: Grid, others: Sequence[Grid]) -> int:
 
 
 def _mark(value: Json) -> object:
-    """What tells a value from others: 1 is not 1.0, nor true."""
+    """Mark of a value, which differs for 1, 1.0 and true."""
     return value if type(value) is int else json.dumps(value, sort_keys=True)
 
 
@@ -71,7 +71,7 @@ def _marks(grid: Grid) -> Marks:
 
 
 def _without(grid: Grid, marks: Marks) -> list[Grid]:
-    """Cut a grid into grids that together have what another has not; itself where the other has nothing of it."""
+    """Cut a grid into disjoint grids with the combinations that another lacks; itself if they share none."""
     if grid.keys() != marks.keys():
         return [grid]
     split = {}
@@ -88,7 +88,7 @@ def _without(grid: Grid, marks: Marks) -> list[Grid]:
 
 
 def _split(values: Sequence[Json], known: Collection[object]) -> tuple[Sequence[Json], list[Sequence[Json]]]:
-    """Return the values that are known, and those that are not in one or two sequences."""
+    """Return the values that are known, and the others as one or two sequences."""
     if isinstance(values, range) and isinstance(known, range) and values.step == known.step == 1:
         begin, end = (min(max(edge, values.start), values.stop) for edge in (known.start, known.stop))
         return range(begin, end), [range(values.start, begin), range(max(begin, end), values.stop)]

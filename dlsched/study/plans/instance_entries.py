@@ -39,19 +39,20 @@ from dlsched.study.plans.worst import read_searched
 
 _FROM_0 = ("alpha",)  # options of generators that may be 0
 MOST_SEEDS = 1_000_000
-"""Seeds of a source."""
+"""Largest number of seeds of a source."""
 
 JOBS_DRAWN = 5_000
-"""Jobs together of the instances of a source that are drawn to see whether its generator takes the sizes."""
+"""Total of jobs in the instances that are drawn to test whether a generator accepts the sizes of a
+source."""
 
 SORTS = ("family", "files", "import")
 CALLED = ("worst", "python")
-"""Keys that make another sort of entries, of which ``family`` is said too."""
+"""Keys that make an entry one of another sort although it has ``family`` too."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def read_source(entry: object, folder: Path, refusals: Refusals, index: int) -> tuple[list[Source], set[str]]:
-    """Read one entry: the sources it stands for, and the families of their instances; what is wrong is taken up."""
+    """Read an entry: return its sources and their families; errors are added to ``refusals``."""
     found, families = list[Source](), set[str]()
     with refusals.at("instances", index):
         asked = table(entry)
@@ -85,7 +86,7 @@ def read_source(entry: object, folder: Path, refusals: Refusals, index: int) -> 
 
 
 def _families_of(pattern: str, folder: Path, refusals: Refusals, where: tuple[str | int, ...]) -> set[str]:
-    """Families of the instances in the files of a pattern, which are read to see whether they are valid."""
+    """Read the files of a pattern, to validate them, and return the families of their instances."""
     families = set[str]()
     with refusals.at(*where):
         for name in files_of(pattern, folder):
@@ -95,7 +96,7 @@ def _families_of(pattern: str, folder: Path, refusals: Refusals, where: tuple[st
 
 
 def _families_of_traces(traces: Sequence[Windows], folder: Path) -> set[str]:
-    """Families of the instances of traces, of which the first are imported to see whether they can be."""
+    """Import the first instance of each trace, as a test, and return the families."""
     known: dict[Json, str] = {}
     jobs = 0
     for trace in traces:
@@ -127,7 +128,7 @@ def _generated(entry: Table) -> Iterator[Generated]:
 
 
 def _own_option(kind: type, value: object, where: tuple[str | int, ...]) -> Json:
-    """Read an option of a generator: no count is above what all of them allow; what else one allows, it says itself."""
+    """Read an option of a generator: checks type, sign and the limit of counts; the generator the rest."""
     if kind is str:
         return text(value, *where)
     if kind is int:
@@ -139,7 +140,7 @@ def _own_option(kind: type, value: object, where: tuple[str | int, ...]) -> Json
 
 
 def seeds_of(value: object) -> Sequence[int]:
-    """Read seeds: one, a list, or ``first:end`` or ``first:end:step``, half open as in Python."""
+    """Read seeds: one, a list, ``first:end`` or ``first:end:step``, the end excluded as in Python."""
     if not isinstance(value, str):
         return tuple(integer(each, 0, *where) for where, each in grid(value, "seeds"))
     match = re.fullmatch(r"\s*([0-9]{1,4000})\s*:\s*([0-9]{1,4000})\s*(?::\s*([0-9]{1,4000})\s*)?", value)
@@ -155,7 +156,7 @@ def seeds_of(value: object) -> Sequence[int]:
 
 
 def require_sizes(source: Generated) -> None:
-    """Draw an instance of every combination of sizes with the first seed, small ones first, until ``JOBS_DRAWN`` jobs.
+    """Draw an instance for every combination of sizes, smallest first, until ``JOBS_DRAWN`` jobs are drawn.
 
     Raises
     ------
@@ -204,7 +205,7 @@ def _windows(entry: Table) -> Iterator[Windows]:
 
 
 def _asked_families(entry: Table) -> list[str | None]:
-    """Families that the instances of a trace shall have; None: that of its source."""
+    """Families requested for the instances of a trace; None: the default family of the source."""
     if "family" not in entry:
         return [None]
     return [one_of(name, tuple(FAMILIES), *where) for where, name in grid(entry["family"], "family")]

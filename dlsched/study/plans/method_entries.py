@@ -1,4 +1,4 @@
-"""The entries ``[[methods]]`` of a plan: names, Python functions and policy classes, commands, and whole kinds."""
+"""Entries ``[[methods]]`` of a plan: names, Python functions, policy classes, commands, whole kinds."""
 
 import hashlib
 import inspect
@@ -22,7 +22,7 @@ KINDS = ("heuristic", "exact", "bound")
 
 
 def read_method(entry: object, families: Sequence[str], folder: Path) -> list[PlannedMethod]:
-    """Read one entry: the method it stands for, or all of a kind.
+    """Read an entry: return its method, or all methods of its kind.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def _seed(asked: Table) -> int | None:
 
 
 def _of_kind(asked: Table, families: Sequence[str]) -> list[PlannedMethod]:
-    """Every method of the kind, once where all families have it as one of the kind, else once for each that has."""
+    """Return every method of a kind: once if all families have it with that kind, else once a family."""
     only(asked, ("kind", "family"))
     kind = one_of(asked["kind"], KINDS, "kind")
     names = dict.fromkeys(name for family in families for name in _methods_of(family, kind))
@@ -126,7 +126,7 @@ def _python(asked: Table, folder: Path) -> PlannedMethod:
 
 
 def imported(where: str, folder: Path, key: str = "python") -> tuple[Callable[..., object], str]:
-    """Import what a plan names, and return it with its file; `Refused`, below ``key``, where it cannot be."""
+    """Import a function or class that a plan names, and return it with its file; `Refused` at ``key``."""
     home = where.rpartition(":")[0]
     if home.endswith(".py") and not (folder / home).is_file():
         raise Refused(shown(where), f"a file that is there, relative to {folder.absolute()}", key)
@@ -145,7 +145,7 @@ def imported(where: str, folder: Path, key: str = "python") -> tuple[Callable[..
 
 
 def _require_complete(thing: Callable[..., object], parameters: Table, where: str) -> None:
-    """Refuse a call that leaves out a parameter without default."""
+    """Refuse parameters that lack one without a default."""
     known = list(inspect.signature(thing).parameters.values())
     for each in known if inspect.isclass(thing) else known[1:]:
         needed = each.default is each.empty and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
@@ -154,14 +154,14 @@ def _require_complete(thing: Callable[..., object], parameters: Table, where: st
 
 
 def home_of(thing: Callable[..., object]) -> list[str]:
-    """File in which a function or class is written, which may not be the one that it is imported from."""
+    """File that defines a function or class, which may differ from the file that it is imported from."""
     module = sys.modules.get(getattr(thing, "__module__", ""))
     file = getattr(module, "__file__", None)
     return [file] if isinstance(file, str) else []
 
 
 def hash_of_code(thing: Callable[..., object], file: str, where: str, folder: Path) -> str:
-    """Hash the code of what a plan names: its file, and the user's own that are imported from there.
+    """Hash the code of a function or class of a plan: its file, and the user's files that this imports.
 
     Parameters
     ----------
@@ -208,6 +208,6 @@ def _command(asked: Table, folder: Path) -> PlannedMethod:
 
 
 def _absolute(word: str, folder: Path) -> str:
-    """Path of a word that names a file in the plan's folder; other words as they are."""
+    """Make a word absolute if it names a file in the plan's folder; return other words as they are."""
     path = folder / word
     return str(path.absolute()) if path.is_file() else word

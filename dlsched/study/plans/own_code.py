@@ -1,4 +1,4 @@
-"""Modules of the user's own: which belong to a folder, and which files a module imports from there."""
+"""Modules of users: finds those loaded from a folder, and the files that a module imports from there."""
 
 import ast
 import os
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def loaded_below(folder: str) -> list[str]:
-    """Names of the modules that were imported from Python files below a folder.
+    """Return the names of loaded modules that come from Python files below a folder.
 
-    Neither dlsched's own nor installed ones are among them, though an environment may stand in the folder.
+    Modules of dlsched and installed packages are left out, even if the environment is below the folder.
     """
     standard = os.path.join(os.path.realpath(sysconfig.get_path("stdlib")), "")
     start = os.path.join(os.path.realpath(folder), "")
@@ -28,16 +28,16 @@ def loaded_below(folder: str) -> list[str]:
 
 
 def files_of_code(files: Collection[str], folder: str) -> list[str]:
-    """Return files of Python code, and after them those below a folder that their import statements lead to.
+    """Return Python files, followed by the files below a folder that they import, directly or indirectly.
 
-    They are read rather than imported, so that the answer does not depend on what this process imported before.
+    The files are parsed, not imported, so the answer does not depend on earlier imports of this process.
 
     Parameters
     ----------
     files
-        To begin with.
+        The files to begin with.
     folder
-        Where modules are looked for.
+        Folder in which modules are looked up.
     """
     found = dict.fromkeys(os.path.realpath(file) for file in files)
     waiting = list(found)
@@ -50,7 +50,7 @@ def files_of_code(files: Collection[str], folder: str) -> list[str]:
 
 
 def _imported_by(file: str, folder: str) -> Iterator[str]:
-    """Yield the files below a folder of all modules that a file may import, wherever in it that stands."""
+    """Yield the files below a folder of all modules that a file imports, at any place in its code."""
     if not file.endswith(".py"):
         return
     for node in ast.walk(ast.parse(Path(file).read_bytes())):
@@ -65,7 +65,7 @@ def _imported_by(file: str, folder: str) -> Iterator[str]:
 
 
 def _files_of(base: str, words: list[str], folder: str) -> Iterator[str]:
-    """Yield the files of a module and of the packages that it is in; nothing for those that are elsewhere."""
+    """Yield the files below the folder of a module and of the packages that contain it."""
     if _is_dlsched(words[0]):
         return
     for end in range(len(words) + 1):

@@ -1,4 +1,4 @@
-"""What a study compares: instances, methods, limits, and the reference of its ratios."""
+"""The plan of a study: sources of instances, methods, limits of a cell, and the reference of ratios."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,22 +20,23 @@ class PlannedMethod:
     Parameters
     ----------
     label
-        What rows call it; unique among the methods of the plan that run on a family.
+        Its name in rows; unique among the methods of the plan that run on the same family.
     kind
-        ``name``: one of dlsched's; ``python``: ``package.module:function`` or ``path.py:function``, a function or a policy
-        class; ``command``: a program in any language; ``search``: none, as the cell is the search for an instance.
+        ``name``: a method of dlsched; ``python``: ``package.module:function`` or ``path.py:function``, a
+        function or policy class; ``command``: a program in any language; ``search``: no method, the cell
+        searches for an instance.
     what
-        The name; the text before and after the colon, with the path made absolute; the words of the command.
+        The name; the texts before and after the colon, the path absolute; the words of the command.
     family
-        The only family that it runs on; None: all that have it.
+        The only family that it runs on; None: all families that have it.
     solver
-        Of a named method that calls one; None: its default.
+        Solver of a named method; None: its default.
     seed
-        Of its random draws; None: the plan's.
+        Seed of its random draws; None: the plan's.
     parameters
         Keyword arguments of a function.
     fingerprint
-        Hash of the code that stands in files beside the plan, empty for dlsched's own: a change makes new cells.
+        Hash of the user's code, empty for methods of dlsched; a change of the code makes new cells.
     """
 
     label: str
@@ -49,20 +50,20 @@ class PlannedMethod:
 
     @property
     def foreign(self) -> bool:
-        """Whether it is not dlsched's own: its code is not trusted."""
+        """Whether the method is not dlsched's own, so that its code is not trusted."""
         return self.kind in ("python", "command")
 
 
 @dataclass(frozen=True, slots=True)
 class CellLimits:
-    """What a cell may use.
+    """Limits of a cell.
 
     Parameters
     ----------
     time_s
-        Wall-clock seconds > 0 handed to the method; ``grace_s`` later its process is killed.
+        Wall-clock seconds > 0 that the method is given; ``grace_s`` seconds later its process is killed.
     memory_gib
-        GiB > 0 of resident memory of the cell's processes together, beyond which they are killed.
+        GiB > 0 of resident memory that the cell's processes may use together before they are killed.
     nodes, threads
         As in ``Limits``.
     grace_s
@@ -77,15 +78,16 @@ class CellLimits:
 
     @property
     def inner(self) -> Limits:
-        """The limits that the method itself keeps."""
+        """The limits that are passed to the method."""
         return Limits(time_s=self.time_s, nodes=self.nodes, threads=self.threads)
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """Instances of a family's generator: every combination of the values of ``grid``, by argument, the last varying fastest.
+    """Instances of a family's generator, for every combination of the values of ``grid``, the last fastest.
 
-    It has all arguments of the generator that are not None, ``preset`` first and ``seed`` last.
+    ``grid`` has values for all arguments of the generator that are not None, ``preset`` first and ``seed``
+    last.
     """
 
     family: str
@@ -94,20 +96,21 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Instances that a function of the user's own draws, for every combination of the values of ``grid``.
+    """Instances that a user's function draws, for every combination of the values of ``grid``.
 
     Parameters
     ----------
     family
         That of its instances.
     what, function
-        ``path.py:function`` or ``package.module:function`` as the plan has it, and the same with the path made absolute.
+        ``path.py:function`` or ``package.module:function`` as in the plan, and the same with an absolute
+        path.
     folder
         The plan's, in which modules are looked for first.
     grid
         Values by parameter, seeds last.
     fingerprint
-        Hash of the files of the function: a change makes new cells.
+        Hash of the files of the function; a change makes new cells.
     """
 
     family: str
@@ -120,21 +123,21 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Instances on which a method does worst, as searches find them, for every combination of the values of ``grid``.
+    """Worst instances of a method, found by a search for every combination of the values of ``grid``.
 
     Parameters
     ----------
     family
         That of its instances.
     what, method
-        Name of a method, or ``path.py:function`` or ``package.module:function``; as the plan has it, and with the path made
-        absolute.
+        Name of a method, or ``path.py:function`` or ``package.module:function``; as in the plan, and with an
+        absolute path.
     folder
         The plan's, in which modules are looked for first.
     grid
         Arguments of ``find_worst``, seeds last.
     fingerprint
-        Hash of the files of a function: a change makes new cells.
+        Hash of the files of a function; a change makes new cells.
     """
 
     family: str
@@ -164,7 +167,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Instances that are made already."""
+    """Instances that exist already."""
 
     recipes: tuple[Recipe, ...]
 
@@ -182,17 +185,17 @@ class Plan:
     name
         Of the study.
     sources, methods
-        Every method runs on every instance of a family that it is for.
+        Sources of instances, and methods; every method runs on all instances of its families.
     seed
-        Of random methods.
+        Seed of methods that draw.
     limits
-        Of each cell.
+        Limits of each cell.
     reference
-        Label of the method whose answers are the denominators of ratios; None: the best bound proven by any method.
+        Label of the method to whose answers ratios refer; None: the best bound that any method proved.
     folder
-        To which paths in the plan are relative.
+        Folder to which paths in the plan are relative.
     text
-        The plan as written, TOML; what was made in Python is written as TOML.
+        The plan as TOML; a plan made in Python is converted.
     """
 
     name: str

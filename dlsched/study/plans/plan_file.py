@@ -1,4 +1,4 @@
-"""Plans read and held against what there is, before anything runs: a file in TOML, or the same as Python values."""
+"""Reader of plans, from TOML files or Python values: validates families, methods, files and functions."""
 
 import operator
 import os
@@ -39,15 +39,15 @@ KEYS = ("format", "name", "seed", "instances", "methods", "limits", "reference")
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """Read a plan and hold it against what there is: families, methods, files, functions, programs.
+    """Read a plan, and check that its families, methods, files, functions and programs exist.
 
-    Functions of the user's own are imported, instance files and traces read, and small instances of generators drawn.
+    Imports the user's functions, reads instance files and traces, and draws small instances of generators.
 
     Raises
     ------
     InputError
-        The file cannot be read or is not TOML, with line and column; or what it says cannot be: up to ten sentences, each
-        with the path in the file, what was found and what is allowed.
+        The file cannot be read or is not TOML (with line and column), or has wrong values: up to ten
+        sentences, each with the path in the file, what was found and what is allowed.
     """
     name = os.fspath(path)
     try:
@@ -61,7 +61,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         raise InputError(
             where=name, found="lists or tables nested too deeply", allowed="the keys of the format"
         ) from None
-    except ValueError as error:  # of TOML, or an integer of more digits than Python converts
+    except ValueError as error:  # invalid TOML, or an integer with too many digits for Python
         raise InputError(_no_toml(name, str(error))) from None
     if data.get("format") != FORMAT:
         found = shown(data["format"]) if "format" in data else "nothing"
@@ -78,14 +78,14 @@ def _no_toml(name: str, words: str) -> str:
 
 
 def plan_from(data: Mapping[str, object], folder: str | os.PathLike[str] = ".") -> Plan:
-    """Make a plan of the same keys and values as a file's, ``format`` left out or not; ``folder``: where paths begin.
+    """Make a plan from the keys and values of a file, ``format`` optional; paths are relative to ``folder``.
 
     Raises
     ------
     InputError
         As ``read_plan``.
     UsageError
-        A value that no file could hold.
+        A value that a file cannot hold.
     """
     held = {key: _plain(value) for key, value in ({"format": FORMAT} | dict(data)).items() if value is not None}
     return _plan(held, Path(folder), "the plan", "study", toml_text(held))
@@ -111,18 +111,18 @@ def make_plan(
         Names, functions and policy classes that can be imported, or tables with the keys of ``[[methods]]``, where
         ``python`` may be such a function or class itself.
     name, seed, limits
-        As in a file.
+        As in a plan's file.
     reference
-        Label of the method whose answers are the denominators of ratios; None: the best bound proven.
+        Label of the method to whose answers ratios refer; None: the best proven bound.
     folder
-        Where paths in the plan begin.
+        Folder to which paths in the plan are relative.
 
     Raises
     ------
     InputError
         As ``read_plan``.
     UsageError
-        A function that cannot be imported by its module and name, or a value that no file could hold.
+        A function that cannot be imported by its module and name, or a value that a file cannot hold.
 
     >>> plan = make_plan(
     ...     instances={"family": "ring_allocation", "jobs": [4, 6], "gpus": 8, "seeds": range(3)}, methods=["exact", "doubling"]
@@ -152,7 +152,7 @@ def _method(method: str | Callable[..., object] | Mapping[str, object]) -> objec
 
 
 def _plain(value: object) -> Json:
-    """Return a value as a file would hold it."""
+    """Convert a value to the one that a file holds."""
     if value is None or isinstance(value, bool | str | float):
         return value
     if callable(value):
@@ -177,14 +177,14 @@ def _plain(value: object) -> Json:
 
 
 def _seeds(value: object) -> object:
-    """Write a range of seeds as a file does; it may be long."""
+    """Write a range of seeds as text, as in files, since it may be long."""
     if not isinstance(value, range) or value.start < 0 or value.stop < 0 or value.step < 1:
         return value
     return f"{value.start}:{value.stop}" + (f":{value.step}" if value.step > 1 else "")
 
 
 def _importable(thing: Callable[..., object]) -> str:
-    """Name a function as a file would; UsageError: other processes could not import it."""
+    """Return the name of a function as in files; UsageError if other processes could not import it."""
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", repr(thing))
     if module in (None, "__main__") or getattr(sys.modules.get(module), name, None) is not thing:
         raise UsageError(
@@ -213,7 +213,7 @@ def _plan(data: Table, folder: Path, name: str, stem: str, written: str) -> Plan
     with refusals.at("limits"):
         limits = _limits(table(data.get("limits", {})))
     sources, families = _sources(data.get("instances"), folder, refusals)
-    refusals.raise_any()  # of methods it can be said only what the families are
+    refusals.raise_any()  # methods can be read only once the families are known
     methods = _methods(data.get("methods"), families, folder, refusals)
     refusals.raise_any()
     with refusals.at("reference"):
@@ -226,7 +226,7 @@ def _plan(data: Table, folder: Path, name: str, stem: str, written: str) -> Plan
         *(seed, limits, reference, folder.absolute(), written),
     )
     with refusals.at():
-        require_countable(plan)  # before any instance is drawn: of too many there is no end
+        require_countable(plan)  # before instances are drawn: too many would take forever
     for index, source in sources:
         with refusals.at("instances", index):
             if isinstance(source, Generated):
@@ -248,7 +248,7 @@ def _limits(asked: Table) -> CellLimits:
 
 
 def _sources(value: object, folder: Path, refusals: Refusals) -> tuple[list[tuple[int, Source]], list[str]]:
-    """Sources, each with its entry's position, and the families of their instances in the order in which they appear."""
+    """Read the sources, each with the position of its entry, and the families in order of appearance."""
     sources, families = list[tuple[int, Source]](), dict[str, None]()
     with refusals.at("instances"):
         for index, entry in enumerate(tables(value)):
@@ -259,7 +259,7 @@ def _sources(value: object, folder: Path, refusals: Refusals) -> tuple[list[tupl
 
 
 def _methods(value: object, families: Sequence[str], folder: Path, refusals: Refusals) -> list[PlannedMethod]:
-    """Methods in the order of the plan; what a kind stands for makes room for what is named."""
+    """Read the methods in the order of the plan; a named method replaces the same label of a whole kind."""
     found = list[tuple[int, bool, PlannedMethod]]()
     with refusals.at("methods"):
         for index, entry in enumerate(tables(value)):
@@ -286,7 +286,7 @@ def _methods(value: object, families: Sequence[str], folder: Path, refusals: Ref
 
 
 def _families(method: PlannedMethod, families: Sequence[str]) -> list[str]:
-    """Families of the plan that a method runs on."""
+    """Return the families of the plan on which a method runs."""
     return [family for family in families if method.family in (None, family)]
 
 

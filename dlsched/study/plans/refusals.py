@@ -1,4 +1,4 @@
-"""What is wrong with a plan, gathered and said together; and readers of the values that stand in one."""
+"""Errors of a plan, collected and raised together; and readers of values in plans."""
 
 import contextlib
 import math
@@ -9,29 +9,29 @@ from dlsched.core.files import Json
 from dlsched.core.messages import FOUND, Refused, field_path, printable, shown
 
 MOST_CELLS = 10_000_000
-"""Cells of a study."""
+"""Largest number of cells of a study."""
 
 ENOUGH = 10
-"""Errors that a message lists."""
+"""Largest number of errors that a message lists."""
 
 Table = Mapping[str, object]
 
 
 class TooLarge(UsageError):  # noqa: N818  says what the plan is
-    """A plan of more cells than a study may have."""
+    """The plan has more cells than a study may have."""
 
 
 def too_large(cells: int, of: str) -> TooLarge:
-    """Return the error of a plan of so many cells; who reads the plan says which it is."""
+    """Return the error for a plan with too many cells; the reader of the plan adds its name."""
     return TooLarge(
         where="the plan", found=f"{cells:,} cells of {of}", allowed=f"at most {MOST_CELLS:,} cells in a study"
     )
 
 
 def refused(error: UsageError, keys: Collection[str], beside: str = "") -> Exception:
-    """Return what refuses the key of a plan of which an argument is made; the error itself where it concerns none of them.
+    """Turn an error about an argument into a ``Refused`` of that key of the plan; return other errors as is.
 
-    ``beside``: what is said beside the value that was found.
+    ``beside``: text that follows the value that was found.
     """
     if error.allowed is None or len(error.where) != 1 or error.where[0] not in keys:
         return error
@@ -39,14 +39,14 @@ def refused(error: UsageError, keys: Collection[str], beside: str = "") -> Excep
 
 
 class Refusals:
-    """What was found wrong so far, a sentence each."""
+    """Collects the errors of a plan, one sentence for each."""
 
     def __init__(self, name: str) -> None:
         self.name, self._said = name, list[str]()
 
     @contextlib.contextmanager
     def at(self, *where: str | int) -> Iterator[None]:
-        """Take up the first error of what is read within, below a field of the plan."""
+        """Collect the first error within the block, as one below a field of the plan."""
         try:
             yield
         except TooLarge as error:
@@ -57,7 +57,7 @@ class Refusals:
             self._said.append(f"{field_path(where)}: {error.head}")
 
     def raise_any(self) -> None:
-        """Raise an `InputError` that lists what was taken up, if anything was."""
+        """Raise an `InputError` that lists the collected errors, if there are any."""
         if self._said:
             first, *others = self._said
             more = f" (and {len(others)} more)" if others else ""
@@ -65,12 +65,12 @@ class Refusals:
 
 
 def quoted(name: str) -> str:
-    """Write a name that was found for a message."""
+    """Write a found name for a message."""
     return shown(name[:FOUND])
 
 
 def table(value: object, *where: str | int) -> Table:
-    """Return a table; `Refused` for anything else, as of all readers here."""
+    """Return a table; `Refused` for anything else, like all readers here."""
     if not isinstance(value, Mapping):
         raise Refused(shown(value), "a table of keys and values", *where)
     return value
@@ -98,7 +98,7 @@ def text(value: object, *where: str | int) -> str:
 
 
 def one_of(value: object, allowed: Collection[str], *where: str | int) -> str:
-    """Return one of the texts that are allowed."""
+    """Return a text that has to be one of the allowed ones."""
     if not isinstance(value, str) or value not in allowed:
         raise Refused(shown(value), ", ".join(allowed), *where)
     return value
@@ -133,7 +133,7 @@ def _number(value: object, zero: bool, where: tuple[str | int, ...]) -> float:
 
 
 def grid(value: object, key: str) -> list[tuple[tuple[str | int, ...], object]]:
-    """Return the values of a grid, one or a list of different ones, each with where it stands."""
+    """Return the values of a grid, one or a list of different ones, each with its path."""
     if not isinstance(value, list):
         return [((key,), value)]
     if not value:
@@ -148,7 +148,7 @@ def grid(value: object, key: str) -> list[tuple[tuple[str | int, ...], object]]:
 
 
 def plain(value: object, *where: str | int) -> Json:
-    """Return what JSON can hold."""
+    """Return a value that JSON can hold."""
     if isinstance(value, float) and not math.isfinite(value):
         raise Refused(shown(value), "a finite number", *where)
     if value is None or isinstance(value, bool | int | float | str):

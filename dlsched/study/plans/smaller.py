@@ -1,4 +1,4 @@
-"""A study cut down to one of the same kind that takes seconds, to see whether it runs before it runs whole."""
+"""Cuts a plan down to a similar one that takes seconds, to test it before the whole study runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,20 +10,20 @@ from dlsched.study.plans.plan import Files, Given, Plan, Source, Windows
 from dlsched.study.plans.sources import files_of
 
 FILES = 2
-"""Files of each folder."""
+"""Number of files that are kept of each folder."""
 
 
 def smaller(plan: Plan, most: Mapping[str, int], trace_to: str | None = None) -> Plan:
-    """Cut every source of a plan down; its methods stay.
+    """Cut every source of a plan down; keep its methods.
 
-    Of each list of a grid the first and the last value stay, of each folder of files the two smallest.
+    Keeps the first and the last value of each list of a grid, and the two smallest files of each folder.
 
     Parameters
     ----------
     plan
-        Read before.
+        The plan.
     most
-        What sizes are cut down to, by argument: ``{"jobs": 20}``.
+        Largest values of sizes, by argument: ``{"jobs": 20}``.
     trace_to
         Where traces end, as ``dlsched import --to`` takes it; None: traces stay whole.
     """
@@ -41,7 +41,7 @@ def smaller(plan: Plan, most: Mapping[str, int], trace_to: str | None = None) ->
 
 
 def _ends(values: Sequence[Json], most: int | None) -> tuple[Json, ...]:
-    """The first and the last value, numbers not above ``most``."""
+    """Return the first and the last value, integers cut to ``most``."""
     ends = (
         min(value, most) if most is not None and isinstance(value, int) else value for value in (values[0], values[-1])
     )

@@ -1,4 +1,4 @@
-"""The instances of a plan, one recipe at a time: a study of many never holds them all."""
+"""Recipes of the instances of a plan, one at a time, so that a large study never holds them all."""
 
 import glob
 from collections.abc import Iterator
@@ -19,16 +19,16 @@ from dlsched.study.recipes.recipe import Recipe
 
 
 def recipes(plan: Plan) -> Iterator[Recipe]:
-    """Yield how each instance of a plan comes about.
+    """Yield the recipe of each instance of a plan.
 
-    Sources follow each other as in the plan. Of a grid the first argument varies slowest and the seed fastest; what several
-    grids draw comes once; files are sorted, and one that several patterns match comes once; windows of a trace are in the
-    order of time.
+    Sources are in the order of the plan. In a grid the first argument varies slowest and the seed fastest;
+    an instance of several grids comes once; files are sorted, and a file that several patterns match comes
+    once; windows of a trace are in order of time.
 
     Raises
     ------
     InputError, UsageError
-        A file or trace that has changed since the plan was read, and is no longer valid.
+        A file or trace changed since the plan was read, and is no longer valid.
     """
     for part in parts(plan):
         if isinstance(part, Recipe):
@@ -39,7 +39,7 @@ def recipes(plan: Plan) -> Iterator[Recipe]:
 
 
 def parts(plan: Plan) -> Iterator[Recipe | tuple[Gridded, list[Grid]]]:
-    """Yield the instances of files and traces, and in their place whole grids, each with those before it that may overlap.
+    """Yield recipes of files and traces, and whole grids, each with the earlier grids that may overlap it.
 
     Errors as ``recipes``.
     """
@@ -61,7 +61,7 @@ def parts(plan: Plan) -> Iterator[Recipe | tuple[Gridded, list[Grid]]]:
 
 
 def _maker(source: Gridded) -> tuple[str, ...]:
-    """What makes the instances of a grid: only grids of the same maker may have instances in common."""
+    """Identify the generator, function or search of a grid: grids overlap only if these are the same."""
     if isinstance(source, Generated):
         return ("generate", source.family)
     made = source.function if isinstance(source, Drawn) else source.method
@@ -69,7 +69,7 @@ def _maker(source: Gridded) -> tuple[str, ...]:
 
 
 def recipe_of(source: Gridded, arguments: dict[str, Json]) -> Recipe:
-    """How the instance of a combination of a grid comes about."""
+    """Return the recipe of the instance for a combination of a grid."""
     if isinstance(source, Drawn):
         return drawn.recipe_of(source, arguments)
     if isinstance(source, Searched):
@@ -80,7 +80,7 @@ def recipe_of(source: Gridded, arguments: dict[str, Json]) -> Recipe:
 
 
 def files_of(pattern: str, folder: Path) -> list[str]:
-    """Return the files of a pattern as the plan names them, sorted; InputError: there is none."""
+    """Return the files of a pattern, sorted, named relative to the plan; InputError if there are none."""
     named = [pattern] if (folder / pattern).is_file() else glob.glob(pattern, root_dir=folder, recursive=True)
     found = sorted(name for name in named if (folder / name).is_file())
     if not found:
@@ -91,7 +91,7 @@ def files_of(pattern: str, folder: Path) -> list[str]:
 
 
 def _new_files(source: Files, folder: Path, seen: set[Path]) -> Iterator[str]:
-    """Files of the patterns that were not seen yet, sorted by name."""
+    """Yield the files of the patterns that are not in ``seen``, sorted by name."""
     named = {name for pattern in source.patterns for name in files_of(pattern, folder)}
     for name in sorted(named):
         path = (folder / name).resolve()

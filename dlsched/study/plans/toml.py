@@ -1,4 +1,4 @@
-"""Plain values as TOML, which the standard library reads and does not write."""
+"""Writer of plain values as TOML, which the standard library can only read."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from dlsched.core.messages import shown
 
 
 def toml_text(data: Mapping[str, Json]) -> str:
-    """Write tables of plain values: values first, then tables and lists of tables, each below its head; None is left out."""
+    """Write tables: values first, then tables and lists of tables, each below its head; None is left out."""
     heads, lines = [], []
     for key, value in data.items():
         if isinstance(value, dict):
@@ -37,12 +37,12 @@ def _value(value: Json) -> str:
         return f"{{{', '.join(_lines(value))}}}"
     if isinstance(value, list):
         return f"[{', '.join(_value(each) for each in value)}]"
-    # a string of JSON is one of TOML, save for the character 127
+    # a JSON string is a TOML string, except for the character 127
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def writable(number: int) -> int:
-    """Return an integer; UsageError: Python does not write it, as it has thousands of digits."""
+    """Return an integer; UsageError for one with so many digits that Python does not write it."""
     try:
         str(number)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Traces cut into windows of arrivals, each an instance of its own.
+"""Windows of traces: intervals of arrivals, each an instance of its own.
 
-Importers are imported where they are used: a process that runs cells needs none.
+Importers are imported inside functions, since processes that run cells need none.
 """
 
 import math
@@ -26,9 +26,9 @@ FILES = ("nodes", "jobs")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a trace: what rows call it, and the arrivals it holds, as importers take them; None: no limit.
+    """A part of a trace: its name in rows, and start and end of its arrivals; None: no limit.
 
-    ``queue``: the trace, where it was read as such to be cut.
+    ``queue``: the whole trace, if it was read as a queue for cutting.
     """
 
     source: str
@@ -38,7 +38,7 @@ class Piece:
 
 
 def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
-    """Cut a trace into windows, from ``from`` on or else from its first arrival; those without jobs are left out.
+    """Cut a trace into windows, beginning at ``from`` or its first arrival; leave out windows without jobs.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
     window, length_s = clock.window(from_, to), trace.window_s
     arrivals = sorted(each for each in clock.arrivals_s if window.holds(each))
     if not arrivals:
-        yield whole  # of which the importer says that it has no job
+        yield whole  # the importer then reports that there is no job
         return
     start_s = arrivals[0] if window.start_s is None else window.start_s
     latest = -1
@@ -71,7 +71,7 @@ def pieces(trace: Windows, folder: Path) -> Iterator[Piece]:
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """When the jobs of a trace arrive, and how it writes times."""
+    """Arrival times of a trace's jobs, and the format of its times."""
 
     arrivals_s: list[float]
     window: "Callable[[str | None, str | None], Window]"
@@ -93,7 +93,7 @@ def _clock(trace: Windows, folder: Path) -> _Clock | None:
 
 
 def _edge(start_s: float, length_s: float, count: int) -> float:
-    """Start of a window: of the first as it is, of others in microseconds, which every trace can write."""
+    """Start of a window: exact for the first, in microseconds for others, as every trace can write."""
     return round(start_s + count * length_s, 6) if count else start_s
 
 
@@ -118,7 +118,7 @@ def import_piece(trace: Windows, piece: Piece, folder: Path) -> InstanceFile:
 
 
 def _options(trace: Windows, folder: Path) -> dict[str, Value | None]:
-    """The options of a trace as Python takes them."""
+    """Return the options of a trace as keyword arguments of importers."""
     found: dict[str, Value | None] = {}
     for name, value in trace.options.items():
         assert not isinstance(value, list | dict)

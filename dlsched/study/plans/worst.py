@@ -1,4 +1,4 @@
-"""Instances on which a method does worst, as a search finds them: their entry in a plan."""
+"""Entries ``[[instances]]`` of a plan with ``worst``: a search finds a method's worst instances."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -21,20 +21,20 @@ from dlsched.study.recipes.searched import PREFIX, SearchedRecipe
 RESERVED = ("worst", "family", "seeds")
 SHARED = ("jobs", "gpus", "preset")
 OF_SEARCH = ("against", "budget")
-"""What a search takes beside what makes its space."""
+"""Arguments of a search other than those of its space."""
 SPACES = 1000
-"""Spaces of an entry that are made to see whether they can be."""
+"""Largest number of spaces of an entry that are made as a test."""
 
 
 def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Searched]:
-    """Read an entry of ``[[instances]]`` with ``worst``, and make its spaces to see whether they can be.
+    """Read an entry of ``[[instances]]`` with ``worst``, and make its spaces as a test.
 
     Parameters
     ----------
     entry, folder
-        Of the plan; paths are relative to the folder.
+        The entry, and the folder of the plan, to which paths are relative.
     seeds
-        Those of the entry, read.
+        Seeds of the entry.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def read_searched(entry: Table, folder: Path, seeds: Sequence[int]) -> list[Sear
 
 
 def _options(family: str) -> Mapping[str, Option]:
-    """Own options of the family's space; `Refused` where it has none."""
+    """Return the options of the family's space; `Refused` if the family has no space."""
     own = space(family)
     if own is None:
         having = (other for other in FAMILIES if space(other) is not None)
@@ -97,7 +97,7 @@ def _require_spaces(family: str, asked: Grid) -> None:
 
 
 def _method(family: str, what: str, folder: Path, at: tuple[str | int, ...]) -> tuple[str, str]:
-    """Name of a method, or where one of the user's own stands, the path absolute; and the hash of its code."""
+    """Return a method's name, or a user's method with an absolute path; and the hash of its code."""
     record = FAMILIES[family]
     if ":" not in what:
         names = [name for name in (*record.methods, *record.aliases) if record.method(name).kind != "bound"]
@@ -109,7 +109,7 @@ def _method(family: str, what: str, folder: Path, at: tuple[str | int, ...]) -> 
 
 
 def search_for(source: Searched, arguments: dict[str, Json]) -> SearchedRecipe:
-    """How the instance of a combination of arguments comes about."""
+    """Return the recipe of the instance for a combination of arguments."""
     kind, where = f"{PREFIX}{source.what}", (source.method, source.folder, source.fingerprint)
     label = ", ".join(filter(None, (kind, label_of(arguments))))
     return SearchedRecipe(source.family, kind, label, seed_of(arguments), *where, arguments)

@@ -1,1 +1,1 @@
-"""How instances of studies come about: by a generator, from a file, by a function of the user's own, or by a search."""
+"""Recipes of instances: by a generator, from a file or trace, by a user's function, or by a search."""

@@ -1,4 +1,4 @@
-"""Instances that a function of the user's own draws."""
+"""Recipes of instances that a user's function draws."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -14,15 +14,15 @@ from dlsched.study.recipes.recipe import Origin, Recipe, label_of, placed, seed_
 
 @dataclass(frozen=True, slots=True)
 class DrawnRecipe(Recipe):
-    """A call of a function.
+    """A call of a user's function that returns an instance.
 
     Parameters
     ----------
     function, folder, fingerprint
-        Where it stands, ``path.py:name`` with the path made absolute or ``package.module:name``, the folder of the plan, and the
-        hash of its code.
+        Its location, ``path.py:name`` with an absolute path or ``package.module:name``; the folder of the
+        plan; the hash of its code.
     arguments
-        Of the call.
+        Arguments of the call.
     """
 
     function: str
@@ -43,7 +43,7 @@ class DrawnRecipe(Recipe):
 
     @property
     def hashed(self) -> Mapping[str, Json]:
-        """Without where the function stands."""
+        """The data without the location of the function."""
         function, folder = placed(self.function)
         return {**self.data, "python": function, "folder": folder}
 
@@ -53,7 +53,7 @@ class DrawnRecipe(Recipe):
         Raises
         ------
         UsageError
-            The function raises an error, or returns something else than an instance of the family.
+            The function raises an error, or does not return an instance of the family.
         """
         del step
         thing, file = _function(self.function, self.folder, self.fingerprint)
@@ -74,6 +74,6 @@ class DrawnRecipe(Recipe):
 
 @functools.lru_cache(maxsize=64)
 def _function(function: str, folder: str, fingerprint: str) -> tuple[Callable[..., object], str]:
-    """Import a function once for all its instances; ``fingerprint`` tells changed code from what was imported before."""
+    """Import a function once for all its instances; a new ``fingerprint`` imports changed code again."""
     del fingerprint
     return import_of_user(function, folder)

@@ -1,4 +1,4 @@
-"""Instances that the family's generator draws."""
+"""Recipes of instances that the family's generator draws."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class GeneratedRecipe(Recipe):
         return self.arguments
 
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
-        """Draw it; errors as the generator's."""
+        """Draw the instance; raises the errors of the generator."""
         del step
         instance: InstanceFile = FAMILIES[self.family].generate(**self.arguments)
         return instance
@@ -37,12 +37,12 @@ class GeneratedRecipe(Recipe):
         return Origin("generate", preset, seed)  # type: ignore[arg-type]
 
     def written(self) -> Written:
-        """By ``dlsched generate``."""
+        """The file, and the command ``dlsched generate`` that writes it."""
         command = f"dlsched generate {self.family} {options_of(self.arguments)} -o instance.json"
         return Written("instance.json", command)
 
     @property
     def jobs(self) -> int:
-        """Those of the arguments."""
+        """Number of jobs among the arguments."""
         jobs = self.arguments.get("jobs")
         return jobs if isinstance(jobs, int) else 0

@@ -1,4 +1,4 @@
-"""Instances that are there: of files, of windows of traces, and those that a search has found."""
+"""Recipes of instances that exist: from files, windows of traces, and finished searches."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dlsched.study.recipes.recipe import Origin, Recipe, Written
 
 @dataclass(frozen=True, slots=True)
 class GivenRecipe(Recipe):
-    """An instance as its file holds it; ``content``: of the file."""
+    """An instance as data; ``content`` is that of its file."""
 
     content: Json
 
@@ -22,22 +22,22 @@ class GivenRecipe(Recipe):
 
     @property
     def hashed(self) -> Mapping[str, Json]:
-        """Without the instance's ``source``."""
+        """The data without the instance's ``source``."""
         if not isinstance(self.content, dict):
             return self.data
         return {"instance": {key: value for key, value in self.content.items() if key != "source"}}
 
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
-        """Read it; errors as ``instance_from``."""
+        """Read the instance; errors as ``instance_from``."""
         del step
         return instance_from(self.content, self.source)
 
     def origin(self) -> Origin | None:
-        """The source, which the content does not say."""
+        """The source of the recipe, since the content does not name one."""
         return Origin(self.source, "", None)
 
     def written(self) -> Written | None:
-        """The file; None: a window of a trace, which no file holds as an instance."""
+        """The file; None for a window of a trace, which has no instance file."""
         return Written(self.source, "") if self.source.endswith(".json") else None
 
 
@@ -47,5 +47,5 @@ def given(instance: InstanceFile, source: str) -> GivenRecipe:
 
 
 def found(recipe: Recipe, instance: Json) -> GivenRecipe:
-    """Return the recipe of an instance that the search of a recipe has found."""
+    """Return the recipe of an instance that a search has found; ``recipe`` is the search."""
     return GivenRecipe(recipe.family, recipe.source, recipe.preset, recipe.seed, instance)

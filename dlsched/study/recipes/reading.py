@@ -1,4 +1,4 @@
-"""Recipes as stores keep them."""
+"""Reader of recipes from stores."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from dlsched.study.recipes.searched import SearchedRecipe
 
 @dataclass(frozen=True, slots=True)
 class UnknownRecipe(Recipe):
-    """What says how an instance comes about in a way that is not known here; ``kept``: as it was found."""
+    """A recipe of a kind that this version does not know; ``kept``: its data as found in the store."""
 
     kept: Mapping[str, Json]
 
     @property
     def data(self) -> Mapping[str, Json]:
-        """As it was found."""
+        """The data as found in the store."""
         return self.kept
 
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
-        """Fail: there is no way."""
+        """Raise an error: this version cannot make the instance."""
         raise AssertionError(f"no recipe: {list(self.kept)}")
 
     def origin(self) -> Origin | None:
@@ -39,11 +39,12 @@ _KINDS: Mapping[str, tuple[Callable[..., Recipe], Mapping[str, type]]] = {
     "python": (DrawnRecipe, {"python": str, **_CODE}),
     "worst": (SearchedRecipe, {"worst": str, **_CODE}),
 }
-"""By the key that tells the data of a recipe from others: its class, and what the data hold, in the order of its own fields."""
+"""Classes of recipes, each with the keys of its data in the order of its own fields, by the key that
+identifies it."""
 
 
 def read_recipe(family: str, source: str, preset: str, seed: int | None, data: Mapping[str, Json]) -> Recipe:
-    """Return the recipe whose data these are."""
+    """Return the recipe with these data."""
     where = family, source, preset, seed
     for key, (kind, fields) in _KINDS.items():
         if key in data and data.keys() == fields.keys():

@@ -1,4 +1,4 @@
-"""What every recipe is asked."""
+"""The base class of recipes, which say how an instance is made."""
 
 import shlex
 from abc import ABC, abstractmethod
@@ -11,11 +11,11 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable
 
 NO_LABEL = ("seed", "jobs", "gpus")
-"""Parameters that do not tell one kind of instances from another: rows have columns for them."""
+"""Parameters that do not distinguish kinds of instances: rows have columns for them."""
 
 
 class Origin(NamedTuple):
-    """What the rows of an instance say of where it is from: source, preset and seed as of ``Recipe``."""
+    """Origin of an instance as its rows name it: source, preset and seed, as in ``Recipe``."""
 
     source: str
     preset: str
@@ -23,7 +23,7 @@ class Origin(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A file with an instance, and the command line that writes it; empty: the file is there."""
+    """A file with an instance, and the command line that writes it; empty: the file exists."""
 
     path: str
     command: str
@@ -31,16 +31,17 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recipe(ABC):
-    """How an instance comes about; it travels to the process that solves it.
+    """How an instance is made; the process that solves the instance receives its recipe and makes it.
 
     Parameters
     ----------
     family
-        Its family.
+        Family of the instance.
     source
-        ``generate``, the function or file as the plan names it, or the file and the window of a trace.
+        ``generate``, the function or file as named in the plan, or the file and window of a trace.
     preset, seed
-        Of the generator; empty and None of files. Of a function the arguments that make a kind of instances, in words.
+        Preset and seed of the generator; empty and None for files. For a function, ``preset`` lists the
+        arguments that distinguish kinds of instances.
     """
 
     family: str
@@ -51,7 +52,7 @@ class Recipe(ABC):
     @property
     @abstractmethod
     def data(self) -> Mapping[str, Json]:
-        """All that decides the instance beside its family, as stores keep it."""
+        """All that decides the instance besides its family, as stores keep it."""
 
     @abstractmethod
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
@@ -60,39 +61,39 @@ class Recipe(ABC):
         Raises
         ------
         UsageError
-            Its generator does not take the arguments, the user's function fails, or a search finds none.
+            The generator refuses the arguments, the user's function fails, or a search finds no instance.
         """
 
     @abstractmethod
     def origin(self) -> Origin | None:
-        """Source, preset and seed as the data have them; None: they say nothing of it."""
+        """Source, preset and seed according to the data; None: the data do not say."""
 
     @property
     def parameters(self) -> Mapping[str, Json]:
-        """Arguments that the instance is made with, by name; none of files."""
+        """Arguments with which the instance is made, by name; none for files."""
         return {}
 
     @property
     def hashed(self) -> Mapping[str, Json]:
-        """The data without what only says where something stands."""
+        """The data without locations such as paths."""
         return self.data
 
     def content_hash(self) -> str:
-        """Hash what makes the instance; what it says of its source is left out, and where functions stand: they name files."""
+        """Hash what makes the instance, without its source and paths of functions: these name folders."""
         return canonical_sha256({"family": self.family, "data": dict(self.hashed)})
 
     def written(self) -> Written | None:
-        """The file that holds the instance, or will by a command; None: no command line makes it."""
+        """The file of the instance, and the command that writes it if needed; None: no command can."""
         return None
 
     @property
     def jobs(self) -> int:
-        """Jobs of an instance that takes the longer to make the more there are; 0 of others, which are of some size already."""
+        """Number of jobs, if making the instance takes longer with more; 0 for instances that exist."""
         return 0
 
 
 def label_of(arguments: Mapping[str, Json]) -> str:
-    """Say what tells the kind of an instance: texts as they are, other values with the name of their parameter."""
+    """Label a kind of instances: texts as they are, other values with the names of their parameters."""
     named = [
         value if isinstance(value, str) else f"{key} {printable(str(value))}"
         for key, value in arguments.items()
@@ -102,17 +103,17 @@ def label_of(arguments: Mapping[str, Json]) -> str:
 
 
 def options_of(arguments: Mapping[str, Json]) -> str:
-    """Arguments as options of a command line."""
+    """Write arguments as options of a command line."""
     return " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in arguments.items())
 
 
 def seed_of(arguments: Mapping[str, Json]) -> int | None:
-    """The seed among arguments."""
+    """Return the seed among arguments, None without one."""
     seed = arguments.get("seed")
     return seed if isinstance(seed, int) else None
 
 
 def placed(target: str) -> tuple[str, str]:
-    """What a function is called where it is hashed, ``path.py:name`` without the path, and its folder: nothing."""
+    """Return a function's name for hashes, ``path.py:name`` without the path, and an empty folder."""
     home, _, name = target.rpartition(":")
     return (name if home.endswith(".py") else target), ""

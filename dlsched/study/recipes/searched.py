@@ -1,4 +1,4 @@
-"""Instances on which a method does worst, as a search finds them."""
+"""Recipes of worst instances of a method, which a search finds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,20 +12,20 @@ from dlsched.own_methods import find_method_of_user
 from dlsched.study.recipes.recipe import Origin, Recipe, Written, label_of, options_of, placed, seed_of
 
 PREFIX = "worst "
-"""Of the source: then follows the method as the plan names it."""
+"""Beginning of the source; the method as named in the plan follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchedRecipe(Recipe):
-    """A search.
+    """A search for the instance on which a method does worst.
 
     Parameters
     ----------
     method, folder, fingerprint
-        Name of the method, or where one of the user's own stands, with its path made absolute; the folder of the plan; the hash
-        of its code, empty of dlsched's own.
+        Name of the method, or location of a user's method with an absolute path; the folder of the plan; the
+        hash of its code, empty for methods of dlsched.
     arguments
-        Of ``find_worst``, the seed too.
+        Arguments of ``find_worst``, with the seed.
     """
 
     method: str
@@ -46,7 +46,7 @@ class SearchedRecipe(Recipe):
 
     @property
     def hashed(self) -> Mapping[str, Json]:
-        """Without where a method of the user's own stands."""
+        """The data without the location of a user's method."""
         if ":" not in self.method:
             return self.data
         method, folder = placed(self.method)
@@ -55,8 +55,8 @@ class SearchedRecipe(Recipe):
     def make(self, step: Callable[[], None] = lambda: None) -> InstanceFile:
         """Search for it, and call ``step`` after every evaluation.
 
-        Its name has the arguments that were given; its ``source`` says the command and the ratio, and whether the method failed
-        on others.
+        The name of the instance holds the arguments; its ``source`` holds the command, the ratio, and
+        whether the method failed on other instances.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class SearchedRecipe(Recipe):
         return Origin(kind, ", ".join(filter(None, (kind, label_of(self.arguments)))), seed_of(self.arguments))
 
     def written(self) -> Written:
-        """By ``dlsched worst``."""
+        """The file, and the command ``dlsched worst`` that writes it."""
         arguments = {"method": self.source.removeprefix(PREFIX), **self.arguments}
         return Written("worst.json", f"dlsched worst {self.family} {options_of(arguments)} -o worst.json")
 
@@ -101,7 +101,7 @@ class SearchedRecipe(Recipe):
 
 
 def _word(key: str, value: object) -> str:
-    """What tells instances apart that were searched with other arguments: ``capped``, ``jobs2``, ``no-sends``."""
+    """Write an argument as a part of the instance's name: ``capped``, ``jobs2``, ``no-sends``."""
     if isinstance(value, bool):
         return key if value else f"no-{key}"
     return value if isinstance(value, str) else f"{key}{value}"

@@ -1,1 +1,1 @@
-"""A study for people and for other programs: a page, Markdown, LaTeX, and rows."""
+"""Reports and exports of a study: an HTML page, Markdown, LaTeX, and rows as CSV, JSON or Parquet."""

@@ -1,4 +1,4 @@
-"""What a report is made of: plain data, so that it knows neither the store nor the engines."""
+"""The content of a report as plain data, independent of the store and the engines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,23 +7,24 @@ from dlsched.study.figures.summary import Group
 from dlsched.study.rows import Row
 
 Evidence = Callable[[Row], tuple[str, str]]
-"""From a row to its instance as JSON text, and the command line that gives the row again; either may be empty."""
+"""Takes a row, returns its instance as JSON text and the command line that repeats the row; either may be
+empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A study, ready to be written down.
+    """The content of a study's report.
 
     Parameters
     ----------
     name
-        Of the study.
-    sentence
-        The answer in one sentence, with its interval.
+        Name of the study.
+        sentence
+        Result of the study in one sentence, with its interval.
     groups
-        Its families and presets, with their rows.
+        Groups of instances, with their rows.
     evidence
-        What lets a reader try a row himself.
+        Returns instance and command for a row, so that readers can repeat it.
     plan
         Text of the plan file.
     limits
@@ -31,9 +32,9 @@ class Content:
     environment
         Versions and the machine, by name.
     when
-        When it ran, in words; empty where that is not known.
+        When the study ran, in words; empty if unknown.
     reference
-        Label of the method that the plan calls the reference; empty where ratios are to the best that is proven.
+        Label of the plan's reference method; empty: ratios are to the best proven value.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""A study for other programs and for papers: rows as CSV, JSON and Parquet, tables of figures as LaTeX and Markdown.
+"""Export of a study: rows as CSV, JSON and Parquet, tables of figures as LaTeX and Markdown.
 
-Rows have the columns of ``rows.EXPORTED``, which are pinned. They are written as they come, so that a study of any size can be
-exported; a file appears whole or not at all.
+Rows have the columns of ``rows.EXPORTED``, which are fixed. They are written one by one, so that studies of
+any size can be exported; a file appears whole or not at all.
 """
 
 import codecs
@@ -21,7 +21,7 @@ from dlsched.study.figures.summary import summarise
 from dlsched.study.reports.typeset import latex, markdown
 from dlsched.study.rows import COLUMNS, EXPORTED, Row
 
-_AT_ONCE = 10_000  # rows of a row group of Parquet
+_AT_ONCE = 10_000  # rows of a Parquet row group
 
 
 def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *, limit_s: float | None = None) -> None:
@@ -30,22 +30,22 @@ def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *
     Parameters
     ----------
     rows
-        One a cell.
+        One row for each cell.
     form
         One of ``FORMATS``: the rows as ``csv``, ``json`` or ``parquet``, tables of figures as ``latex`` or ``markdown``.
     path
-        Of the file.
+        Path of the file.
     limit_s
         Limit of time of a cell in seconds, for the figures.
 
     Raises
     ------
     UsageError
-        There is no such format, or Parquet would go to a terminal.
+        The format is unknown, or Parquet would go to a terminal.
     InputError
         The file cannot be written, or an integer does not fit into Parquet.
     SolverMissingError
-        Parquet, and pyarrow is not installed.
+        pyarrow, which Parquet needs, is not installed.
     """
     if form in TABLES:
         write_text(path, TABLES[form](summarise(list(rows), limit_s)))
@@ -59,14 +59,14 @@ def export(rows: Iterable[Row], form: str, path: str | os.PathLike[str] = "-", *
 
 
 def _write_csv(rows: Iterable[Row], stream: BinaryIO) -> None:
-    """Empty where a value is missing; text is escaped as ``csv_text`` says."""
+    """Write CSV: missing values are empty, text is escaped by ``csv_text``."""
     writer = csv.writer(codecs.getwriter("utf-8")(stream), lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows([csv_text(value) for value in row.as_data().values()] for row in rows)
 
 
 def _write_json(rows: Iterable[Row], stream: BinaryIO) -> None:
-    """A list, a row a line; letters beyond ASCII are escaped, so that no terminal obeys a name and every name stays."""
+    """Write a JSON list, one row a line; non-ASCII is escaped, so that names keep and control no terminal."""
     separator = "[\n"
     for row in rows:
         stream.write((separator + json.dumps(row.as_data(), allow_nan=False)).encode("ascii"))
@@ -75,7 +75,7 @@ def _write_json(rows: Iterable[Row], stream: BinaryIO) -> None:
 
 
 def _write_parquet(rows: Iterable[Row], stream: BinaryIO) -> None:
-    """Nullable 64-bit integers and numbers, and strings."""
+    """Write Parquet with nullable 64-bit integers, floats, and strings."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -94,7 +94,7 @@ def _write_parquet(rows: Iterable[Row], stream: BinaryIO) -> None:
 
 
 def _unicode(value: object) -> object:
-    """Escape what no Unicode text holds: the halves of characters that come of bytes that are no text."""
+    """Escape lone surrogates, which stand for bytes that are no text and which Unicode text cannot hold."""
     return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
 
 
@@ -112,4 +112,4 @@ ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO], None]] = {
 }
 TABLES = {"latex": latex, "markdown": markdown}
 FORMATS = (*ROWS, *TABLES)
-"""What ``dlsched study export --format`` takes."""
+"""Formats of ``dlsched study export --format``."""

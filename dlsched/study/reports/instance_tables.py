@@ -1,4 +1,4 @@
-"""What every method made of every instance of files, which one knows by their names: a table for each family, in Markdown."""
+"""Markdown tables of every method on every instance from files, one for each group."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from dlsched.study.reports.typeset import markdown_table
 from dlsched.study.rows import Row
 
 MOST_INSTANCES = 100
-"""Instances of a table; there is none of more."""
+"""Largest number of instances of a table; larger groups get none."""
 NOTE = (
     "Ratio and seconds; the status where there is no answer, or where a limit ended the search. Of methods for bounds the bound "
     "over the reference."
@@ -17,7 +17,7 @@ NOTE = (
 
 
 def instance_tables(groups: Sequence[Group]) -> Iterator[str]:
-    """Yield heading, words and table of every group of files, the instances in their order."""
+    """Yield heading, text and table of every group of files, the instances in order."""
     for group in groups:
         if group.preset or group.instances > MOST_INSTANCES:
             continue

@@ -1,6 +1,6 @@
-"""A study as a page of Markdown: what was compared, the answer, tables, the worst instances, failures, and the environment.
+"""The Markdown page of a study: plan, result, tables, worst instances, failures, and environment.
 
-The comment at the head of a plan is its page's: the first line is the title, the rest what a reader should know first.
+The comment at the head of the plan gives the title (its first line) and the introduction (the rest).
 """
 
 import os
@@ -17,11 +17,11 @@ from dlsched.study.reports.typeset import markdown, markdown_table, markdown_tex
 from dlsched.study.rows import Row, table_columns
 
 MOST_TABLES = 12
-"""Groups that get a table each; of more the means are put into one table."""
+"""Groups up to which each gets a table; more groups share one table of means."""
 MOST_LINES = 60
-"""Groups that get a line each in that table; of more it says how the means of the groups lie."""
+"""Groups up to which each gets a line in that table; for more it shows the spread of their means."""
 MOST_WORST = 10
-"""Instances listed as the worst."""
+"""Number of worst instances that are listed."""
 
 
 def write_page(content: Content, path: str | os.PathLike[str]) -> None:
@@ -30,14 +30,14 @@ def write_page(content: Content, path: str | os.PathLike[str]) -> None:
 
 
 def page(content: Content, conclusions: str = "") -> str:
-    """Write a study down in Markdown.
+    """Return the page of a study.
 
     Parameters
     ----------
     content
-        The study.
+        Content of the report.
     conclusions
-        Further Markdown, put behind the answer: what was found, in words computed from the rows.
+        Further Markdown after the result: conclusions, with numbers computed from the rows.
     """
     title, opening = _head(content)
     parts = [
@@ -58,7 +58,7 @@ def page(content: Content, conclusions: str = "") -> str:
 
 
 def _head(content: Content) -> tuple[str, str]:
-    """Title and opening: the lines of the comment that the plan begins with."""
+    """Title and introduction, from the comment with which the plan begins."""
     lines: list[str] = []
     for line in content.plan.splitlines():
         if not line.startswith("#"):
@@ -83,7 +83,7 @@ def _tables(groups: Sequence[Group]) -> str:
 
 
 def _means(groups: Sequence[Group]) -> str:
-    """A row for each group, a column for each method that has a ratio: the means."""
+    """Table of means: a row for each group, a column for each method that has a ratio."""
     methods = list(dict.fromkeys(line.method for group in groups for line in group.lines if line.mean is not None))
     rows = []
     for name, group in zip(_names(groups), groups, strict=True):
@@ -94,7 +94,7 @@ def _means(groups: Sequence[Group]) -> str:
 
 
 def _spread(groups: Sequence[Group]) -> str:
-    """A row for each method: how its mean ratios lie over the groups."""
+    """Table of the spread of each method's mean ratios over the groups, a row for each method."""
     means: dict[str, list[tuple[float, str]]] = {}
     for name, group in zip(_names(groups), groups, strict=True):
         for line in group.lines:
@@ -112,13 +112,13 @@ def _spread(groups: Sequence[Group]) -> str:
 
 
 def _names(groups: Sequence[Group]) -> list[str]:
-    """What tells the groups apart: their families only where there are several."""
+    """Names that identify the groups; they contain the family only if there are several."""
     several = len({group.family for group in groups}) > 1
     return [", ".join(group.names[0 if several or not group.preset else 1 :]) for group in groups]
 
 
 def _worst(content: Content) -> Iterator[str]:
-    """The worst instance of the best method of every group, the worst of all first."""
+    """Yield the worst instance of the best method of every group, worst ratio first."""
     found = []
     for group in content.groups:
         best = [row for row in group.rows if row.method == group.ranking[0] and row.ratio is not None]

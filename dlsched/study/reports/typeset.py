@@ -1,4 +1,4 @@
-"""Tables of a study for papers (LaTeX, with booktabs) and for pages (Markdown), every name escaped."""
+"""LaTeX tables (with booktabs) and Markdown tables of a study, with every name escaped."""
 
 import re
 import unicodedata
@@ -27,7 +27,7 @@ _LATEX = {
 }
 _LIGATURES = re.compile(r"([-,'])(?=\1)")
 _MARKDOWN = re.compile(r"[\\`*_\[\]<>|~&$@#]|:(?=[/\w+-])|(?<=www)\.")
-"""What Markdown, or a site that shows it, may take for more than a letter."""
+"""Characters that Markdown, or a site that shows it, may take for markup."""
 
 
 def latex(groups: Sequence[Group]) -> str:
@@ -57,21 +57,21 @@ def _latex_table(group: Group) -> str:
 
 
 def _latex_cell(text: str) -> str:
-    """Text of ours, in which ``<=`` is the sign."""
+    """Escape a cell of our own text, in which ``<=`` means the sign."""
     return r"$\le$ ".join(map(latex_text, text.split(AT_MOST)))
 
 
 def latex_text(text: str) -> str:
-    r"""Escape text for LaTeX: it stands there as it is, on one line, and does nothing.
+    r"""Escape text for LaTeX, so that it is printed literally, on one line.
 
-    Letters of Latin-1 stay; other characters that pdfLaTeX cannot print without further packages are written as Python does.
+    Latin-1 letters stay; other characters that pdfLaTeX cannot print without packages become Python escapes.
 
     >>> latex_text("50%_a"), latex_text("\n")
     ('50\\%\\_a', '\\textbackslash{}n')
     """
     plain = "".join(map(_in_latin, printable(text)))
     escaped = _LIGATURES.sub(r"\1{}", "".join(_LATEX.get(letter, letter) for letter in plain))
-    # behind the end of a row of a table a bracket begins an argument, and a star belongs to it
+    # after the end of a table row, "[" would begin an argument and "*" would belong to the command
     return f"{{}}{escaped}" if escaped[:1] in ("[", "*") else escaped
 
 
@@ -92,7 +92,7 @@ def markdown(groups: Sequence[Group]) -> str:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
-    r"""Write a table as GitHub's Markdown, its text escaped; ``numbers``: all columns but the first stand to the right.
+    r"""Write a table as GitHub's Markdown, escaped; ``numbers``: right-align all columns but the first.
 
     >>> print(markdown_table(("a", "b"), [("x|y", "1")]), end="")
     | a | b |
@@ -105,7 +105,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, num
 
 
 def markdown_text(text: str) -> str:
-    r"""Escape text for a cell of a Markdown table: it stands there as it is, on one line.
+    r"""Escape text for a cell of a Markdown table, so that it is shown literally, on one line.
 
     >>> markdown_text("a|b_c")
     'a\\|b\\_c'

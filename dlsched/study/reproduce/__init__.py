@@ -1,1 +1,1 @@
-"""Instances and methods of reproductions that plans and stores name by these paths; what they report is ``dlsched.reproduce``."""
+"""Instances and methods of reproductions, at the paths that plans and stores name; see ``dlsched.reproduce``."""

@@ -1,4 +1,4 @@
-"""GADGET as the paper has it, a method of plans: without our repair, so that its embeddings may break capacities."""
+"""GADGET as published, as a method for plans: without our repair, so its embeddings may break capacities."""
 
 import numpy as np
 
@@ -7,5 +7,5 @@ from dlsched.ring_embedding import Embedding, Instance
 
 
 def gadget(instance: Instance, *, seed: int) -> Embedding:
-    """Embed rings slot by slot as published; the checker rejects an embedding that overuses a server or a link."""
+    """Embed rings slot by slot as published; the checker rejects embeddings that overuse a server or link."""
     return ring_embedding.gadget(instance, np.random.default_rng(seed), repair=False)

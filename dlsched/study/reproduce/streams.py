@@ -1,7 +1,7 @@
 """Streams of jobs that no preset of ``generate`` makes: workload patterns, and jobs of asynchronous SGD.
 
-Functions of plans: every argument is a value of a grid, and ``seed`` the seed of all random draws. The name of an instance
-holds its arguments in their order, between slashes.
+These are functions for plans: a grid supplies the arguments, and ``seed`` seeds all random draws. The name
+of an instance holds its arguments in order, between slashes.
 """
 
 import math
@@ -15,9 +15,9 @@ from dlsched.core.files import Json
 from dlsched.elastic_stream.generator import RESNET110_S
 
 COUNTS = (1, 2, 4, 8, 16)
-"""Units on which the jobs of a law of speed run."""
+"""Numbers of units on which jobs with a law of speed may run."""
 JOBS = {16: 100, 64: 200}
-"""Jobs of a stream by the units of its cluster."""
+"""Number of jobs of a stream, by the units of its cluster."""
 EARLY = ((0.05, 0.5), (0.25, 0.3))
 """Half of the jobs end at 5 % of their work, 30 of 100 at a quarter."""
 
@@ -29,13 +29,14 @@ class Mix:
     Parameters
     ----------
     exponent
-        Of the law.
+        Exponent of the law.
     median_s, sigma
         Durations of short jobs on one unit, lognormal.
     long, times
         Share of jobs that are long, and how many times longer they are.
     swing
-        Of the rate of arrivals where it is the mix's own: in proportion to ``1 + swing sin(2 pi t / 24 h)``.
+        Swing of the rate of arrivals, if the mix sets it: the rate is proportional to ``1 + swing sin(2 pi t
+        / 24 h)``.
     """
 
     exponent: float
@@ -54,10 +55,12 @@ MIXES = {
     "found": Mix(0.95, 600.0, 0.0, 0.07793385085940158, 200.0, 0.12432228523592809),
     "found-two-orders": Mix(0.43446975116040776, 600.0, 0.0, 0.08179957916735466, 30.24880168730127),
 }
-"""Where searches for large ratios ended, from the best patterns of the others on: ``found`` against the best fixed count in order
-of arrival, ``found-two-orders`` in the better of two orders, with bursts of 13."""
+"""Mixes of jobs. Searches for large ratios, started at the best of the other patterns, ended at the last
+two: ``found``, against the best fixed count in order of arrival, and ``found-two-orders``, in the better of
+two orders, with bursts of 13."""
 ARRIVALS = {"poisson": (1, 0.0), "bursts": (8, 0.0), "bursts-13": (13, 0.0), "daynight": (1, 0.9)}
-"""Jobs that arrive together on average, uniform on 1 .. 2 b - 1, and the swing of their rate over a day."""
+"""Mean number b of jobs that arrive together (uniform on 1 .. 2 b - 1), and the daily swing of their
+rate."""
 
 
 def pattern(
@@ -72,9 +75,9 @@ def pattern(
     arrivals
         A key of ``ARRIVALS``.
     units
-        Of the cluster, a key of ``JOBS``.
+        Units of the cluster, a key of ``JOBS``.
     load
-        As ``generate`` defines it, with the jobs' own most efficient counts.
+        Load as in ``generate``, with each job at its most efficient count.
     jobs
         Number of jobs; None: as ``JOBS`` says.
     """
@@ -104,7 +107,7 @@ def pattern(
 
 
 Jobs = list[tuple[float, dict[str, Json]]]
-"""Of each job the unit-seconds that it needs at its most efficient count, and its record."""
+"""For each job, the unit-seconds that it needs at its most efficient count, and its record."""
 
 
 def _jobs(mix: str, number: int, units: int, seed: int, generator: np.random.Generator) -> Jobs:
@@ -135,9 +138,9 @@ def async_jobs(*, load: float, ends: str, seed: int, jobs: int = 200) -> elastic
     Parameters
     ----------
     load
-        As ``async_sgd.random_stream`` defines it.
+        Load as in ``async_sgd.random_stream``.
     ends
-        ``none``, or ``early``: as ``EARLY`` says. A seed gives both the same jobs.
+        ``none``, or ``early``, as defined by ``EARLY``. Both get the same jobs from a seed.
     jobs
         Number of jobs.
     """

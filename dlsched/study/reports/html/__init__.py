@@ -1,4 +1,4 @@
-"""The report of a study: one HTML file that opens anywhere, fetches nothing, and is read in print and in the dark."""
+"""The HTML report of a study: one file that fetches nothing, also for print and dark mode."""
 
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.html.page import write_report

@@ -12,9 +12,9 @@ from dlsched.study.reports.html.words import digits, drawn, finite, for_plotly, 
 from dlsched.study.rows import Row
 
 GOLDEN = 0.618034
-"""Its multiples spread any number of dots evenly over the height of a row."""
+"""Golden-ratio step: its multiples modulo 1 spread any number of dots evenly over the height of a row."""
 BAND, DOTS, BAR = 0.34, 0.04, -0.24
-"""Within a row, whose height is 1: height of the band of dots, its middle, and where the bar lies."""
+"""Layout within a row of height 1: height and middle of the band of dots, and position of the bar."""
 SYMBOLS = {"optimum": "circle", "bound": "circle-open", "answer": "cross-thin-open"}
 SAYS = {
     "optimum": "A full dot is a ratio to a proven optimum.",
@@ -22,13 +22,13 @@ SAYS = {
     "answer": "A cross is a ratio to the answer of the plan's reference method, which need not be the best.",
 }
 QUARTILES_FROM = 4
-"""Answers from which the middle half of them is marked."""
+"""Least number of answers for which the middle half is marked."""
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.95, 1.0)
 BARE = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": True}
 
 
 def distribution(found: Sequence[Trial], looks: Mapping[str, Look], room: int) -> Figure:
-    """Draw the ratios of all methods; `room` is how many instances a plot may show."""
+    """Draw the ratios of all methods; `room` is the largest number of instances in the plot."""
     title = "Ratios"
     ratios = {
         method: [row.ratio for row in of_method(found, method) if finite(row.ratio) is not None] for method in looks

@@ -1,7 +1,7 @@
-"""One HTML file out of a template: with its styles, its scripts, and the policy under which the browser shows it.
+"""Builds one HTML file from a template, with styles, scripts, and a content security policy.
 
-The policy lets no request leave: no source but the scripts of the page, known by their hashes, and its styles. Plotly is
-embedded once; see `figure` for why it is Plotly.
+The policy forbids all requests: it allows only the page's own scripts, by their hashes, and its styles.
+Plotly is embedded once; `figure` says why Plotly.
 """
 
 import base64
@@ -21,11 +21,11 @@ def embedded(template: str, *, drawn: bool, folder: Path = TEMPLATES, **values: 
     Parameters
     ----------
     template, folder
-        Its file's name, and where it stands; those of reports may be used by all.
+        File name of the template, and its folder; all pages may use the templates of reports.
     drawn
-        Whether there is a plot.
+        Whether the page has a plot, and so needs Plotly.
     values
-        What it is filled in with; ``policy``, ``scripts`` and ``styles`` are added.
+        Values for the template; ``policy``, ``scripts`` and ``styles`` are added.
 
     Raises
     ------
@@ -54,13 +54,13 @@ def embedded(template: str, *, drawn: bool, folder: Path = TEMPLATES, **values: 
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    # Of the package and of this folder, with no word of the study's in them.
+    # These texts come from packages and this folder, never from the study.
     trusted = {"scripts": [Markup(script) for script in reversed(scripts)], "styles": Markup(_text("page.css"))}
     return environment.get_template(template).render(policy="; ".join(policy), **trusted, **values)
 
 
 def require_report() -> None:
-    """Refuse a page that could not be written in the end.
+    """Raise early if the page could not be written later.
 
     Raises
     ------
@@ -77,5 +77,5 @@ def _text(name: str) -> str:
 
 
 def _hash(script: str) -> str:
-    """Hash of a script as a content security policy wants it."""
+    """Hash of a script in the format of content security policies."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

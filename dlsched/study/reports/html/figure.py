@@ -1,7 +1,7 @@
-"""What a plot of the page is: the lines for Plotly, the tables that hold its numbers, the words around it.
+"""Figures of the page: traces and layout for Plotly, tables with the numbers, and the texts around them.
 
-Why Plotly rather than Vega-Lite: the Python package carries its JavaScript, so that a page which fetches nothing needs
-no second package and no converter.
+Plotly rather than Vega-Lite, because its Python package contains the JavaScript: a page that fetches nothing
+needs no second package and no converter.
 """
 
 import math
@@ -15,14 +15,14 @@ from dlsched.study.reports.html.tables import Table
 from dlsched.study.reports.html.words import KEY, for_plotly, labels
 
 LOG_FROM = 3.0
-"""Largest over least from which an axis is logarithmic."""
+"""Ratio of largest to least value from which an axis is logarithmic."""
 DASHES = ("solid", "7px,4px", "2px,3px", "7px,3px,2px,3px", "11px,3px", "11px,3px,2px,3px")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a method looks in every plot: the first six have a hue, a dash and a mark of their own, the others are grey."""
+    """Style of a method in every plot: the first six have their own hue, dash and mark, the others are grey."""
 
     label: str
     colour: str
@@ -31,17 +31,17 @@ class Look:
 
     @property
     def strokes(self) -> str:
-        """Its dash in the key of the plots."""
+        """Its dash pattern in the legend."""
         return "" if self.dash == "solid" else self.dash.replace("px", "").replace(",", " ")
 
     @property
     def text(self) -> str:
-        """The label as Plotly is given it."""
+        """The label, escaped for Plotly."""
         return for_plotly(self.label)
 
 
 def looks(methods: Sequence[str]) -> dict[str, Look]:
-    """Give every method of a study its look."""
+    """Assign a style to every method of a study."""
     shown = labels(methods, KEY)
     return {
         method: Look(
@@ -61,17 +61,17 @@ class Figure:
     Parameters
     ----------
     title, says
-        Its head, and what it shows in a sentence or two.
+        Its heading, and a sentence or two on what it shows.
     height
         In pixels.
     traces, layout
-        For Plotly, what is the same for all plots left out.
+        Traces and layout for Plotly, without what all plots share.
     names
-        Texts that the dots of the traces name by index: hover text of an instance.
+        Hover texts of instances; the dots of traces refer to them by index.
     tables
-        Every number that is drawn.
+        Tables with every number that is drawn.
     missing
-        Why nothing is drawn, where nothing is.
+        Reason why nothing is drawn; empty if something is.
     """
 
     title: str
@@ -85,12 +85,12 @@ class Figure:
 
     @property
     def spec(self) -> dict[str, Json]:
-        """What the page's script draws."""
+        """The data that the page's script draws."""
         return {"traces": self.traces, "layout": {**self.layout, "height": self.height}, "names": self.names}
 
 
 def axis(low: float, high: float, title: str, margin: float = 0.03, ending: str = "") -> dict[str, Json]:
-    """An axis that holds the numbers from low to high, logarithmic where they are far apart; ``ending`` follows ticks."""
+    """An axis from low to high, logarithmic if these are far apart; ``ending`` follows the ticks."""
     found: dict[str, Json] = {"title": {"text": title}}
     if low > 0 and high >= LOG_FROM * low:
         bottom, top = math.log10(low), math.log10(high)
@@ -109,7 +109,7 @@ def axis(low: float, high: float, title: str, margin: float = 0.03, ending: str 
 
 
 def not_drawn(figures: Sequence[Figure]) -> str:
-    """Say which plots are missing, and why; empty where none is."""
+    """Write which plots are missing, and why; empty if none is."""
     reasons: dict[str, list[str]] = {}
     for figure in figures:
         if figure.missing:

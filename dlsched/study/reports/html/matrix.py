@@ -1,4 +1,4 @@
-"""The rows of a group by instance and method, and which instances a plot shows of a great many."""
+"""Rows of a group by instance and method, and the choice of instances for plots."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,19 +10,19 @@ from dlsched.study.reports.html.words import counted
 from dlsched.study.rows import Row
 
 WORST = 10
-"""Instances of each method that every plot shows, from its worst."""
+"""Number of worst instances of each method that every plot shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One instance, and what every method made of it."""
+    """One instance, with the row of every method."""
 
     name: str
     rows: Mapping[str, Row]
 
     @property
     def about(self) -> str:
-        """What it was generated with, in words."""
+        """The arguments with which it was generated, in words."""
         first = next(iter(self.rows.values()))
         sizes = [
             counted(first.jobs, "job") if first.jobs is not None else "",
@@ -33,9 +33,9 @@ class Trial:
 
 
 def trials(rows: Iterable[Row]) -> list[Trial]:
-    """Put rows together by instance, in their order.
+    """Group rows by instance, in order.
 
-    Instances of one name are told apart as ``instance_of`` does; a method that ran twice on one gets a second trial.
+    ``instance_of`` identifies instances; if a method ran twice on one, the second row makes a second trial.
     """
     found: dict[tuple[object, ...], dict[str, Row]] = {}
     times: Counter[tuple[object, ...]] = Counter()
@@ -47,9 +47,10 @@ def trials(rows: Iterable[Row]) -> list[Trial]:
 
 
 def chosen(all_of_them: Sequence[Trial], methods: Sequence[str], room: int) -> tuple[list[Trial], str]:
-    """Return at most about `room` trials, and which they are in words.
+    """Return about `room` trials at most, and a sentence that names them.
 
-    Every method's worst ones, and of the others every so-manieth: a systematic sample, in which no chance is.
+    Takes the worst trials of every method, and every n-th of the others: a systematic sample without
+    randomness.
     """
     if len(all_of_them) <= room:
         return list(all_of_them), ""

@@ -1,4 +1,4 @@
-"""The page: what the templates are given."""
+"""The HTML page of a report: builds its sections and fills in the templates."""
 
 import os
 from collections.abc import Mapping
@@ -27,14 +27,14 @@ from dlsched.study.reports.html.sizes import against_size
 from dlsched.study.reports.html.tables import Table
 
 DOTS = 12_000
-"""Dots of the whole page, about: what a telephone draws, and what keeps the file small."""
+"""Approximate number of dots on the whole page, which telephones can draw and which keeps the file small."""
 FEWEST, MOST = 40, 500
-"""Instances that a plot shows, whatever the number of plots."""
+"""Least number of instances that a plot shows, whatever the number of plots."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A family and preset."""
+    """A section of the page: one group of instances."""
 
     title: str
     anchor: str
@@ -101,7 +101,7 @@ def _section(content: Content, group: Group, index: int) -> Section:
 
 
 def parts_of(sentence: str) -> list[str]:
-    """Text and names in turn, where the names stand between backticks; the whole as text where these do not pair up.
+    """Split a sentence into text and names in turn; names are between backticks; unpaired ones are text.
 
     >>> parts_of("On 3, `a` is best.")
     ['On 3, ', 'a', ' is best.']

@@ -1,4 +1,4 @@
-"""The performance profile of Dolan and More: on which share of the instances a method is within a factor of the best."""
+"""Performance profiles (Dolan and More): share of instances on which a method is within a factor of the best."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ from dlsched.study.reports.html.tables import Cell, Column, Table, number_cell
 from dlsched.study.reports.html.words import digits, drawn, finite
 
 STEPS = 60
-"""Factors at which a curve is drawn."""
+"""Largest number of points of a curve."""
 
 
 def profile(found: Sequence[Trial], looks: Mapping[str, Look], family: str) -> Figure:
-    """Draw the profiles of all methods: a factor is an objective against the best that any method found."""
+    """Draw the profiles of all methods; factors are objectives relative to the best of any method."""
     title = "Performance profile"
     if len(looks) < 2:
         return Figure(title, missing="one method alone is compared with no other")
@@ -58,9 +58,9 @@ def profile(found: Sequence[Trial], looks: Mapping[str, Look], family: str) -> F
 
 
 def factors_of_best(found: Sequence[Trial], methods: Sequence[str], family: str) -> dict[str, list[float | None]]:
-    """Factor of the best answer of each instance, by method; None without an answer.
+    """Return each answer's factor to the best of its instance, by method; None without an answer.
 
-    Where no answer to an instance has a ratio, the objectives take the place of them.
+    If no answer to an instance has a ratio, the factor is between objectives.
     """
     of_family = FAMILIES[family].sense if family in FAMILIES else Sense.MINIMIZE
     factors: dict[str, list[float | None]] = {method: [] for method in methods}
@@ -77,7 +77,7 @@ def factors_of_best(found: Sequence[Trial], methods: Sequence[str], family: str)
 
 
 def grid(factors: Sequence[float]) -> list[float]:
-    """All factors at which a curve steps, or as many as are drawn of them, the first and the last among them."""
+    """Return the factors at which curves step, at most ``STEPS``, the first and the last included."""
     taus = np.unique([1.0, *(drawn(value) for value in factors)])
     if len(taus) > STEPS:
         taus = taus[np.unique(np.linspace(0, len(taus) - 1, STEPS).round().astype(int))]
@@ -85,7 +85,7 @@ def grid(factors: Sequence[float]) -> list[float]:
 
 
 def _rounded(factors: Sequence[float | None]) -> list[float | None]:
-    """With the digits that are drawn: less apart is equal."""
+    """Round to the digits that are drawn, so that smaller differences count as equal."""
     return [None if value is None else drawn(value) for value in factors]
 
 

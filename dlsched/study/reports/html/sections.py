@@ -1,4 +1,4 @@
-"""The parts of the page below a family and preset: methods, worst instances, failures; and what stands over them."""
+"""Sections of the page for a group of instances: methods, worst instances, failures; and the overview."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,19 +25,20 @@ from dlsched.study.reports.html.words import (
 from dlsched.study.rows import Row, RowColumn, table_columns
 
 WORST_SHOWN = 5
-"""Instances of a group that are shown whole."""
+"""Number of worst instances of a group that are shown in full."""
 BAD = 1 + 1e-6
-"""A ratio above it is worse than the reference."""
+"""Ratios above this are worse than the reference."""
 MESSAGES = 20
-"""Different failures of a group that are listed."""
+"""Largest number of different failures that are listed for a group."""
 MESSAGE_LENGTH = 300
-"""Characters of a message that are shown."""
+"""Largest number of characters of a message."""
 LONGEST, TOGETHER = 40_000, 1_200_000
-"""Characters of an instance that are shown, and of all of the page; a longer one is named by its command only."""
+"""Largest number of characters of an instance, and of all on the page; longer ones show only their
+command."""
 
 
 def methods_table(group: Group, looks: Mapping[str, Look]) -> Table:
-    """One line a method, as the summary has it."""
+    """Table with one line for each method, as in the summary."""
     against = next((line.comparison.against for line in group.lines if line.comparison), "")
     columns = [
         Column("method", numbers=False),
@@ -85,7 +86,7 @@ def _timeouts(number: int) -> str:
 
 
 def mean_cell(line: Line) -> Cell:
-    """A mean with its interval, and how many answers are not in it as they have no finite ratio."""
+    """A mean with its interval, and the number of answers left out for lack of a finite ratio."""
     mean, unbounded = line.mean, unbounded_text(line.unbounded)
     if mean is None:
         return Cell(unbounded) if unbounded else NOTHING
@@ -108,7 +109,7 @@ def _comparison_cells(comparison: Comparison | None) -> list[Cell]:
 
 
 def overview(content: Content, looks: Mapping[str, Look]) -> Table:
-    """Mean ratio of every method, a row a group."""
+    """Table of mean ratios, one row for each group, one column for each method."""
     rows = []
     for index, group in enumerate(content.groups):
         of = {line.method: line for line in group.lines}
@@ -139,7 +140,7 @@ REFERENCES = {
 
 
 def about(group: Group) -> str:
-    """What the instances of a group are, and what their ratios are to."""
+    """Describe the instances of a group, and the reference of their ratios."""
     jobs, gpus = span(row.jobs for row in group.rows), span(row.gpus for row in group.rows)
     sizes = [f"{jobs} jobs" if jobs else "", f"{gpus} GPUs" if gpus else ""]
     text = ", ".join(part for part in (counted(group.instances, "instance"), *sizes) if part)
@@ -152,9 +153,9 @@ def about(group: Group) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Specimen:
-    """One of the worst instances: what every method made of it, how to see that again, and the instance.
+    """One of the worst instances: the rows of all methods, the command that repeats one, and the instance.
 
-    ``omitted`` says why the instance is not here, where it is not.
+    ``omitted`` says why the instance is left out, if it is.
     """
 
     head: str
@@ -168,9 +169,9 @@ class Specimen:
 
 
 def specimens(found: Sequence[Trial], looks: Mapping[str, Look], evidence: Evidence, groups: int) -> list[Specimen]:
-    """Return the worst instances: the worst of each method first, then the next of each, none twice; from the worst ratio.
+    """Return the worst instances, by ratio: the worst of each method, then the next of each, none twice.
 
-    ``groups``: how many share the room for instances.
+    ``groups``: number of groups that share the room for instances.
     """
     ranked: list[tuple[int, float, int, str]] = []
     for method in looks:
@@ -213,7 +214,7 @@ def _specimen(trial: Trial, method: str, looks: Mapping[str, Look], evidence: Ev
 
 
 def _row_cell(column: RowColumn, row: Row, looks: Mapping[str, Look]) -> Cell:
-    """What a row says in a column; names, ratios and seconds are written as everywhere on the page."""
+    """A row's value in a column; names, ratios and seconds are written as everywhere on the page."""
     value = column.of(row)
     if column.name == "method":
         return name_cell(row.method, looks[row.method].label)
@@ -228,7 +229,7 @@ def _row_cell(column: RowColumn, row: Row, looks: Mapping[str, Look]) -> Cell:
 
 
 def failures(failed: Sequence[Row], looks: Mapping[str, Look]) -> tuple[Table | None, str]:
-    """Return the rows that failed by method, status and message, the most frequent first; and how many kinds are left out."""
+    """Return a table of failures by method, status and message, most frequent first, and what it omits."""
     counts = Counter((row.method, row.status, row.message) for row in failed)
     if not counts:
         return None, ""

@@ -1,4 +1,4 @@
-"""Gaps and times against the size of the instances: the median of each size, and from 5 % to 95 % of them."""
+"""Plots of gaps and times against the size of instances: median, 5 % and 95 % quantiles of each size."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -16,19 +16,19 @@ from dlsched.study.reports.html.words import counted, digits, drawn, finite
 from dlsched.study.rows import Row
 
 MOST = 8
-"""Sizes that are drawn; where there are more, neighbours are put together."""
+"""Largest number of sizes that are drawn; if there are more, neighbours are merged."""
 SHIFT = 0.09
-"""How far methods stand side by side, of the distance of two sizes."""
+"""Shift between methods drawn side by side, as a share of the distance of two sizes."""
 APART = 1.5
-"""Largest over least number of GPUs from which they count as sizes."""
+"""Ratio of largest to least number of GPUs from which GPUs serve as size."""
 LEAST_S = 1e-5
-"""Seconds below which no clock tells times apart."""
+"""Seconds below which clocks cannot distinguish times."""
 RANGE = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Sizes that are drawn together, at ``at``, their geometric mean."""
+    """Sizes that are merged and drawn at ``at``, their geometric mean."""
 
     low: int
     high: int
@@ -58,7 +58,7 @@ class Point:
         return [Cell(self.bin.text, order=self.bin.at), Cell(str(self.count)), *numbers]
 
     def says(self, word: str) -> str:
-        """What hovering shows."""
+        """The hover text."""
         median = f"{'≤ ' * self.at_most}{digits(self.middle)}"
         return (
             f"{self.bin.text} {word}, {counted(self.count, 'instance')}<br>"
@@ -68,7 +68,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is drawn against the size."""
+    """A quantity that is drawn against the size."""
 
     title: str
     axis: str
@@ -106,7 +106,7 @@ def _first(trial: Trial) -> Row:
 
 
 def _size(found: Sequence[Trial]) -> tuple[str, Callable[[Row], int | None]]:
-    """What size means: the number of jobs, or of GPUs where these are as many in all instances and GPUs really differ."""
+    """Choose the size: the number of jobs, or of GPUs if all have the same jobs and GPUs differ enough."""
     jobs = {row.jobs for trial in found if (row := _first(trial)).jobs is not None}
     gpus = [row.gpus for trial in found if (row := _first(trial)).gpus is not None]
     if len(jobs) < 2 and gpus and max(gpus) >= APART * min(gpus):
@@ -115,7 +115,7 @@ def _size(found: Sequence[Trial]) -> tuple[str, Callable[[Row], int | None]]:
 
 
 def _bins(sizes: Sequence[int]) -> list[Bin]:
-    """Each size for itself, or where there are many, sizes together that are near on a logarithmic axis."""
+    """Put each size into a bin of its own; if there are many, merge sizes that are near on a log axis."""
     distinct = sorted(set(sizes))
     if len(distinct) <= MOST:
         return [Bin(size, size, size) for size in distinct]
@@ -164,7 +164,7 @@ def _figure(
 def _points(
     rows: Sequence[Row], bins: Sequence[Bin], size: Callable[[Row], int | None], measure: Measure
 ) -> list[Point]:
-    """Quantiles of one method in each bin that has any."""
+    """Quantiles of one method in each bin that has its rows."""
     points = []
     for each in bins:
         inside = [

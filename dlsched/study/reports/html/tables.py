@@ -1,4 +1,4 @@
-"""Tables as data: cells with what they are sorted by."""
+"""Tables of the page as data: cells, each with its text and its key for sorting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ class Cell:
     Parameters
     ----------
     text
-        What it shows.
+        Text that is shown.
     order
-        What it is sorted by where that is not the text; what is no number comes last.
+        Key for sorting, if that is not the text; cells that are no numbers come last.
     whole
-        The whole text where ``text`` is a part of it.
+        The whole text, if ``text`` is a part of it.
     note
-        Small words below it.
+        Small text below.
     link
-        Id of the part of the page that it leads to.
+        Id of the part of the page to which it links.
     """
 
     text: str
@@ -36,7 +36,7 @@ NOTHING = Cell("–")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its head, what that means, and whether it holds numbers."""
+    """One column: its heading, the meaning of that, and whether it holds numbers."""
 
     head: str
     means: str = ""
@@ -53,13 +53,13 @@ class Table:
 
 
 def name_cell(name: str, label: str) -> Cell:
-    """A name, cut as `label`."""
+    """A cell with a name, shown as `label`."""
     text = printable(name)
     return Cell(label, whole=text if text != label else "")
 
 
 def number_cell(value: float | None, text: str, at_most: bool = False, note: str = "") -> Cell:
-    """A number, with a sign where the true one may be less; a dash without."""
+    """A cell with a number, with a sign if the true one may be less; a dash without a number."""
     if value is None:
         return NOTHING
     plain = not at_most and not note and "," not in text and "<" not in text

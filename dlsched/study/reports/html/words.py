@@ -1,8 +1,8 @@
-"""Names and numbers as the page shows them.
+"""Formats of names and numbers on the page.
 
-Names are hostile: they may hold markup, control characters, letters that turn the direction of a line, or be very long.
-What is not printable stands as an escape; Jinja2 escapes the rest in HTML. Plotly reads tags and entities in every
-text that it draws, so those texts are escaped once more (``for_plotly``).
+Names may be hostile: hold markup, control characters or letters that change the direction of a line, or be
+very long. Characters that are not printable are escaped; Jinja2 escapes the rest for HTML. Plotly reads tags
+and entities in all its texts, so these are escaped once more (``for_plotly``).
 """
 
 import html
@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from dlsched.core.messages import cut, printable, told_apart
 
 CELL, KEY = 60, 36
-"""Characters of a name in a table, and in a plot."""
+"""Largest number of characters of a name in a table, and in a plot."""
 
 
 def block(text: str) -> str:
-    r"""Write text of several lines, with what cannot be seen as an escape of JSON, so that JSON stays what it is.
+    r"""Write text of several lines; invisible characters become JSON escapes, so that JSON stays the same.
 
     >>> print(block("a\x1b[31m\nb"))
     a\u001b[31m
@@ -36,7 +36,7 @@ def short(text: str, longest: int = CELL) -> str:
 
 
 def labels(names: Iterable[str], longest: int = CELL) -> dict[str, str]:
-    """Return a short label for every name; names that would look the same are numbered.
+    """Return a short label for every name; equal labels are numbered.
 
     >>> labels(["a" * 9 + "1", "a" * 9 + "2"], 5)
     {'aaaaaaaaa1': 'aa…a1', 'aaaaaaaaa2': 'aa…a2'}
@@ -47,7 +47,7 @@ def labels(names: Iterable[str], longest: int = CELL) -> dict[str, str]:
 
 
 def for_plotly(text: str) -> str:
-    """Write text for Plotly, which would draw ``<b>`` as bold and ``&lt;`` as ``<``.
+    """Escape text for Plotly, which would draw ``<b>`` as bold and ``&lt;`` as ``<``.
 
     >>> for_plotly("<b>&lt;")
     '&lt;b&gt;&amp;lt;'
@@ -56,7 +56,7 @@ def for_plotly(text: str) -> str:
 
 
 def digits(value: float) -> str:
-    """Write a number of a plot with six digits: its table shows this text, the plot draws the number it says.
+    """Write a number of a plot with six digits: the table shows this text, the plot draws the rounded number.
 
     >>> digits(1 / 3), digits(2.0), digits(1234567.0)
     ('0.333333', '2', '1.23457e+06')
@@ -65,7 +65,7 @@ def digits(value: float) -> str:
 
 
 def drawn(value: float) -> float:
-    """Return the number that `digits` says."""
+    """Return the number rounded as by `digits`."""
     return float(digits(value))
 
 
@@ -83,7 +83,7 @@ def factor(value: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Write a share in percent; never 0 or 100 where that is not so.
+    """Write a share in percent; 0 and 100 only for exactly these.
 
     >>> share(1, 3), share(1, 3000), share(2999, 3000), share(0, 5)
     ('33 %', '< 1 %', '> 99 %', '0 %')
@@ -126,5 +126,5 @@ def span(values: Iterable[int | None]) -> str:
 
 
 def finite(value: float | None) -> float | None:
-    """Return a number that can be drawn, None for others."""
+    """Return a finite number, None for others."""
     return value if value is not None and math.isfinite(value) else None
