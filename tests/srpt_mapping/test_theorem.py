@@ -204,7 +204,7 @@ def test_the_theorem_against_the_bound(instance, late):
             assert objective(each, schedule) <= worst(each) * least * ROUNDING
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_theorem_on_larger_clusters(seed):
     """Two hundred jobs of up to half of some forty GPUs, predictions off by up to a factor: the eta form; true: 1 + 3 rho."""
     rng = random.Random(seed)
