@@ -1,1 +1,1 @@
-"""Advice for a queue at one moment: which jobs start, stay, change GPUs, stop or wait, as a method or a policy decides."""
+"""Advice for a queue at one moment: a method decides which jobs start, stay, resize, stop or wait."""

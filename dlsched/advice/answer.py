@@ -1,4 +1,4 @@
-"""The answer of a method to the instance of a moment."""
+"""The solution of a method for the instance of a moment."""
 
 from dlsched.core.errors import UsageError
 from dlsched.core.instance import InstanceFile
@@ -8,12 +8,12 @@ from dlsched.own_methods import method_named
 
 
 def solved(instance: InstanceFile, method: str) -> Solution:
-    """What a method decides, by its name or as ``file.py:function``.
+    """Return the solution of a method, given by its name or as ``file.py:function``.
 
     Raises
     ------
     UsageError
-        There is no such method, it bounds only, or it has no answer.
+        There is no such method, it gives only bounds, or it has no answer.
     """
     chosen = method_named(family_of(instance), method)
     if chosen.kind == "bound":

@@ -1,4 +1,4 @@
-"""The nodes of a cluster at one moment, and where the jobs stand that run."""
+"""The nodes of a cluster at one moment, and the placement of the running jobs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from dlsched.traces.queue.snapshot import Present, Snapshot
 
 
 class Standing(NamedTuple):
-    """GPUs by node; GPUs by node of every job that runs, by its id; what of it is assumed, nodes and jobs; the audit."""
+    """GPUs by node; GPUs by node of every running job, by id; assumed nodes and jobs; audit sentences."""
 
     nodes: Mapping[str, int]
     held: Mapping[str, Mapping[str, int]]
@@ -28,25 +28,25 @@ class Standing(NamedTuple):
         return dict(free)
 
     def known(self, room: Mapping[str, int]) -> dict[str, int]:
-        """GPUs by node as an action says them; empty where some node has no name of its own."""
+        """GPUs by node for an action; empty if a node has no name of its own."""
         return {} if self.assumed.intersection(room) else dict(room)
 
     def stays(self, job: str) -> dict[str, int]:
-        """Where a job that runs is known to stand; empty where it is not."""
+        """Known placement of a running job; empty if unknown."""
         return {} if job in self.homeless else self.known(self.held[job])
 
 
 def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Standing:
-    """Put the jobs that run, and those left out, on the nodes of the record, their GPUs evenly where they are on several.
+    """Place running and left-out jobs on their recorded nodes, with GPUs spread evenly over several nodes.
 
-    Nodes are those that the source lists, else those that jobs are recorded on, of ``gpus_of_node`` GPUs each; first those
-    on which jobs run now, and as many as hold ``gpus``, with nodes of no name where these do not. A job whose nodes are not
-    known, or have no room, stands on the emptiest ones.
+    Nodes are those that the source lists, or else those on which jobs are recorded, with ``gpus_of_node``
+    GPUs each. Nodes with running jobs come first, as many as hold ``gpus``; unnamed nodes are added if these
+    are too few. A job whose nodes are unknown or full is placed on the emptiest nodes.
 
     Raises
     ------
     UsageError
-        The jobs that run hold more GPUs than there are.
+        The running jobs hold more GPUs than the cluster has.
     """
     needed = found.held_gpus
     if needed > gpus:
@@ -75,7 +75,7 @@ def standing(queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int) -> Sta
 def _nodes(
     queue: Queue, found: Snapshot, gpus: int, gpus_of_node: int
 ) -> tuple[dict[str, int], dict[str, int], list[str]]:
-    """GPUs by node, ``gpus`` in all; those of them whose names are made up; and what is said of them."""
+    """Return GPUs by node, ``gpus`` in all; the nodes with invented names; and sentences about them."""
     listed = {node.id: node.gpus for node in queue.nodes if node.gpus}
     busy = [name for each in found.holding for name in each.job.nodes]
     names = [*busy, *listed] if listed else [*busy, *(name for job in queue.jobs for name in job.nodes)]
@@ -99,7 +99,7 @@ def _nodes(
 
 
 def _recorded(each: Present, free: Mapping[str, int]) -> dict[str, int] | None:
-    """GPUs by node, on those of the record; None: they are not known or have no room."""
+    """Return a job's GPUs by recorded node; None: the nodes are unknown or full."""
     names = each.job.nodes
     if not names or len(set(names)) < len(names) or len(names) > each.job.gpus:
         return None

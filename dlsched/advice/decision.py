@@ -1,4 +1,4 @@
-"""One decision for a queue at one moment: which jobs start, stay, change their GPUs, stop or wait, as actions."""
+"""One decision for a queue at one moment, as actions: jobs start, stay, change their GPUs, stop or wait."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -23,11 +23,11 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "ring_allocation": "exact",
     "elastic_stream": "marginal",
 }
-"""By family, the method where none is named."""
+"""Default method by family."""
 
 
 class Action(NamedTuple):
-    """What to do with a job.
+    """The action for a job.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class Action(NamedTuple):
     action
         ``start``, ``keep``, ``resize``, ``stop``, ``wait``.
     gpus
-        GPUs that it has from then on: 0 where it stops; where it waits, those that it asks for.
+        GPUs that it has afterwards: 0 if it stops; for a waiting job, the GPUs that it asks for.
     nodes
-        GPUs by node; empty where the method does not say where, or the file does not name the nodes.
+        GPUs by node; empty if the method does not place jobs, or the file does not name nodes.
     time_s
-        When, on the clock of the queue: the moment; of a job that waits, when it is expected to start if no other comes.
-        None: not said.
+        Time on the clock of the queue: the moment of the decision; for a waiting job its expected start if
+        no other job comes. None: unknown.
     """
 
     job: str
@@ -52,7 +52,7 @@ class Action(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """The actions, those of jobs that run first, and what they rest on; ``free`` are the GPUs that no job held before."""
+    """The actions, running jobs first, and their basis; ``free``: GPUs that no job held before."""
 
     at_s: float
     family: str
@@ -77,33 +77,34 @@ def decide(
     scaling: str | None = None,
     max_gpus: int | None = None,
 ) -> Advice:
-    """Decide once.
+    """Make one decision for a queue.
 
     Parameters
     ----------
     queue
-        Read with the jobs that run and wait.
+        The queue, read with its running and waiting jobs.
     family
-        ``srpt_mapping``: jobs on exactly their GPUs, which start by a policy, and where; jobs that run stay where they are.
-        ``ring_allocation``: counts of GPUs of the moment. ``elastic_stream``: those that a policy, or a method that plans,
-        gives the jobs that are there.
+        ``srpt_mapping``: jobs need exactly their GPUs; a policy starts and places them, and running jobs
+        stay. ``ring_allocation``: counts of GPUs for this moment. ``elastic_stream``: counts that a policy
+        or a planning method gives the present jobs.
     method
-        A method of the family, or FILE.py:NAME; None: as ``DEFAULTS``. Policies of srpt_mapping know since when jobs wait.
+        A method of the family, or FILE.py:NAME; None: from ``DEFAULTS``. Policies of srpt_mapping know when
+        jobs came.
     gpus, gpus_of_node
-        GPUs of the cluster (None: as ``gpus_of_cluster``), and of a node of which nothing is said.
+        GPUs of the cluster (None: as ``gpus_of_cluster``), and of a node for which the source gives none.
     at_s, estimates
         As ``snapshot``.
     movable, restart_s
-        Whether jobs that run may be given other counts, and seconds that it costs each; not in srpt_mapping.
+        Whether running jobs may get other counts, and the seconds that a change costs; not in srpt_mapping.
     scaling, max_gpus
         As ``counts_of``, None: published; not in srpt_mapping.
 
     Raises
     ------
     UsageError
-        An option out of range, or fewer GPUs than the jobs that run hold.
+        An option out of range, or fewer GPUs than the running jobs hold.
     InputError
-        No job is there.
+        There is no job.
     """
     if family not in DEFAULTS:
         raise UsageError(where="family", found=repr(family), allowed=", ".join(DEFAULTS))
@@ -156,7 +157,7 @@ def _gang(each: Present, start: tuple[float, Mapping[str, int]] | None, now: Sta
 
 
 def _changed(each: Present, count: int, later: Mapping[str, float], now: Standing, at_s: float) -> Action:
-    """From what a job holds to what it is given."""
+    """Return the action that changes a job's GPUs to ``count``."""
     name, held = each.job.id, each.job.gpus if each.running else 0
     if count == held and held:
         return Action(name, "keep", held, now.stays(name), at_s)
@@ -168,7 +169,7 @@ def _changed(each: Present, count: int, later: Mapping[str, float], now: Standin
 
 
 Shared = tuple[dict[str, int], dict[str, float], list[str]]
-"""GPUs by job; when others are expected to start, seconds from now; sentences of the audit."""
+"""GPUs by job; expected starts of other jobs, in seconds from now; sentences of the audit."""
 
 
 def _by_allocation(found: Snapshot, gpus: int, method: str, movable: bool, restart_s: float, counts: Counts) -> Shared:

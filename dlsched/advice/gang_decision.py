@@ -1,4 +1,4 @@
-"""Which gangs of a queue start at a moment, and where: policies and methods of srpt_mapping, beside the jobs that run."""
+"""Decides which gangs of a queue start at a moment, and where, by policies and methods of srpt_mapping."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -14,16 +14,17 @@ from dlsched.traces.queue.queue import Queue, QueuedJob
 from dlsched.traces.queue.snapshot import Present, Snapshot
 
 LOOK_BACK: Final = frozenset(name for name in POLICIES if name.startswith("a-srpt"))
-"""Policies whose order depends on jobs that have ended: their virtual machine has run since the first job of the file."""
+"""Policies whose order depends on ended jobs: their virtual machine runs since the first job of the file."""
 
 Starts = dict[str, tuple[float, Mapping[str, int]]]
 
 
 def next_gangs(queue: Queue, found: Snapshot, now: Standing, policy: str) -> tuple[Starts, list[str]]:
-    """In how many seconds each job that waits would start if no other came, and its GPUs by node; sentences of the audit.
+    """Return each waiting job's seconds to its start if no other comes, its GPUs by node, and the audit.
 
-    Those that start at the moment are what the policy, one of ``POLICIES``, decides then: none of them looks ahead. Jobs that
-    need more GPUs than the cluster has are left out. Jobs exchange nothing, and what they have left is that of the snapshot.
+    The jobs that start at the moment are the policy's decision: none of ``POLICIES`` looks ahead. Jobs that
+    need more GPUs than the cluster has are left out. Jobs exchange no data, and their remaining time is that
+    of the snapshot.
     """
     total = sum(now.nodes.values())
     there = (*found.holding, *found.waiting)
@@ -47,7 +48,7 @@ def next_gangs(queue: Queue, found: Snapshot, now: Standing, policy: str) -> tup
 
 
 def planned_gangs(found: Snapshot, now: Standing, method: str) -> tuple[Starts, list[str]]:
-    """The same by any method, which sees the jobs that wait as if they had just come, those that came first first.
+    """Like ``next_gangs``, by any method, which sees waiting jobs as if they came now, in order of arrival.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def _instance(now: Standing, jobs: Sequence[Mapping[str, object]]) -> Instance:
 
 
 def _from_now(found: Snapshot, schedule: Schedule, now_s: float) -> Starts:
-    """Starts of the jobs that wait; ``now_s`` is the moment on the clock of the schedule."""
+    """Return the starts of the waiting jobs; ``now_s`` is the moment on the clock of the schedule."""
     starts = {each.job.id: schedule.jobs[each.job.id] for each in found.waiting if each.job.id in schedule.jobs}
     return {
         name: (max(0.0, start.start_s - now_s), {share.server: share.replicas for share in start.placement})
@@ -107,7 +108,7 @@ def _from_now(found: Snapshot, schedule: Schedule, now_s: float) -> Starts:
 
 
 def _gang(job: QueuedJob, length_s: float, release_s: float) -> dict[str, object]:
-    """A gang of iterations of a second, that exchanges nothing; a shorter one has one iteration."""
+    """Make a gang with iterations of one second and no data exchange; a shorter gang has one iteration."""
     compute_s = min(1.0, length_s)
     return {
         "id": job.id,

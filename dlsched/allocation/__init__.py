@@ -1,1 +1,1 @@
-"""One count for every job, one capacity for all: what families have in common whose jobs share identical GPUs or nodes."""
+"""Allocation of counts: each job gets a count of identical units from a shared capacity, at a cost."""

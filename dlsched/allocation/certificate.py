@@ -1,4 +1,4 @@
-"""What a certificate proves where every job gets one count, in exact arithmetic and without a solver.
+"""Verification of certificates for allocations of counts, in exact arithmetic and without a solver.
 
 A price lambda proves sum_j min over w in W_j of (cost_j(w) + lambda w) - lambda C. Duals prove the same kind of bound from the
 rows of the formulation ``milp`` (``choice_program``), whose columns 0 <= x_jn <= 1 stand for the counts n that can fit: with
@@ -47,10 +47,10 @@ class Proof(Generic[CountedT]):
         From an instance, a price and the multiplier mu_j of every job, numbers that add up to
         sum_j (mu_j + sum_n min(0, cost_j(n) + price n - mu_j)), or less.
     largest
-        Largest price, and multiplier in size, that is looked at.
+        Largest price, and absolute value of multipliers, that is accepted.
     below
-        From an instance and a price that is in range, what the price proves as a float that is proven not to be above it, by
-        floats as far as they can; None: by ``minima``.
+        From an instance and a price in range, the bound of the price, rounded down to a float, computed in
+        floats as far as possible; None: use ``minima``.
     """
 
     minima: Callable[[CountedT, Fraction, Tick], Iterable[Fraction]]
@@ -64,7 +64,8 @@ class Proof(Generic[CountedT]):
         Raises
         ------
         ValueError
-            It is not a certificate of this family: a negative price, an unknown formulation or row, a wrong sign.
+            The certificate is invalid for this family: a negative price, an unknown formulation or row, a
+            wrong sign.
         """
         if isinstance(certificate, PriceCertificate):
             return self.price_bound(instance, certificate.price)
@@ -85,7 +86,7 @@ class Proof(Generic[CountedT]):
             return rounded_down(self.price_bound(instance, price, tick=tick))
         try:
             return self.below(instance, price, tick)
-        except OverflowError:  # what is beyond floats, exact arithmetic says in words
+        except OverflowError:  # too large for floats; exact arithmetic raises the proper error
             return rounded_down(self.price_bound(instance, price, tick=tick))
 
     def _require_price(self, price: float) -> None:
@@ -109,7 +110,7 @@ class Proof(Generic[CountedT]):
 
 
 def near_minima(values: Sequence[float], error: float) -> list[int]:
-    """Indices of the values that may be the least, where each is off by at most ``error`` times itself."""
+    """Indices of values that may be the least, given a relative error of at most ``error`` each."""
     limit = min(values) * (1 + 4 * error) + TINY
     return [index for index, value in enumerate(values) if value <= limit]
 

@@ -1,4 +1,4 @@
-"""Which pairs of a knapsack's core are combined, and in which order, until nothing better can be left; see ``knapsack``."""
+"""Search of a knapsack's core: which pairs are combined, in which order, until none better remains."""
 
 import math
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from dlsched.core.budget import Tick
 _FIRST_CORE = 48  # pairs of the first core; small enough to cost less than the passes before it
 _GROWTH = 4
 _STATES = 2**13  # states after a job beyond which some of them are looked at first
-_SKETCHES = 4  # looks at some of the states, as long as each finds something better
+_SKETCHES = 4  # partial searches, as long as each finds a better choice
 _LARGEST_SKETCH = 1000  # pairs of such a look where the lattice tells what is possible
 
 
@@ -48,7 +48,7 @@ def search(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None
 
 
 def _rise(core: Core, step: Tick, tick: Tick, better: Callable[[IntArray], None]) -> None:
-    """Look through the choices of the least excess that the lattice allows, then of the next ones: the floor rises."""
+    """Search the choices of the least excess that the lattice allows, then of the next: the floor rises."""
     levels = 1
     while core.may_improve(0.0):
         reached = core.floor + (levels - 1) * core.period
@@ -73,7 +73,7 @@ def _look(
     better: Callable[[IntArray], None],
     cap: float = math.inf,
 ) -> bool:
-    """Look at some states of some pairs, as long as that helps: what is found may be proven without the others.
+    """Search some states of some pairs, as long as that helps: the result may be proven without the others.
 
     Returns whether nothing was left out.
     """

@@ -1,4 +1,4 @@
-"""How many units jobs take at a price: a falling curve, of which as few points as possible are computed.
+"""Demand of jobs for units at a price: a falling curve, computed at as few points as possible.
 
 Each job takes the first count that minimises cost + price x count. Between two known points the curve is taken for a power of
 the price; beyond the dearest one, for the inverse of its square, which is how jobs with speeds near 1 / count behave.
@@ -26,7 +26,7 @@ class Demand:
         self._typical = saved / max(1, taken - table.minimum_units)  # what a unit saves on average
 
     def price_for(self, units: float, within: float, tick: Tick) -> tuple[float, int]:
-        """Price at which about so many units are taken, and the units taken; best of some tries where none is ``within`` that."""
+        """Price at which jobs take about ``units``, and what they take; else the best of some tries."""
         for _ in range(_ASKED):
             price, taken = min(self._points, key=lambda point: abs(point[1] - units))
             if abs(taken - units) <= within or (price == 0.0 and taken <= units):
@@ -36,7 +36,7 @@ class Demand:
         return min(self._points, key=lambda point: abs(point[1] - units))
 
     def _next(self, units: float) -> float:
-        """A price that is likely to be the one."""
+        """Estimate the price for so many units."""
         index = sum(taken > units for _, taken in self._points)
         (low, more), dearer = self._points[index - 1], self._points[index : index + 1]
         if not dearer:

@@ -1,4 +1,4 @@
-"""Which pairs of a cost table can matter: undominated pairs, and the lower convex hull of every job.
+"""Undominated pairs of a cost table, and the lower convex hull of every job's pairs.
 
 A pair is dominated when the same job has a smaller count that costs no more. The hull keeps, of the undominated pairs,
 those that minimise cost + price x count for some price >= 0 (Sinha and Zoltners 1979); along it the saving per added

@@ -1,8 +1,8 @@
-"""How many times the optimum the greedy methods are at most, mostly on cost tables without super-linear speed.
+"""Approximation factors of the greedy methods, mostly on cost tables without super-linear speed.
 
-That is: no cost rises with the count, and count x cost never falls. Costs are >= 0. L is the largest count that fits beside
-the smallest counts of the other jobs. Factors are at least 1, and infinite where nothing is proven. The proofs, and the
-instances that reach the factors, are in docs/worst_theory.md.
+Without super-linear speed means: no cost rises with the count, and count x cost never falls. Costs are >= 0.
+L is the largest count that fits beside the smallest counts of the other jobs. Factors are at least 1, and
+infinite if nothing is proven. docs/worst_theory.md has the proofs, and instances that reach the factors.
 """
 
 import math
@@ -75,7 +75,7 @@ def hulls(table: CostTable, capacity: int) -> float:
 
 
 def same_counts(table: CostTable, capacity: int, most: int) -> float:
-    """Factor of ``heuristics.same_counts``: of the job where it is largest, what it can get by what it is given."""
+    """Factor of ``heuristics.same_counts``: over all jobs, the largest ratio of possible to given count."""
     table = fitting(table, capacity)
     if not no_super_linear_speed(table):
         return math.inf

@@ -1,4 +1,4 @@
-"""How far costs of the form hyperbolic / w + linear w + constant, w = 1, 2, ..., are worth tabulating.
+"""Largest useful counts for costs of the form hyperbolic / w + linear w + constant, w = 1, 2, ...
 
 Such a cost is convex or increasing, so counts beyond the cheapest are of no use. Many jobs with such costs need about C pairs
 together, by a price: let F be those of them without a charge for changing their count, and w_j(p) the count that minimises

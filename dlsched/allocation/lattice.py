@@ -1,4 +1,4 @@
-"""How far apart two totals of a knapsack are at least, and what no choice can do better than: changes lie on a lattice.
+"""The lattice of a knapsack's changes: the least distance of two totals, and a bound on all choices.
 
 ====================  ==========================================================================================
 code                  mathematics
@@ -70,7 +70,7 @@ def whole_changes(counts: IntArray, costs: FloatArray, base_costs: FloatArray) -
 
 
 def least_excess(changes: Changes, price: float, slack: int, noise: float) -> tuple[float, float]:
-    """Return by how much the total of every choice exceeds the Lagrangian bound, and d; 0 and infinity where nothing is told.
+    """Return the least excess of all totals over the Lagrangian bound, and d; 0 and infinity if unknown.
 
     ``slack`` is what the base, of the least cost + price x count, leaves over. The bound is accurate up to ``noise``, which is
     taken off. The lattice tells nothing where that is not little beside d, and where it says no more than the grain does.

@@ -1,4 +1,4 @@
-"""Methods that need nothing of a family but its cost table; ``Counting`` holds what the family hands over."""
+"""Methods that need only a family's cost table; ``Counting`` holds the functions that a family provides."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,16 +31,16 @@ DP = f"dlsched dp {VERSION}"
 
 @dataclass(frozen=True)
 class Counting(Generic[CountedT, SolutionT]):
-    """What a family hands over, and the methods that run on it.
+    """Functions of a family for allocations of counts, and the methods that use them.
 
     Parameters
     ----------
     table
         Costs of all counts that an optimal answer may need.
     solution
-        The answer that counts by job stand for; where that takes long, the tick is called on the way.
+        Converts counts by job into a solution; calls the tick if that takes long.
     warm
-        Offers an answer that is quickly found.
+        Offers a quick answer.
     lagrange
         The certificate of an instance at a price; keywords ``price`` and ``tick``.
     whole_table
@@ -62,7 +62,7 @@ class Counting(Generic[CountedT, SolutionT]):
         search.offer(self.solution(instance, counts, search.tick), source=source)
 
     def certify(self, instance: CountedT, search: Search[SolutionT], table: CostTable, price: float) -> None:
-        """Record what a price proves that is best for a table, or for all that ``whole_table`` has beyond it."""
+        """Record the bound of a table's best price, or of the best price for ``whole_table``."""
         if self.whole_table is not None:
             whole = self.whole_table(instance, table, search.tick)
             if whole.pairs != table.pairs:
@@ -102,7 +102,7 @@ class Counting(Generic[CountedT, SolutionT]):
         self,
         build: "Callable[..., Formulation[pulp.LpProblem, SolutionT]] | Callable[..., Formulation[LinearModel, SolutionT]]",
     ) -> Callable[[CountedT, Search[SolutionT]], TerminationStatus]:
-        """Return the method that builds a linear model, keywords ``start`` and ``tick``, and has HiGHS or another solve it."""
+        """Return a method that builds a linear model (keywords ``start``, ``tick``) and calls a solver."""
 
         def run(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
             """The linear formulation, by any solver of integer programs."""
@@ -120,7 +120,7 @@ def price_of(instance: CountedT, table: CostTable, tick: Tick) -> float:
 
 
 def proven(search: Search[SolutionT], source: str) -> TerminationStatus:
-    """Record that no answer is better than the one held."""
+    """Record that the answer held is optimal."""
     assert search.objective is not None
     search.prove(search.objective, source=source)
     return TerminationStatus.OPTIMAL
@@ -131,7 +131,7 @@ def holding(
     quick: Callable[[CountedT], SolutionT | None],
     source: str,
 ) -> Callable[[CountedT, Search[SolutionT]], TerminationStatus]:
-    """Make a method hold the answer of a quick heuristic where it is stopped before it has one."""
+    """Make a method hold the answer of a quick heuristic if it is stopped before it has its own."""
 
     @wraps(run)
     def held(instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:

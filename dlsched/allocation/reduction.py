@@ -1,10 +1,10 @@
-"""What makes a cost table smaller or its numbers tamer and leaves its optimum where it was.
+"""Reductions of a cost table that keep its optimum: coarser grids of counts, and pairs that cannot matter.
 
 *Grid.* Only what a job takes beyond its smallest count matters, and that is a multiple of g, the greatest common divisor
 of all such differences: of the capacity beyond the smallest counts only whole multiples of g can be used.
 
-*Limit.* With an answer of total U in hand, a pair that costs more than its job's least by over U - sum_i min cost_i is in no
-better answer. Without it no number is larger than what is at stake, so that rounding is relative to the optimum.
+*Limit.* Given an answer of total U, no better answer contains a pair that costs over U - sum_i min cost_i
+more than its job's least cost. Dropping such pairs makes rounding relative to the optimum.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 from dlsched.core.budget import Tick, no_tick
 from dlsched.core.errors import UsageError
 
-_FEW = 100  # jobs that are likely to show that counts have no common divisor
+_FEW = 100  # jobs that suffice as a rule to see that counts have no common divisor
 _SLACK = 1e-12  # of the largest cost: rounding of the sums
 
 

@@ -1,4 +1,4 @@
-"""Which pairs of a job can matter at a price: those up to some count, since each unit beyond costs the price.
+"""Relevant pairs of a job at a price: those up to some count, since each unit beyond costs the price.
 
 A job's cost is nowhere below its least, ``table.least``, so with d units more than some pair its cost + price x count is above
 that pair's by at least price d - (the pair's cost - least). Counts rise by at least 1 from pair to pair: those that far along
@@ -41,7 +41,7 @@ class _Part:
 
 
 class RelevantPairs:
-    """Looks at the pairs of a table at one price after the other, and keeps those that mattered at the one before."""
+    """Finds relevant pairs of a table at one price after another, and reuses those of the price before."""
 
     def __init__(self, table: CostTable) -> None:
         self._table = table

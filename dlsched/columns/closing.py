@@ -15,7 +15,7 @@ from dlsched.columns.slack import Listed, Prices, cheapest_within, slacks
 from dlsched.core.budget import Tick, TooMany, no_tick
 
 WIDTH = 1000
-"""Labels that the beam search keeps."""
+"""Number of labels that the beam search keeps."""
 _BEAM_CELLS = 2_000_000  # of one group's pricing in a beam search
 
 
@@ -26,9 +26,10 @@ class Closed:
     Parameters
     ----------
     counts
-        What each group takes in an optimal choice, shape (S, G); None when the incumbent is optimal or the search gave up.
+        Counts of each group in an optimal choice, shape (S, G); None: the incumbent is optimal, or the
+        search gave up.
     left
-        Where the search gave up: the slack that had too many labels, else None.
+        If the search gave up, the slack that had too many labels; else None.
     """
 
     counts: Counts | None
@@ -41,9 +42,9 @@ def close_gap(pricing: Pricing, prices: Prices, upper: float, *, tick: Tick, pro
     Parameters
     ----------
     pricing, prices
-        Of every group, and what column generation proved.
+        Pricing of every group, and the prices that column generation proved.
     upper
-        What the incumbent costs.
+        Cost of the incumbent.
     tick
         Called before every group of every stage; it may raise to stop.
     proven
@@ -90,7 +91,7 @@ def search_beam(
         held = [each for each in few if each is not None]
         if len(held) < pricing.groups:
             return None
-        ended = bool(full.all())  # nothing more is listed: the largest slack is the next
+        ended = bool(full.all())  # all lists are full, so go to the largest slack
         found = cheapest_within(held, prices, upper - prices.bound if ended else slack, width=width, tick=tick)
         if found is not None or ended:
             return found

@@ -1,1 +1,1 @@
-"""What contains a process, so that whatever ends either side nothing of it is left; and what is heard and measured of one."""
+"""Child processes: containment, so that nothing of them survives; their output, frames, memory and usage."""

@@ -1,4 +1,4 @@
-"""A process that is contained, as the program sees it that started it; between the two stands a warden (``warden``)."""
+"""A contained child process, as its parent program sees it; a ``warden`` process stands between the two."""
 
 import contextlib
 import os
@@ -15,31 +15,32 @@ from dlsched.processes.descendants import kill_marked
 from dlsched.processes.warden import BY_SIGNAL
 
 END_S = 15.0
-"""Seconds that a warden has to kill everything."""
+"""Seconds within which a warden has to kill everything."""
 
 
 class Contained:
-    """A process that runs, and ``folder``, its folder for temporary files.
+    """A running child process, and ``folder``, its folder for temporary files.
 
-    Both go with all that it started when ``end`` is called, this object is forgotten, or this program ends, however it does.
+    The process, all its descendants and the folder are removed when ``end`` is called, when this object is
+    garbage collected, and when this program ends, however that happens.
 
     Parameters
     ----------
     target
-        ``module:function``, which the process calls with the pipes; None: there is no process, and only the folder is kept.
+        ``module:function``, which the process calls with the pipes; None: no process, only the folder.
     pipes
-        Descriptors that it inherits, under the same numbers; they stay open here.
+        Descriptors that the process inherits under the same numbers; they stay open here.
     environment
-        Variables besides those of this program.
+        Environment variables, in addition to those of this program.
     cwd
-        The folder in which it works; None: this program's.
+        Its working directory; None: this program's.
     heard
-        Whether its standard error is to be read here, from ``said``; else it is this program's.
+        Whether this program reads its standard error from ``said``; otherwise it shares this program's.
 
     Raises
     ------
     OSError
-        It cannot be started, or the folder not be made.
+        The process cannot be started, or the folder cannot be created.
     """
 
     def __init__(
@@ -54,9 +55,9 @@ class Contained:
         self.folder = os.path.join(tempfile.gettempdir(), f"dlsched-{secrets.token_hex(8)}")
         paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
         variables = os.environ | {"PYTHONPATH": paths, "TMPDIR": self.folder} | dict(environment or {})
-        variables.pop("PYTHONWARNINGS", None)  # a warning of a solver's package must not keep it from being imported
+        variables.pop("PYTHONWARNINGS", None)  # else a warning could make a solver's import fail
         code = "from dlsched.processes.warden import main; main()"
-        self._owner = os.getpid()  # after a fork it is another process's
+        self._owner = os.getpid()  # in a fork this object belongs to the parent
         self._warden = subprocess.Popen(
             [sys.executable, "-P", "-c", code, self.folder, target or "", *map(str, pipes)],
             bufsize=0,
@@ -69,10 +70,10 @@ class Contained:
             env=variables,
         )
         self.end = weakref.finalize(self, _end, self._warden, self.folder, self._owner)
-        """End it, with all that it started."""
+        """Kill the process and its descendants, and remove the folder."""
         _all.add(self)
         try:
-            os.mkdir(self.folder, 0o700)  # not before there is a warden that removes it
+            os.mkdir(self.folder, 0o700)  # only once there is a warden that removes it
             self._tell()
         except BaseException:
             self.end()
@@ -80,36 +81,36 @@ class Contained:
 
     @property
     def pid(self) -> int:
-        """Of its warden, from which it descends."""
+        """Process id of its warden, from which it descends."""
         return self._warden.pid
 
     @property
     def said(self) -> int:
-        """Descriptor of its standard error, where that is read."""
+        """Descriptor of its standard error, if ``heard``."""
         assert self._warden.stderr is not None
         return self._warden.stderr.fileno()
 
     @property
     def alive(self) -> bool:
-        """Whether it is this process's, and runs."""
+        """Whether it runs and is a child of this process."""
         return self._owner == os.getpid() and self._warden.poll() is None
 
     def wait(self) -> int | None:
-        """Wait for a process that is about to end; return its code, negative of a signal, or None where it does not."""
+        """Wait for a process about to end; return its code, negative for a signal; None: it still runs."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._warden.wait(END_S)
         code = self._warden.returncode
         return BY_SIGNAL - code if code is not None and code > BY_SIGNAL else code
 
     def forget(self) -> None:
-        """Close this process's end of the line: after a fork, it is the parent's."""
+        """Close this process's copy of the line to the warden: after a fork it belongs to the parent."""
         assert self._warden.stdin is not None
         self._warden.stdin.close()
 
     def _tell(self) -> None:
-        """Have the warden begin."""
+        """Tell the warden to begin."""
         assert self._warden.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it died, which shows by its pipes
+        with contextlib.suppress(BrokenPipeError):  # it died; its pipes show that
             self._warden.stdin.write(b"\n")
 
 
@@ -117,7 +118,7 @@ _all: weakref.WeakSet[Contained] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """Close a parent's lines in a process that was forked from it, lest they stay open when the parent dies."""
+    """Close the parent's lines in a fork, so that they do not stay open when the parent dies."""
     for contained in list(_all):
         contained.forget()
     _all.clear()
@@ -131,13 +132,13 @@ def _end(warden: "subprocess.Popen[bytes]", folder: str, owner: int) -> None:
         return
     assert warden.stdin is not None
     warden.stdin.close()
-    warden.send_signal(signal.SIGCONT)  # what it guards may have stopped it
+    warden.send_signal(signal.SIGCONT)  # the process that it guards may have stopped it
     try:
         warden.wait(END_S)
     except subprocess.TimeoutExpired:
         warden.kill()
         warden.wait()
-    if warden.returncode < 0:  # somebody killed it, and its work is left
+    if warden.returncode < 0:  # somebody killed it, so its work is done here
         kill_marked(folder)
     if os.path.exists(folder):
         shutil.rmtree(folder, ignore_errors=True)

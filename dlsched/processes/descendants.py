@@ -1,4 +1,4 @@
-"""What descends from a process: orphans are adopted, and all of it can be killed, whatever group or session it fled to."""
+"""Descendants of a process: adopts orphans, and kills all, whatever group or session they moved to."""
 
 import contextlib
 import ctypes
@@ -9,27 +9,27 @@ import time
 from collections.abc import Collection
 
 SWEEP_S = 5.0
-"""Seconds after which killing is given up: what is still there waits for hardware, and dies when that answers."""
+"""Seconds after which killing gives up: processes that remain wait for hardware, and die when it answers."""
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS}
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ends (Linux; elsewhere they are lost to us)."""
+    """Become the parent of descendants whose own parent ends (Linux only; elsewhere they are lost)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with(parent: int) -> None:
-    """Be killed when the parent ends (Linux), which has one thread only: the signal is tied to a thread."""
+    """Have this process killed when its parent ends (Linux); the parent must have a single thread."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it has ended already
+    if os.getppid() != parent:  # the parent has ended already
         os._exit(1)
 
 
 def kill_descendants(spared: Collection[int] = ()) -> bool:
-    """Kill and reap all that descends from this process, save some; return whether there was anything."""
+    """Kill and reap all descendants of this process except ``spared``; return whether there were any."""
     import psutil
 
     myself, ends = psutil.Process(), time.monotonic() + SWEEP_S
@@ -48,7 +48,7 @@ def kill_descendants(spared: Collection[int] = ()) -> bool:
 
 
 def _lives(pid: int) -> bool:
-    """Whether a process is there, and not merely unburied by a parent that is spared."""
+    """Whether a process runs, and is not just a zombie of a spared parent."""
     import psutil
 
     try:
@@ -58,7 +58,7 @@ def _lives(pid: int) -> bool:
 
 
 def _kill(pid: int, spared: Collection[int]) -> None:
-    """Kill a process, and its group at one stroke: what forks and ends all the time would slip away one by one."""
+    """Kill a process and its group at once: processes that keep forking would escape one by one."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         group = os.getpgid(pid)
         if group != os.getpgrp() and group not in spared:
@@ -68,14 +68,14 @@ def _kill(pid: int, spared: Collection[int]) -> None:
 
 
 def reap(pids: Collection[int]) -> None:
-    """Let go of those children among some processes that have ended."""
+    """Reap those of the given processes that are children and have ended."""
     for pid in pids:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
 
 
 def reap_all() -> bool:
-    """Let go of all children that have ended; return whether there are none left."""
+    """Reap all children that have ended; return whether none are left."""
     while True:
         try:
             ended, _ = os.waitpid(-1, os.WNOHANG)
@@ -86,14 +86,14 @@ def reap_all() -> bool:
 
 
 def newest_process() -> object:
-    """What changes whenever a process or thread is started anywhere, and costs little to ask (Linux; else always changes)."""
+    """Return a cheap value that changes when any process or thread starts (always, if not on Linux)."""
     with contextlib.suppress(OSError), open("/proc/loadavg", "rb", buffering=0) as file:
         return file.read().split()[-1]
     return object()
 
 
 def death(code: int) -> tuple[str, str]:
-    """Status and words of a process that ended with a code, negative of a signal: ``killed`` where others ended it."""
+    """Return status and words for an exit code, negative for a signal: ``killed`` if others ended it."""
     if code >= 0:
         return "error", f"its process ended with code {code}"
     number = signal.Signals(-code)
@@ -101,7 +101,7 @@ def death(code: int) -> tuple[str, str]:
 
 
 def kill_marked(folder: str) -> None:
-    """Kill all processes that were told of a folder for temporary files, or of one in it, wherever they descend from."""
+    """Kill all processes whose folder for temporary files is this one or below it, whatever their parent."""
     import psutil
 
     ends, killed = time.monotonic() + SWEEP_S, []

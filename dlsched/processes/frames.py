@@ -1,4 +1,4 @@
-"""Frames on a pipe: a mark, a length, a checksum and as many bytes, so that whatever else is written there is noticed."""
+"""Frames on a pipe: mark, length, checksum and content, so that anything else on the pipe is detected."""
 
 import os
 import struct
@@ -7,7 +7,7 @@ import zlib
 _HEAD = struct.Struct(">4sII")
 _MARK = b"dlsd"
 LARGEST = 1 << 30
-"""Bytes of a frame, at most."""
+"""Largest size of a frame in bytes."""
 
 
 def framed(content: bytes) -> bytes:
@@ -20,12 +20,12 @@ def framed(content: bytes) -> bytes:
 
 
 class Frames:
-    """Takes a stream of bytes apart into the contents of frames.
+    """Splits a stream of bytes into the contents of frames.
 
     Parameters
     ----------
     largest
-        Bytes of a frame, at most.
+        Largest size of a frame in bytes.
     """
 
     def __init__(self, largest: int = LARGEST) -> None:
@@ -33,12 +33,12 @@ class Frames:
         self._held = bytearray()
 
     def feed(self, arrived: bytes) -> list[bytes]:
-        """Return the contents of the frames that are whole now.
+        """Return the contents of the frames that are complete now.
 
         Raises
         ------
         ValueError
-            What arrived is no frame.
+            The bytes are not a frame.
         """
         self._held += arrived
         found = []
@@ -61,7 +61,7 @@ class Frames:
 
 
 def write_frame(pipe: int, content: bytes) -> None:
-    """Write the frame of some bytes to a pipe, whole."""
+    """Write all bytes of a frame to a pipe."""
     left = memoryview(framed(content))
     while left:
         left = left[os.write(pipe, left) :]

@@ -1,14 +1,15 @@
-"""Memory that processes hold, and a limit to it that is kept from outside: no code that runs can be trusted to keep it."""
+"""Memory of processes, and a limit on it that is enforced from outside, since their code is not trusted."""
 
 import contextlib
 import time
 
 LOOK_S = 0.1
-"""Seconds between two looks at the memory of a process; more where a look takes long, so that it costs a twentieth at most."""
+"""Seconds between two measurements of a process's memory; longer if measuring is slow, which may take a
+twentieth of the time at most."""
 
 
 def held(pid: int, *, shared: bool) -> int:
-    """Bytes of memory of all that descends from a process; with what several of them share counted for each, or once."""
+    """Memory in bytes of all descendants of a process; shared memory counts for each of them, or once."""
     import psutil
 
     found = 0
@@ -19,7 +20,7 @@ def held(pid: int, *, shared: bool) -> int:
 
 
 def resident(pid: int, *, shared: bool) -> int:
-    """Bytes of memory of a process alone, with all or its part of what it shares with others; 0 where there is none."""
+    """Memory in bytes of one process, with all or its part of shared memory; 0 for no such process."""
     import psutil
 
     found = 0
@@ -30,12 +31,12 @@ def resident(pid: int, *, shared: bool) -> int:
 
 
 class MemoryLimit:
-    """Looks now and then at what descends from a process.
+    """Measures the descendants of a process now and then.
 
     Parameters
     ----------
     pid
-        Of that process.
+        Process id.
     """
 
     def __init__(self, pid: int) -> None:
@@ -43,16 +44,16 @@ class MemoryLimit:
         self.begin()
 
     def begin(self) -> None:
-        """Count the time to the next look from now."""
+        """Restart the time until the next measurement."""
         self._looked = time.monotonic()
 
     @property
     def due(self) -> float:
-        """When it wants to look next, on the monotonic clock."""
+        """Time of the next measurement, on the monotonic clock."""
         return self._looked + self._look_s
 
     def exceeded(self, gib: float) -> bool:
-        """Look, if it is time, whether they hold more than that."""
+        """Measure, if it is time, and return whether they hold more than ``gib``."""
         began = time.monotonic()
         if began < self.due:
             return False

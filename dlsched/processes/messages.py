@@ -1,18 +1,18 @@
-"""Words of processes and of foreign code, cut to what a row of a study holds."""
+"""Messages of processes and of users' code, cut to the length that a row of a study holds."""
 
 from dlsched.core.messages import printable
 
 LONGEST_MESSAGE = 2000
-"""Characters of a message that are kept."""
+"""Largest number of characters of a message."""
 
 
 def short(words: str) -> str:
-    """Cut words to what a row holds, on one line, with what no terminal shows escaped."""
+    """Cut a message to that length, on one line, with unprintable characters escaped."""
     return printable(words[:LONGEST_MESSAGE])[:LONGEST_MESSAGE]
 
 
 def words_of(error: BaseException) -> str:
-    """Text of an exception, of which even that may fail."""
+    """Return the text of an exception; even converting it to text may fail."""
     try:
         return short(str(error))
     except BaseException as another:

@@ -1,4 +1,4 @@
-"""What processes print: gathered as it comes, until they end, however much it is and whoever else holds their pipes."""
+"""Output of processes: read as it arrives until they end, of any length, even if others hold their pipes."""
 
 import os
 import select
@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dlsched.processes.messages import short
 
 LARGEST_ANSWER = 64 << 20
-"""Bytes of an answer, printed or returned, at most."""
+"""Largest size in bytes of a printed or returned answer."""
 LOOK_S = 0.02
-"""Seconds between two looks whether a process has ended of which another one, that it left behind, holds a pipe open."""
+"""Seconds between two checks whether a process has ended; its own children may still hold its pipes open."""
 _READ = 1 << 20
 _TAIL = 4000
 
 
 class Tail:
-    """Takes a stream of any length, and keeps the end of it."""
+    """Reads a stream of any length, and keeps its end."""
 
     def __init__(self) -> None:
         self._end = b""
@@ -26,18 +26,18 @@ class Tail:
 
     @property
     def last_line(self) -> str:
-        """The last line that is not blank, on one line of printable text; empty where there is none."""
+        """The last line that is not blank, as printable text; empty if there is none."""
         lines = self._end.decode("utf-8", "replace").split("\n")
         return next((short(line.strip()) for line in reversed(lines) if line.strip()), "")
 
 
 class Whole(Tail):
-    """Takes a stream and keeps all of it.
+    """Reads a stream and keeps all of it.
 
     Raises
     ------
     ValueError
-        It is longer than an answer may be.
+        The stream is longer than an answer may be.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Whole(Tail):
 
 
 def gather(sinks: Mapping[int, Callable[[bytes], object]], over: Callable[[], bool]) -> None:
-    """Hand what arrives on pipes to their sinks until all are closed, or until ``over`` and what had arrived is taken."""
+    """Pass bytes from pipes to sinks until all pipes are closed, or ``over`` and nothing is left to read."""
     opened = list(sinks)
     while opened:
         last = over()

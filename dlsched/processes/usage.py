@@ -1,4 +1,4 @@
-"""What a cell takes: seconds, processor seconds, and its peak of resident memory."""
+"""Resource usage of a cell: seconds, processor seconds, and peak resident memory."""
 
 import contextlib
 import resource
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Wall-clock seconds, processor seconds, MiB of memory at the peak; None of what is not known."""
+    """Wall-clock seconds, processor seconds, and peak memory in MiB; None: unknown."""
 
     time_s: float | None = None
     cpu_s: float | None = None
@@ -18,12 +18,12 @@ class Usage:
 
 
 class Meter:
-    """Measures from when it is made.
+    """Measures usage from its creation on.
 
     Parameters
     ----------
     helping
-        Processes that work for this one and live on.
+        Processes that work for this one and outlive the measurement.
     """
 
     def __init__(self, helping: Collection[int] = ()) -> None:
@@ -34,7 +34,7 @@ class Meter:
         self._began = time.perf_counter()
 
     def usage(self, helping: Collection[int] = ()) -> Usage:
-        """What was used since; ``helping`` are the processes that work for this one by now."""
+        """Return the usage since then; ``helping``: the processes that work for this one now."""
         time_s = time.perf_counter() - self._began
         cpu_s = _cpu_s() + _cpu_s_of(helping) - self._cpu_s
         return Usage(time_s, max(0.0, cpu_s), sum(map(_peak_mib, ("self", *map(str, helping)))))
@@ -59,13 +59,13 @@ def _cpu_s_of(helping: Collection[int]) -> float:
 
 
 def _reset_peak(process: str) -> None:
-    """Let the peak of resident memory begin anew, where the system can (Linux)."""
+    """Reset the peak of resident memory, where the system supports it (Linux)."""
     with contextlib.suppress(OSError), open(f"/proc/{process}/clear_refs", "wb", buffering=0) as file:
         file.write(b"5")
 
 
 def _peak_mib(process: str) -> float:
-    """Peak of a process's resident memory: since it was reset on Linux, else since it began, and 0 of others."""
+    """Peak resident memory of a process: on Linux since the reset, else since its start, 0 for others."""
     with contextlib.suppress(OSError), open(f"/proc/{process}/status", "rb") as file:
         for line in file:
             if line.startswith(b"VmHWM:"):

@@ -1,9 +1,9 @@
-"""Between a program and a process that works for it: whatever ends either of them, nothing of it is left.
+"""The warden, a process between a program and its worker, which leaves nothing when either ends.
 
-A process of its own with one thread and nothing to wait for, so that no lock and no native code can keep it from acting. The
-worker is forked from it, which takes a millisecond where a second interpreter would take many. Then it waits until the
-program closes the line, or dies, which closes it too, or until the worker ends. It kills all that descends from it, removes
-their temporary files, and ends with the code of the worker.
+The warden has one thread and runs no foreign code, so no lock and no native code can block it. It forks the
+worker, which takes a millisecond, where a second interpreter would take many. Then it waits until the
+program closes the line (its death closes it too) or the worker ends. It kills all its descendants, removes
+their temporary files, and exits with the worker's code.
 """
 
 import contextlib
@@ -19,18 +19,19 @@ from typing import NoReturn
 from dlsched.processes.descendants import adopt_orphans, die_with, kill_descendants, reap_all
 
 BY_SIGNAL = 128
-"""A process that a signal ended is told of by this code plus the signal's number, as shells do."""
+"""Exit code, plus the signal's number, for a worker that a signal ended, as in shells."""
 QUICK_S = 0.05
-"""Seconds in which what was killed as one group ends; what is there then fled to another, and is looked for."""
+"""Seconds in which a killed group ends; processes that remain moved to another group, and are searched
+for."""
 
 
 def main() -> NoReturn:
-    """Standard input is the line; ``sys.argv``: the folder for files, ``module:function`` or nothing, pipes to call it with."""
+    """Run the warden; standard input is the line; ``sys.argv``: folder, ``module:function`` or "", pipes."""
     folder, target, pipes = sys.argv[1], sys.argv[2], [int(pipe) for pipe in sys.argv[3:]]
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # a worker of Dask's may block some
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # Dask's workers may block signals
     adopt_orphans()
     code, worker = 0, None
-    if os.read(0, 1):  # the folder is there, and so is the program
+    if os.read(0, 1):  # the folder exists, and the program is alive
         woken, waking = os.pipe()
         os.set_blocking(waking, False)
         signal.set_wakeup_fd(waking)
@@ -48,11 +49,11 @@ def main() -> NoReturn:
 
 
 def _noticed(number: int, frame: FrameType | None) -> None:
-    """Do nothing: a signal need not, and must not, do more than wake who waits."""
+    """Do nothing: a signal only has to wake the waiting warden."""
 
 
 def _watch(worker: int | None, woken: int) -> int:
-    """Wait for the end of the line, or of the worker, and return its code."""
+    """Wait until the line closes or the worker ends, and return the worker's code."""
     while True:
         ready = select.select([0, woken], [], [])[0]
         if woken in ready:
@@ -71,11 +72,11 @@ def _watch(worker: int | None, woken: int) -> int:
 
 
 def _fork(target: str, pipes: list[int]) -> int:
-    """Fork the worker, which forgets that there is a line, calls the target with the pipes and ends; return its number."""
+    """Fork the worker, which closes the line, calls the target with the pipes, and ends; return its pid."""
     warden = os.getpid()
     worker = os.fork()
     if worker:
-        with contextlib.suppress(OSError):  # whichever of the two comes first
+        with contextlib.suppress(OSError):  # parent and child both try; one comes first
             os.setpgid(worker, worker)
         return worker
     signal.set_wakeup_fd(-1)
@@ -93,13 +94,13 @@ def _fork(target: str, pipes: list[int]) -> int:
 
 
 def _kill(worker: int) -> None:
-    """Kill the worker's group at one stroke, and whatever fled from it."""
+    """Kill the worker's group at once, and descendants that moved to other groups."""
     if sys.platform != "linux":
-        kill_descendants()  # while their parents, by whom alone they are known, are there
+        kill_descendants()  # while their parents live, by which they are found
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(worker, signal.SIGKILL)
     ends = time.monotonic() + QUICK_S
-    while not reap_all():  # orphans are children of this process
+    while not reap_all():  # orphans became children of this process
         if time.monotonic() > ends:
             kill_descendants()
             return
@@ -107,9 +108,9 @@ def _kill(worker: int) -> None:
 
 
 def _remove(folder: str) -> None:
-    """Remove the temporary files; a process that was killed while it wrote one can make that fail once."""
+    """Remove the temporary files; this can fail once if a process was killed while writing one."""
     with contextlib.suppress(OSError):
-        os.rmdir(folder)  # as a rule there are none
+        os.rmdir(folder)  # usually it is empty
         return
     import shutil
 

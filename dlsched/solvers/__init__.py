@@ -1,1 +1,1 @@
-"""Solvers behind one call each: a model in, an ``Outcome`` out. They know no family; each is imported when it is used."""
+"""Solvers, one call each: a model in, an ``Outcome`` out. Independent of families; imported on first use."""

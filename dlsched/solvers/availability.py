@@ -1,4 +1,4 @@
-"""Whether a solver can be called. Looking imports nothing; the solvers are those of ``dlsched.catalogue.solvers``."""
+"""Availability of the solvers of ``dlsched.catalogue.solvers``, checked without importing them."""
 
 from dlsched.catalogue.solvers import MODELLERS, SOLVERS, Solver
 from dlsched.core.errors import SolverMissingError, UsageError
@@ -7,14 +7,14 @@ __all__ = ["MODELLERS", "SOLVERS", "Solver", "require"]
 
 
 def require(name: str, kind: str) -> Solver:
-    """Return the solver when it exists, is of that kind and is installed.
+    """Return a solver, which must exist, be of that kind and be installed.
 
     Raises
     ------
     UsageError
         No such solver, or not for this kind of model.
     SolverMissingError
-        It is not installed.
+        The solver is not installed.
     """
     able = [solver.name for solver in SOLVERS.values() if kind in solver.kinds]
     if name not in able:

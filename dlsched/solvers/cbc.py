@@ -1,6 +1,6 @@
-"""CBC, the program that PuLP 3 carries. Its bound stands in its log, to three decimals: half a unit of them is given away.
+"""CBC, the program inside PuLP 3; its bound, which its log has to three decimals, is rounded safely.
 
-It is run here rather than by PuLP, which writes the model with 13 digits: so it gets every number as it is.
+We run the program ourselves, since PuLP would write the model with only 13 digits.
 """
 
 import os
@@ -38,7 +38,7 @@ _PRINTED = 5e-4  # half of the last decimal that CBC prints
 
 
 def program() -> str | None:
-    """Path of PuLP's CBC, or None where its wheel has none."""
+    """Path of PuLP's CBC; None if PuLP's wheel has none."""
     import pulp
 
     path = getattr(getattr(pulp, "PULP_CBC_CMD", None), "pulp_cbc_path", None)
@@ -57,9 +57,9 @@ def solve(
     found: IncumbentCallback | None = None,
     bounded: BoundCallback | None = None,
 ) -> Outcome:
-    """Solve to a gap of 0; CBC reports no incumbents on the way, and no bound until it ends.
+    """Solve to a gap of 0; CBC reports no incumbents before it ends, and no bounds.
 
-    So for ``bounded`` HiGHS solves the linear relaxation first.
+    So if ``bounded`` is given, HiGHS solves the linear relaxation first.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def solve(
     status, message = _status(head, text, bounded=finite)
     values = objective = None
     if head.startswith("Optimal") or re.match(r"Stopped on \S+ - objective", head):
-        values = dict.fromkeys(model.names, 0.0)  # the file names those that are not 0
+        values = dict.fromkeys(model.names, 0.0)  # the file omits zeros
         for line in lines:
             _, column, value, *_ = line.removeprefix("**").split()
             values[columns[column]] = float(value)
@@ -111,7 +111,7 @@ def _run(arguments: list[str]) -> str:
     Raises
     ------
     SolverError
-        It cannot be run, or fails.
+        The program cannot be run, or fails.
     """
     path = program()
     if path is None:
@@ -135,13 +135,13 @@ def _name(text: str) -> str:
 
 
 def _start(columns: dict[str, str], start: Incumbent) -> str:
-    """Write a solution the way CBC itself does."""
+    """Write a solution in the format of CBC."""
     lines = [f"{index} {column} {start.get(name, 0.0)!r} 0" for index, (column, name) in enumerate(columns.items())]
     return "\n".join(["Stopped on time - objective value 0", *lines, ""])
 
 
 def _status(head: str, text: str, *, bounded: bool) -> tuple[TerminationStatus, str]:
-    """CBC's own words, in its log and at the head of its solution; pure linear programs print no ``Result``."""
+    """Read the status from CBC's log and the head of its solution; linear programs print no ``Result``."""
     said = _RESULT.search(text)
     if said is not None:
         word = said.group(1).strip()
@@ -156,10 +156,10 @@ def _status(head: str, text: str, *, bounded: bool) -> tuple[TerminationStatus, 
 
 
 def _bound(model: LinearModel, status: TerminationStatus, objective: float | None, text: str) -> float | None:
-    """Its claim of optimality bounds by the objective itself; otherwise the printed bound, rounded to the safe side."""
+    """Return the objective if CBC claims optimality, else the printed bound, rounded to the safe side."""
     if status is TerminationStatus.OPTIMAL:
         return objective
     printed = _BOUND.search(text)
     if printed is None:
         return None
-    return model.sign * (float(printed.group(1)) - _PRINTED) + model.constant  # it is handed a minimum
+    return model.sign * (float(printed.group(1)) - _PRINTED) + model.constant  # CBC always minimises

@@ -1,9 +1,9 @@
-"""Solvers run in a child process, so that a time limit holds and Ctrl-C answers at once, whatever the solver does.
+"""The child process in which solvers run, so that time limits hold and Ctrl-C works at once.
 
-HiGHS in SciPy, CBC and SCIP do not stop for Ctrl-C in process, and CBC can overrun its limit; all print on standard
-output at times. The child has a process group of its own, no standard output, a folder of its own for temporary files, and
-is reused by its thread until it has to be killed. However this program ends, nothing of the child is left (see
-``dlsched.processes``).
+HiGHS in SciPy, CBC and SCIP ignore Ctrl-C in process, CBC can exceed its limit, and all sometimes print on
+standard output. The child has its own process group, no standard output, and its own folder for temporary
+files. A thread reuses its child until that has to be killed. Nothing of the child survives this program,
+however it ends (see ``dlsched.processes``).
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from dlsched.processes.contained import Contained
 GRACE_S = 0.4
 """Seconds past its limit after which a solver is killed."""
 ENDED = "the solver process ended with code"
-"""Heads what is said of a child that died; its code, negative of a signal, follows."""
+"""Beginning of messages about a child that died; its code, negative for a signal, follows."""
 
 
 class OutOfTime(Exception):  # noqa: N818  a signal, not an error
@@ -48,12 +48,12 @@ class _Child:
         finally:
             its.close()
         self.pid: int | None = None
-        """Of the child itself, which it says first."""
+        """Process id of the child itself, which it sends first."""
         _children.add(self)
 
     @property
     def usable(self) -> bool:
-        """Whether it is this process's child and alive; one that has something to say unasked is not."""
+        """Whether it is this process's child, alive, and has sent nothing unasked."""
         return self.contained.alive and not self.pipe.poll()
 
     def end(self) -> None:
@@ -74,7 +74,7 @@ _children: weakref.WeakSet[_Child] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """Close a parent's pipes in a process that was forked from it, lest they stay open when the parent dies."""
+    """Close the parent's pipes in a fork, so that they do not stay open when the parent dies."""
     for child in list(_children):
         child.pipe.close()
     _children.clear()
@@ -89,15 +89,15 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
     Parameters
     ----------
     function
-        A function of an importable module; its arguments and results are pickled. When ``heard`` is given it is passed
-        one more argument, a function whose calls arrive at ``heard`` here.
+        A function of an importable module; arguments and results are pickled. With ``heard`` it gets one
+        more argument, a function whose calls are forwarded to ``heard`` here.
     time_s
-        Seconds after which, and after a grace, the child is killed.
+        Seconds after which the child is killed, plus a grace.
 
     Raises
     ------
     OutOfTime
-        It was killed.
+        The child was killed at its time limit.
     SolverError
         The child died, or the function raised something other than a ``DlschedError`` (those pass).
     KeyboardInterrupt
@@ -128,7 +128,7 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
         stop()
         raise SolverError(f"{ENDED} {-signal.SIGKILL if code is None else code}") from None
     except BaseException:
-        stop()  # out of time, Ctrl-C, or an error of the listener: the child's answer would go to the next call
+        stop()  # time out, Ctrl-C or an error in ``heard``: else the next call would get this answer
         raise
     if kind == "failed":
         raise content if isinstance(content, DlschedError) else SolverError(str(content))
@@ -136,7 +136,7 @@ def call(function: str, *arguments: object, time_s: float | None, heard: Callabl
 
 
 def prepared(solver: str, limits: Limits) -> Limits:
-    """Have the child import a solver before its time begins to run, and take the seconds of that off its limit."""
+    """Have the child import a solver before the call, and subtract the seconds of that from the limit."""
     if limits.time_s is None:
         return limits
     began = time.monotonic()
@@ -171,7 +171,7 @@ def serve(descriptor: int) -> None:
 
 
 def _answer(pipe: Connection, function: str, arguments: tuple[object, ...], listened: bool) -> tuple[str, object]:
-    """Call a function; what it tells on the way goes into the pipe."""
+    """Call a function; progress that it reports goes into the pipe."""
     module, name = function.split(":")
     try:
         extra = (lambda content: pipe.send(("heard", content)),) if listened else ()

@@ -1,4 +1,4 @@
-"""What a search makes of a solver's answer."""
+"""Conclusions from a solver's answer: passes its solution, bound and status to the search."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -26,9 +26,9 @@ def solve_and_conclude(
     *,
     limits: Limits | None = None,
 ) -> TerminationStatus:
-    """Solve a linear model by the solver the search names (HiGHS by default); the rest as ``conclude``.
+    """Solve a linear model by the solver that the search names (default: HiGHS), then call ``conclude``.
 
-    ``limits``: what is left of the search's, if none are given.
+    ``limits``: by default what is left of the search's.
     """
     from dlsched.solvers.milp import solve_milp
 
@@ -47,12 +47,12 @@ def solve_and_conclude(
 def conclude(
     search: Search[SolutionT], outcome: Outcome, formulation: Formulation[ModelT, SolutionT]
 ) -> TerminationStatus:
-    """Take a solver's answer: the solution that it decodes to, its bound in the unit of the instance, its reason to stop.
+    """Pass a solver's solution and bound, in terms of the instance, to the search; return the status.
 
     Raises
     ------
     SolverError
-        It calls infeasible what the checker does not, or its solution is rejected.
+        The solver claims infeasibility of a feasible instance, or the checker rejects its solution.
     """
     search.solver_version = outcome.solver
     search.budget.nodes += outcome.nodes or 0
@@ -73,9 +73,9 @@ def _prove(search: Search[SolutionT], known: Bounded, formulation: Formulation[M
 
 
 def _trusted(search: Search[SolutionT], known: Bounded, formulation: Formulation[ModelT, SolutionT]) -> float:
-    """What a solver's bound proves: where its tolerances could matter they are given away, where not they are overlooked.
+    """Return what a solver's bound proves: weakened by the solver's tolerances where they could matter.
 
-    The objectives of families that minimise are sums of terms >= 0 and the constant, which bounds them too.
+    Minimised objectives are sums of terms >= 0 and the constant, which is therefore a bound too.
     """
     bound = known.bound * formulation.unit + formulation.constant
     slack = known.slack * abs(formulation.unit)
@@ -90,7 +90,7 @@ def _trusted(search: Search[SolutionT], known: Bounded, formulation: Formulation
 
 
 def settled(search: Search[SolutionT], status: TerminationStatus, solver: str) -> TerminationStatus:
-    """Return why a solver stopped; ``feasible``, and said so, where it calls optimal what its bound does not prove."""
+    """Return why a solver stopped; ``feasible``, with a remark, if its bound does not prove "optimal"."""
     if status is TerminationStatus.OPTIMAL and not search.proven:
         search.say(f"{solver} calls it optimal; its bound proves less")
         return TerminationStatus.FEASIBLE
@@ -98,7 +98,7 @@ def settled(search: Search[SolutionT], status: TerminationStatus, solver: str) -
 
 
 def bound_by_duals(relaxation: Callable[..., Certificate]) -> Run[InstanceT, SolutionT]:
-    """Run a linear programming bound by HiGHS as a method: a function of an instance, ``time_s`` and ``tick``."""
+    """Wrap a linear programming bound, a function of an instance, ``time_s`` and ``tick``, as a method."""
 
     def run(instance: InstanceT, search: Search[SolutionT]) -> TerminationStatus:
         from dlsched.solvers import availability, child

@@ -1,4 +1,4 @@
-"""CP-SAT, by OR-Tools: integer programs. Costs become integers; the error of that is taken off the bound."""
+"""CP-SAT of OR-Tools, for integer programs: costs become integers; the bound is weakened by the error."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, Incumbent
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-_LARGEST_OBJECTIVE = 2.0**53  # CP-SAT adds in 64 bits, and its presolve adds up differences of costs
+_LARGEST_OBJECTIVE = 2.0**53  # CP-SAT has 64-bit sums, and its presolve adds differences of costs
 _LARGEST_SCALE = 2**20
 
 
@@ -101,16 +101,17 @@ def run(
     symmetry: bool = True,
     cuts: bool = True,
 ) -> "tuple[int, cp_model.CpSolver, float | None]":
-    """Solve a CP-SAT model to a gap of 0 and return its code, the solver, and its bound; a node limit limits the conflicts.
+    """Solve a CP-SAT model to a gap of 0; return its code, the solver, and its bound; nodes are conflicts.
 
-    The bound is None where none is known: without a solution CP-SAT states one of 0 that it has not proven, and the last that
-    ``bounded`` was called with is taken, which hears of every better one and must not raise.
-    ``linear``: how much of the model its linear relaxation holds, 0 to 2. ``symmetry``: whether it looks for symmetries.
-    ``cuts``: whether it looks for cutting planes.
+    The bound is None if unknown. Without a solution CP-SAT states a bound of 0 that it has not proven; then
+    the last bound that was passed to ``bounded`` is returned. ``bounded`` gets every better bound and must
+    not raise. ``linear``: size of the linear relaxation, 0 to 2. ``symmetry``, ``cuts``: whether CP-SAT
+    looks for symmetries, and for cutting planes.
 
-    Probing stays off: with it CP-SAT 9.15 proved wrong optima of models whose enforced rows had coefficients near 2**40;
-    with symmetries and a hint it did so for times near 2**34. Without it, it did so for an objective with a row of its own
-    beside it, coefficients from 2**33 on, where it looked for rows that are part of others: that stays off too.
+    Probing stays off: with it CP-SAT 9.15 proved wrong optima for models whose enforced rows had
+    coefficients near 2**40, and, with symmetries and a hint, for times near 2**34. Without probing it still
+    proved wrong optima for an objective with an additional row of its own and coefficients from 2**33 on,
+    when it searched for rows contained in others; so that search stays off too.
     """
     from ortools.sat.python import cp_model
 
@@ -143,7 +144,7 @@ def run(
 
 
 def status_of(code: int, limits: Limits, solver: "cp_model.CpSolver") -> TerminationStatus:
-    """CP-SAT says only that a limit stopped it: of two, the one of which it has used the larger part."""
+    """Return the status; CP-SAT does not say which limit stopped it: take the one that is used up more."""
     from ortools.sat.python import cp_model
 
     if code == cp_model.OPTIMAL:

@@ -1,4 +1,4 @@
-"""One record for every model that a solver is handed: the model as data, and what its numbers mean."""
+"""The record of a formulation: a model for a solver, and how its values and objective are decoded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,13 +17,14 @@ class Formulation(Generic[ModelT, AnswerT]):
     Parameters
     ----------
     model
-        As its solver takes it: a PuLP ``LpProblem`` or a ``LinearModel``, a Pyomo model, a CP-SAT model, an ``IntervalModel``.
+        The model for its solver: a PuLP ``LpProblem``, a ``LinearModel``, a Pyomo, CP-SAT or
+        ``IntervalModel``.
     decode
-        What values of its variables, by name, stand for: a solution, or the part of one that the model decides.
+        Turns values of variables, by name, into a solution, or the part of one that the model decides.
     unit, constant
         The objective of the instance is ``unit`` times that of the model, plus ``constant``.
     start
-        Values, by name, of a solution to start from; None without one.
+        Values by name of a solution to start from; None: no start.
     """
 
     model: ModelT

@@ -1,7 +1,7 @@
-"""Gurobi, by gurobipy: mixed-integer linear programs, with incumbents and bounds on the way.
+"""Gurobi (gurobipy), for mixed-integer linear programs; reports incumbents and bounds while it runs.
 
-The licence that its wheel carries needs no network and takes models of up to 2,000 variables and 2,000 rows; another one,
-found where Gurobi looks for it, takes more.
+The licence inside its wheel needs no network and allows models of up to 2,000 variables and 2,000 rows; a
+licence in one of Gurobi's own locations may allow more.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,8 @@ _STATUS = {
 }
 """Gurobi's words; every other one (UNBOUNDED, NUMERIC, SUBOPTIMAL, ...) is an error here: no such limit was set."""
 _PARAMETERS = {"OutputFlag": 0, "MIPGap": 0.0, "MIPGapAbs": 0.0, "IntFeasTol": 1e-9}
-"""Integers are whole to 1e-9 rather than 1e-5, of which a row with coefficients near 2**20 would make units."""
+"""Integrality tolerance 1e-9 instead of 1e-5: a row with coefficients near 2**20 turns 1e-5 into whole
+units."""
 
 
 def version() -> str:
@@ -49,7 +50,7 @@ def solve(
     Raises
     ------
     SolverError
-        The licence does not allow the model, or there is none that is valid.
+        The licence does not allow the model, or no licence is valid.
     """
     import gurobipy
 
@@ -64,7 +65,7 @@ def solve(
                 x.setAttr("Start", np.array([start.get(name, 0.0) for name in model.names]))
             watch = _Watch(model.names, x, found, bounded)
             word = _run(program, budget, watch)
-            if word == "INF_OR_UNBD":  # presolve does not say which
+            if word == "INF_OR_UNBD":  # presolve leaves open which of the two
                 program.Params.DualReductions = 0
                 word = _run(program, budget, watch)
             return _outcome(program, model, x, word)
@@ -93,7 +94,7 @@ def _write(program: "gurobipy.Model", model: LinearModel) -> "gurobipy.MVar":
 
 
 def _run(program: "gurobipy.Model", budget: Budget, watch: "_Watch") -> str:
-    """Solve within what is left of the time, and return Gurobi's word for the end."""
+    """Solve within the time that is left, and return Gurobi's status word."""
     from gurobipy import GRB
 
     if budget.left.time_s is not None:
@@ -108,7 +109,7 @@ def _run(program: "gurobipy.Model", budget: Budget, watch: "_Watch") -> str:
 def _outcome(program: "gurobipy.Model", model: LinearModel, x: "gurobipy.MVar", word: str) -> Outcome:
     status = _STATUS.get(word, TerminationStatus.SOLVER_ERROR)
     known = status not in (TerminationStatus.INFEASIBLE, TerminationStatus.SOLVER_ERROR)
-    held = known and program.SolCount > 0  # of an unbounded model it holds a point far out
+    held = known and program.SolCount > 0  # for an unbounded model it holds some far-away point
     return Outcome(
         status=status,
         solver=version(),
@@ -127,7 +128,7 @@ def _finite(bound: float) -> float | None:
 
 
 class _Watch:
-    """Reports every new best solution, and every better bound; keeps the error of a listener, which Gurobi would swallow."""
+    """Reports new best solutions and bounds; keeps errors of listeners, which Gurobi would swallow."""
 
     def __init__(
         self, names: list[str], x: "gurobipy.MVar", found: IncumbentCallback | None, bounded: BoundCallback | None
@@ -159,7 +160,7 @@ class _Watch:
 
 
 def _said(model: LinearModel, error: Any) -> str:
-    """What a failure is, in a line; of a model that is too large, for which licence."""
+    """Describe a failure in one line; for a model that is too large, name the licence."""
     from gurobipy import GRB
 
     if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:

@@ -1,4 +1,4 @@
-"""HiGHS, as it comes inside SciPy: mixed-integer programs with a dual bound."""
+"""HiGHS inside SciPy, for mixed-integer programs, with a dual bound."""
 
 import re
 from dataclasses import replace
@@ -17,7 +17,7 @@ _STATUS = {0: TerminationStatus.OPTIMAL, 1: TerminationStatus.TIME_LIMIT, 2: Ter
 _NODE_LIMIT = 16  # HiGHS' own number; SciPy has none for it
 _HIGHS_STATUS = re.compile(r"HiGHS Status (\d+)")
 _WAYS = (True, 0), (False, 0), (False, 10)
-"""Whether with presolve, and the power of two by which costs are larger: of larger ones tolerances are a smaller part."""
+"""Attempts: whether with presolve, and the power of two that scales costs (tolerances are absolute)."""
 
 
 def solve(
@@ -29,12 +29,12 @@ def solve(
 ) -> Outcome:
     """Solve to a relative gap of 0 (HiGHS' absolute gap of 1e-6 stays); SciPy takes no start and reports no incumbents.
 
-    Nor does it report bounds, and none when HiGHS is stopped before the root of its tree is done: so for ``bounded`` the
-    linear relaxation comes first.
+    It reports no bounds either, and has none if HiGHS stops before the root node is done. So if ``bounded``
+    is given, the linear relaxation is solved first.
 
-    HiGHS 1.12 now and then rejects its own answer, off by a rounding more than its tolerance, and calls that an error, or
-    ends with a status that SciPy does not know: then it is asked again, without its presolve, in which such errors arise,
-    and at last with costs of another magnitude.
+    HiGHS 1.12 sometimes rejects its own answer as an error, because rounding exceeds its tolerance, or ends
+    with a status unknown to SciPy. Then it runs again without presolve, where such errors arise, and at last
+    with costs of another magnitude.
     """
     del start, found
     budget = Budget(limits)
@@ -86,7 +86,7 @@ def _solve(model: LinearModel, limits: Limits, *, presolve: bool) -> Outcome:
 
 
 def _status(code: int, message: str) -> TerminationStatus:
-    """SciPy's status, and for its 4 ("other") HiGHS' own number from the message."""
+    """Convert SciPy's status; for 4 ("other"), HiGHS' own status from the message."""
     if code in _STATUS:
         return _STATUS[code]
     number = _HIGHS_STATUS.search(message)

@@ -1,4 +1,4 @@
-"""Scheduling by CP-SAT: jobs with several modes on cumulative resources, all times whole; minimise the sum of the ends."""
+"""Scheduling by CP-SAT: jobs with modes on cumulative resources, integer times; minimise the sum of ends."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IntervalModel:
-    """What CP-SAT is given.
+    """A scheduling model for CP-SAT.
 
     Parameters
     ----------
     capacities
-        Of every resource.
+        Capacity of every resource.
     releases
         Earliest start of every job.
     modes
-        Of every job: pairs of a length, >= 0, and what it takes of every resource meanwhile.
+        For every job, pairs of a length, >= 0, and its use of every resource.
     latest
         Latest end of every job.
     least
-        A number below which the sum of the ends is not.
+        A lower bound on the sum of the ends.
     """
 
     capacities: tuple[int, ...]
@@ -41,7 +41,7 @@ class IntervalModel:
 
 
 def values_of(modes: Sequence[int], starts: Sequence[int]) -> Incumbent:
-    """Values by name of a solution: ``mode_<job>``, counted from 0, and ``start_<job>``."""
+    """Return a solution as values by name: ``mode_<job>``, counted from 0, and ``start_<job>``."""
     named = {f"mode_{job}": mode for job, mode in enumerate(modes)}
     return named | {f"start_{job}": start for job, start in enumerate(starts)}
 
@@ -62,7 +62,7 @@ def solve_intervals(
     limits
         Time, nodes and threads.
     start
-        A solution to start from, as of ``values_of``.
+        A solution to start from, as from ``values_of``.
     found
         Called with every better solution on the way.
 
@@ -94,7 +94,7 @@ def solve_intervals(
 def solve(
     model: IntervalModel, limits: Limits, start: Incumbent | None, say: Callable[[Incumbent | Bounded], None]
 ) -> Outcome:
-    """One optional interval a mode, a cumulative constraint a resource, and one for all resources together."""
+    """Solve with an optional interval for each mode, a cumulative constraint for each resource and all."""
     from ortools.sat.python import cp_model
 
     began = time.monotonic()
@@ -144,14 +144,14 @@ def solve(
         def on_solution_callback(self) -> None:
             say(read(self.value))
 
-    if limits.time_s is not None:  # building counts
+    if limits.time_s is not None:  # building the model counts
         limits = replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
     name = version()
 
     def tell(bound: float) -> None:
         say(Bounded(int(bound), name))
 
-    # with linear=1 it can push times on by units
+    # linear=1 can shift times by whole units
     code, solver, bound = run(cp, limits, Watch(), bounded=tell, linear=2, symmetry=False)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     status = status_of(code, limits, solver)

@@ -1,4 +1,4 @@
-"""A mixed-integer linear model as plain arrays: what travels to a solver, made from a PuLP model.
+"""A mixed-integer linear model as plain arrays, for solvers; made from a PuLP model.
 
 minimise (or maximise) ``costs`` x + ``constant``,  ``row_lower`` <= A x <= ``row_upper``,  ``lower`` <= x <= ``upper``.
 A is held row by row: the columns of row i are ``columns[row_starts[i] : row_starts[i + 1]]``.
@@ -66,12 +66,13 @@ _ROWS = 20  # rows of whole numbers below 2**20 stay as they are: their toleranc
 
 
 def scaled(model: LinearModel) -> tuple[LinearModel, float]:
-    """Bring costs, and rows of fractions, to a common magnitude by powers of two, which changes no digit.
+    """Scale costs, and rows of fractions, to a common magnitude by powers of two, which keeps all digits.
 
     Returns
     -------
-    The model without its constant, and its unit: an objective of it times the unit, plus the constant, is one of ``model``.
-    A row whose coefficients are all below 1 is scaled up to 1; one of integer columns above 2**20 down to that.
+    The scaled model without its constant, and its unit: its objective times the unit, plus the constant, is
+    that of ``model``. Rows with all coefficients below 1 are scaled up to 1, rows of integer columns above
+    2**20 down to that.
     """
     largest = float(np.abs(model.costs).max(initial=0.0))
     power = math.frexp(largest)[1] - _COSTS if largest > 0 else 0

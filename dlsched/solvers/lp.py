@@ -1,10 +1,11 @@
-"""Linear programs by the HiGHS inside SciPy: one call for all, brought to a common magnitude, asked again where it fails.
+"""Linear programs by the HiGHS inside SciPy: one call, which scales them and retries where HiGHS fails.
 
 minimise ``costs`` x,  ``a_ub`` x <= ``b_ub``,  ``a_eq`` x = ``b_eq``,  lower <= x <= upper.
 
-HiGHS' tolerances are absolute, 1e-7 of a row and of a reduced cost. So rows, columns and costs are scaled by powers of two,
-which changes no digit, until coefficients lie around 1 and the largest cost at 2**20; the answer is scaled back. HiGHS takes
-a bound of 1e20 for none, and calls a program unbounded that is not: variables are scaled so that no bound comes there.
+HiGHS' tolerances are absolute, 1e-7 for rows and reduced costs. So rows, columns and costs are scaled by
+powers of two, which keeps all digits, until coefficients are around 1 and the largest cost is 2**20; the
+answer is scaled back. HiGHS takes a bound of 1e20 for infinite, and would call a bounded program unbounded:
+variables are scaled so that no bound gets that large.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,7 @@ Integers = npt.NDArray[np.int64]
 Matrix: TypeAlias = "Floats | sparray"
 
 _LARGE = 100_000
-"""Entries of a matrix from which on a program is solved in the child, where Ctrl-C ends it at once."""
+"""Entries of a matrix from which a program is solved in the child process, where Ctrl-C works at once."""
 _COSTS = 20  # the largest cost becomes 2**20: those of a millionth of it still have duals of seven digits
 _PASSES = 3  # of the scaling, rows and columns in turn
 _INFINITE = 66  # HiGHS takes what is 1e20 or more, about 2**66, for infinite
@@ -42,14 +43,16 @@ _WAYS: tuple[Mapping[str, bool | float | str], ...] = (
     {"method": "highs-ipm"},
     {"presolve": False, "simplex_dual_edge_weight_strategy": "dantzig", **_LOOSER},
 )
-"""HiGHS 1.12 now and then calls a feasible program infeasible or a bounded one unbounded, or ends with a status that SciPy
-does not know: whatever it says that is no optimum, the next way is tried, at last from inside, and with looser tolerances."""
+"""Attempts. HiGHS 1.12 sometimes calls a feasible program infeasible or a bounded one unbounded, or ends
+with a status unknown to SciPy. After any status but optimal the next attempt runs, the last ones by an
+interior point method and with looser tolerances."""
 _KEPT = 1e-5
-"""Relative excess of a row from which on an answer is none: the next way is tried, at last without our own scaling."""
+"""Relative excess of a row above which an answer is rejected and the next attempt runs, the last without our
+own scaling."""
 
 
 def version() -> str:
-    """Name and version: the HiGHS inside SciPy, or SciPy's own where HiGHS does not say."""
+    """Name and version of the HiGHS inside SciPy, or SciPy's version if HiGHS does not say its own."""
     import scipy
 
     try:
@@ -63,7 +66,7 @@ def version() -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LpAnswer:
-    """An optimum, and how fast it would change with the right-hand sides.
+    """An optimum, and its marginals with respect to the right-hand sides.
 
     Parameters
     ----------
@@ -105,18 +108,18 @@ def linear_program(
     bounds
         Lower and upper bound of every variable, shape (V, 2), or one pair for all.
     tolerance
-        HiGHS' feasibility tolerances, 1e-10 to 1e-7, where its default is too loose.
+        HiGHS' feasibility tolerances, 1e-10 to 1e-7, if its default is too loose.
     vertex
-        Ask for a vertex, which is integral where the matrix is totally unimodular.
+        Whether to return a vertex, which is integral if the matrix is totally unimodular.
     time_s
         Seconds; None: no limit.
     isolated
-        Solve in the child, where Ctrl-C ends it at once; None: when the program is large.
+        Whether to solve in the child process, where Ctrl-C works at once; None: if the program is large.
 
     Raises
     ------
     SolverError
-        HiGHS finds no optimum, in no way of asking.
+        HiGHS finds no optimum in any attempt.
     Stopped
         The time is up.
     """
@@ -156,7 +159,7 @@ def solve(
     vertex: bool,
     time_s: float | None,
 ) -> LpAnswer | None:
-    """Solve in this process, None when the time is up; arguments and SolverError as ``linear_program`` has them."""
+    """Solve in this process; None: the time is up. Arguments and SolverError as in ``linear_program``."""
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
@@ -196,19 +199,20 @@ def solve(
             ):
                 return found
             held = held or found
-            break  # smaller tolerances of this scaling are small in its own measure only
+            break  # smaller tolerances help only in this scaling's own measure
     if held is not None:
-        return held  # no way keeps the rows better; what its multipliers prove is verified where it is used
+        return held  # no attempt keeps the rows better; callers verify what its multipliers prove
     raise SolverError(f"{version()} found no optimum of a linear program: {answer.message}")
 
 
 def _scalings(
     matrix: "csr_array", rights: tuple[Floats, Floats], bounds: Floats
 ) -> Iterator[tuple[Integers, Integers, int]]:
-    """Powers of two of rows and columns, and that of the variables' unit, to try in turn: our own, at last almost none.
+    """Yield scalings to try in turn: powers of two of rows, columns and variables; the last is weak.
 
-    The unit is that of the right-hand sides, unless a bound would then count as infinite: first one in which none does. The last
-    unit is that of the bounds, beside which right-hand sides may be what rounding left of 0.
+    The unit is that of the right-hand sides; if a bound would then count as infinite, a unit in which none
+    does comes first. The last unit is that of the bounds, for right-hand sides that may be rounding errors
+    of 0.
     """
     right, finite = np.concatenate(rights), np.where(np.isfinite(bounds), bounds, 0.0)
     last = []
@@ -223,13 +227,13 @@ def _scalings(
 
 
 def _within(bounds: Floats, x: Floats) -> bool:
-    """Whether a point keeps the bounds, of which HiGHS may have taken one for infinite."""
+    """Whether a point keeps the bounds; HiGHS may have taken one of them for infinite."""
     slack = _KEPT * np.abs(x).max(initial=0.0)
     return bool((bounds[:, 0] - x <= slack).all() and (x - bounds[:, 1] <= slack).all())
 
 
 def _kept(matrix: "csr_array", right: Floats, x: Floats, *, equal: bool = False) -> bool:
-    """Whether a point keeps rows by their own measure; HiGHS' tolerances are those of the scaled program."""
+    """Whether a point keeps the original rows; HiGHS' tolerances hold for the scaled program only."""
     excess = matrix @ x - right
     size = abs(matrix) @ np.abs(x) + np.abs(right)
     largest = abs(matrix).max(axis=1).toarray().ravel() if matrix.nnz else np.zeros(len(right))
@@ -244,7 +248,7 @@ def _exponent(numbers: Floats) -> int:
 
 
 def _powers(matrix: "csr_array") -> tuple[Integers, Integers]:
-    """Powers of two by which rows and columns are multiplied: geometric means of their coefficients go to 1, in turns."""
+    """Powers of two for rows and columns, in turns, that bring geometric means of coefficients near 1."""
     rows, columns = np.zeros(matrix.shape[0], dtype=np.int64), np.zeros(matrix.shape[1], dtype=np.int64)
     filled = matrix.tocoo()
     used = filled.data != 0
@@ -256,7 +260,7 @@ def _powers(matrix: "csr_array") -> tuple[Integers, Integers]:
 
 
 def _middle(index: Integers, exponent: Integers, count: int) -> Integers:
-    """Midpoint of the least and the largest exponent of every index, 0 where there is none."""
+    """Midpoint of the least and the largest exponent of every index; 0 for an index without any."""
     least, largest = np.full(count, 2**40), np.full(count, -(2**40))
     np.minimum.at(least, index, exponent)
     np.maximum.at(largest, index, exponent)

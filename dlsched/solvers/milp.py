@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     import pulp
 
 _ABSOLUTE = 1e-6
-"""The absolute gap at which HiGHS ends; what the others' tolerances make of costs up to 2**17 is not more."""
+"""Absolute gap at which HiGHS ends; the other solvers' tolerances with costs up to 2**17 make no larger
+gap."""
 _NARROW = 1e-6
-"""A variable whose bounds are nearer is fixed by presolve at either, by the feasibility tolerance of the solver (HiGHS, SCIP)."""
+"""Presolve fixes a variable whose bounds are closer than this, the feasibility tolerance of HiGHS and
+SCIP."""
 _ENDED = TerminationStatus.OPTIMAL, TerminationStatus.INFEASIBLE
 
 
@@ -33,7 +35,7 @@ def solve_milp(
     bounded: BoundCallback | None = None,
     isolated: bool = True,
 ) -> Outcome:
-    """Solve a mixed-integer linear model to a gap of 0; the solver sees it brought to a common magnitude (``scaled``).
+    """Solve a mixed-integer linear model to a gap of 0; the solver gets it ``scaled``.
 
     Parameters
     ----------
@@ -46,12 +48,13 @@ def solve_milp(
     start
         A solution by variable name (missing ones are 0), for the solvers that take one.
     found
-        Called with every better solution on the way, by the solvers that tell of them.
+        Called with every better solution, by solvers that report them.
     bounded
-        Called with bounds on the way, the first of which is that of the linear relaxation: HiGHS is asked for it before a
-        solver that tells none. The outcome of a solver that is stopped has the best of them.
+        Called with bounds during the run, first with that of the linear relaxation, which HiGHS computes
+        before a solver that reports none. The outcome of a stopped solver has the best of them.
     isolated
-        Run it in a child process, which makes limits hold and Ctrl-C work; without, calls cost less.
+        Whether to run the solver in a child process, so that limits hold and Ctrl-C works; otherwise calls
+        cost less.
 
     Raises
     ------
@@ -109,7 +112,7 @@ def run(
     wanted: tuple[bool, bool],
     say: Callable[[Incumbent | Bounded], None],
 ) -> Outcome:
-    """Run a solver in this process; ``wanted``: whether ``say`` is to hear of solutions, and of bounds."""
+    """Run a solver in this process; ``wanted``: whether to report solutions, and bounds, to ``say``."""
     solve = importlib.import_module(availability.SOLVERS[solver].code).solve
     found, bounded = (say if each else None for each in wanted)
     outcome = solve(model, limits, start, found, bounded)
@@ -118,7 +121,7 @@ def run(
 
 
 def _slack(model: LinearModel) -> float:
-    """By how much the tolerances of a solver may put the bound of a scaled model off."""
+    """Largest error of a scaled model's bound from the tolerances of a solver."""
     if not model.costs.any():
         return 0.0
     widths = model.upper - model.lower

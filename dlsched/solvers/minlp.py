@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel
 
 FEASIBILITY = 1e-6
-"""SCIP's own tolerance on a row or a non-linear term. At a tighter one its linear programs can cycle, so a model should be
-scaled such that this one is enough; where that cannot be, it is told another."""
+"""SCIP's default tolerance for rows and non-linear terms. With a tighter one its linear programs can cycle,
+so models should be scaled until this is enough; where that is impossible, pass another."""
 
 
 def solve_minlp(
@@ -33,7 +33,7 @@ def solve_minlp(
     limits
         Time, nodes and threads.
     isolated
-        Run it in a child process, which makes limits hold and Ctrl-C work.
+        Whether to run SCIP in a child process, so that limits hold and Ctrl-C works.
     terms
         Non-linear terms of the objective, each of which may be off by ``feasibility``.
     feasibility
@@ -73,7 +73,7 @@ def solve(model: "ConcreteModel", limits: Limits, feasibility: float = FEASIBILI
         TerminationCondition.iterationLimit: TerminationStatus.NODE_LIMIT,
         TerminationCondition.interrupted: TerminationStatus.INTERRUPTED,
     }
-    # SCIP 10.0's symmetry detection takes 1/v and 3/w for each other and "proves" wrong optima: it stays off
+    # off, since SCIP 10.0's symmetry detection mistakes 1/v for 3/w and "proves" wrong optima
     options: dict[str, float | int] = {
         "parallel/maxnthreads": limits.threads,
         "misc/usesymmetry": 0,

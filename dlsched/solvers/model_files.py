@@ -1,4 +1,4 @@
-"""A linear model as an LP or MPS file whose numbers read back exactly: PuLP writes 12 and 13 digits, here it is what it takes.
+"""Writer of linear models as LP and MPS files whose numbers read back exactly (PuLP writes 12 or 13 digits).
 
 The layout is PuLP's. No file holds the objective's constant.
 """
@@ -11,12 +11,12 @@ import numpy as np
 from dlsched.core.status import Sense
 from dlsched.solvers.linear import LinearModel
 
-_WIDTH = 78  # of a line, as LP files have it
+_WIDTH = 78  # characters of a line of an LP file
 
 
 def lp_text(model: LinearModel, title: str) -> str:
     """Return a model in the LP format, with its names; rows in alphabetical order."""
-    nothing = [f" 0 {model.names[0] if model.names else 'none'}"]  # where the format wants a term
+    nothing = [f" 0 {model.names[0] if model.names else 'none'}"]  # the format requires a term here
     costs = [(float(model.costs[column]), column) for column in _in_objective(model)]
     sense = "Minimize" if model.sense is Sense.MINIMIZE else "Maximize"
     lines = [f"\\* {title} *\\", sense, *_wrapped("OBJ:", _terms(model, costs) or nothing), "Subject To"]
@@ -37,9 +37,9 @@ def lp_text(model: LinearModel, title: str) -> str:
 
 
 def mps_text(model: LinearModel, title: str) -> str:
-    """Return a model in the MPS format, to be minimised: a maximising one with its costs negated.
+    """Return a model in the MPS format as a minimisation; costs of a maximised model are negated.
 
-    Not every reader of MPS knows a section for the sense, and all minimise without it.
+    Not every reader of MPS knows the section for the sense, and without it all minimise.
     """
     rows = _rows(model)
     entries: list[list[tuple[str, float]]] = [[] for _ in model.names]
@@ -73,14 +73,14 @@ def _variables(model: LinearModel) -> Iterator[tuple[str, float, float, bool]]:
 
 
 def _in_objective(model: LinearModel) -> list[int]:
-    """Columns to name in the objective: those with a cost, and those that no row names, which would be lost otherwise."""
+    """Columns of the objective: those with a cost, and those in no row, which would be lost otherwise."""
     used = np.zeros(len(model.names), dtype=bool)
     used[model.columns] = True
     return [int(column) for column in np.flatnonzero((model.costs != 0) | ~used)]
 
 
 def _rows(model: LinearModel) -> list[tuple[str, list[tuple[float, int]], str, float]]:
-    """Name, terms in the order of the columns, relation and right-hand side; a row with two ends is two rows."""
+    """Name, terms by column, relation and right-hand side of each row; a row with two ends becomes two."""
     rows = []
     for index, (label, low, high) in enumerate(
         zip(model.row_names, model.row_lower.tolist(), model.row_upper.tolist(), strict=True)
@@ -98,7 +98,7 @@ def _rows(model: LinearModel) -> list[tuple[str, list[tuple[float, int]], str, f
 
 
 def _number(value: float) -> str:
-    """Write the fewest digits that read back as the same number; 3 rather than 3.0, and 0 rather than -0."""
+    """Write the fewest digits that read back as the same number; 3 for 3.0, and 0 for -0."""
     return repr(value + 0.0).removesuffix(".0")
 
 
@@ -124,7 +124,7 @@ def _wrapped(head: str, terms: Iterable[str]) -> list[str]:
 
 
 def _range(name: str, low: float, high: float, *, integer: bool) -> str:
-    """Bounds of a variable in the LP format; integers always have both, as some readers take them for binary without."""
+    """Bounds of a variable in LP format; integers always get both, or some readers take them for binary."""
     if (low, high) == (-math.inf, math.inf):
         return f" {name} free"
     if low == high:
@@ -134,7 +134,7 @@ def _range(name: str, low: float, high: float, *, integer: bool) -> str:
 
 
 def _mps_bounds(name: str, low: float, high: float, *, integer: bool) -> list[str]:
-    """Bounds of a variable in the MPS format; an integer's lower 0 is written, as some readers take it for binary without."""
+    """Bounds of a variable in MPS format; an integer's 0 is written, or some readers take it for binary."""
     if low == high:
         return [f" FX BND       {name:8s}  {_number(low)}"]
     if integer and (low, high) == (0.0, 1.0):

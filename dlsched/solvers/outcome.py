@@ -1,4 +1,4 @@
-"""What a solver returns: why it stopped, what it holds, what it claims to have proven."""
+"""The outcome of a solver: its status, solution, and claimed bound."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dlsched.core.status import TerminationStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The answer of a solver, in the terms of the model.
+    """The answer of a solver, in terms of the model.
 
     Parameters
     ----------
@@ -19,13 +19,13 @@ class Outcome:
     values
         Value of every variable by name, or None; read them only when present.
     objective, bound
-        As the solver states them; the bound is None when it states none.
+        As the solver states them; the bound is None if it states none.
     slack
-        By how much its tolerances may have put the bound off, in the unit of the objective.
+        Largest error of the bound from the solver's tolerances, in the unit of the objective.
     nodes
         Branch-and-bound nodes, None when not reported.
     message
-        What it said of a failure.
+        The solver's message about a failure.
     """
 
     status: TerminationStatus
@@ -40,16 +40,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A bound that is known while a solver still runs.
+    """A bound that is known while the solver still runs.
 
     Parameters
     ----------
     bound
-        In the terms of the model.
+        In terms of the model.
     solver
-        Name and version of the one that proves it, which for a relaxation may be another.
+        Name and version of the solver that proved it; for a relaxation this may be another one.
     slack
-        As of an ``Outcome``.
+        As in ``Outcome``.
     """
 
     bound: float
@@ -58,7 +58,7 @@ class Bounded:
 
 
 Incumbent = Mapping[str, float]
-"""Values of a solution found on the way, by variable name."""
+"""Values of a solution found during the run, by variable name."""
 
 IncumbentCallback = Callable[[Incumbent], None]
 

@@ -1,10 +1,10 @@
-"""What the linear relaxation of a mixed-integer model proves: asked of HiGHS before a solver that would not tell when stopped.
+"""Bounds from the linear relaxation, by HiGHS, for solvers that report no bound when stopped.
 
 Minimise c x, row bounds, l <= x <= u. Any multipliers y of the rows prove (weak duality)
 
     c x >= sum_i min over the row's activity a_i of y_i a_i + sum_j min over l_j <= x_j <= u_j of (c - A' y)_j x_j,
 
-so HiGHS' tolerances do not matter here, and what rounding may have done is given away (Neumaier & Shcherbina 2004).
+so HiGHS' tolerances do not matter; the bound is weakened by possible rounding (Neumaier & Shcherbina 2004).
 """
 
 import math
@@ -16,12 +16,12 @@ from dlsched.solvers.linear import Floats, LinearModel
 from dlsched.solvers.lp import version
 from dlsched.solvers.outcome import BoundCallback, Bounded
 
-_UNIT = 2.0**-52  # of rounding, and as much again
-_ROOM = 1e-10  # of multipliers, taken off where the reduced cost of an unbounded column falls short
+_UNIT = 2.0**-52  # twice the rounding unit
+_ROOM = 1e-10  # share by which multipliers shrink if an unbounded column's reduced cost is too small
 
 
 def tell_relaxation(model: LinearModel, budget: Budget, bounded: BoundCallback | None) -> None:
-    """Let who listens know what the linear relaxation of a model proves, for which half of the time left may be used."""
+    """Report the bound of the linear relaxation of a model, using at most half of the time that is left."""
     if bounded is None or not model.costs.any():
         return
     left = budget.left.time_s
@@ -31,7 +31,7 @@ def tell_relaxation(model: LinearModel, budget: Budget, bounded: BoundCallback |
 
 
 def relaxed_bound(model: LinearModel, time_s: float | None = None) -> float | None:
-    """Return a proven bound of the linear relaxation, in the sense of the model; None: there is none, or no time for it.
+    """Return a proven bound from the linear relaxation, in the model's sense; None: none, or no time for it.
 
     Cost: one linear program.
     """
@@ -40,7 +40,7 @@ def relaxed_bound(model: LinearModel, time_s: float | None = None) -> float | No
 
 
 def _multipliers(model: LinearModel, time_s: float | None) -> Floats | None:
-    """Multipliers of the rows at the optimum of the relaxation as a minimum, shape (R,): what it rises by with each row's end."""
+    """Multipliers of the rows at the relaxation's optimum, shape (R,), with the relaxation as a minimum."""
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
@@ -71,9 +71,10 @@ def _multipliers(model: LinearModel, time_s: float | None) -> Floats | None:
 
 
 def proven_by(model: LinearModel, multipliers: Floats) -> float | None:
-    """Return the bound that multipliers of the rows prove, shape (R,), rounded to the safe side; None: they prove none.
+    """Return the bound that multipliers of the rows, shape (R,), prove, rounded safely; None: no bound.
 
-    Those of a sign that proves nothing count as 0; all are made a little smaller where a column without a bound needs it.
+    Multipliers of a sign that proves nothing count as 0; all shrink a little if a column without bound needs
+    it.
     """
     costs = model.sign * model.costs
     y = np.where(np.isfinite(np.where(multipliers > 0, model.row_lower, model.row_upper)), multipliers, 0.0)
@@ -91,7 +92,7 @@ def proven_by(model: LinearModel, multipliers: Floats) -> float | None:
         if (np.isinf(model.upper) & (reduced < error)).any() or (np.isinf(model.lower) & (reduced > -error)).any():
             return None
     of_rows = np.where(y > 0, y * _finite(model.row_lower), y * _finite(model.row_upper))
-    low, high = _finite(model.lower), _finite(model.upper)  # an infinite end is not the least one
+    low, high = _finite(model.lower), _finite(model.upper)  # an infinite end is never the minimum
     at_low = np.where(np.isinf(model.lower), np.inf, reduced * low)
     at_high = np.where(np.isinf(model.upper), np.inf, reduced * high)
     of_columns = np.minimum(at_low, at_high)
@@ -105,7 +106,7 @@ def proven_by(model: LinearModel, multipliers: Floats) -> float | None:
 
 
 def _sums(model: LinearModel, costs: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """A' y, and by how much the rounded c - A' y may be off, shape (V,) each."""
+    """Return A' y, and the largest rounding error of c - A' y, shape (V,) each."""
     matrix = model.matrix()
     sizes = abs(matrix).T @ np.abs(y)
     count = np.bincount(model.columns, minlength=len(costs)) + 2

@@ -1,4 +1,4 @@
-"""Rows of a linear program while they are written one by one, and the model that a sparse matrix makes."""
+"""Builder of rows of a linear program one by one, and models from sparse matrices."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -21,13 +21,13 @@ class Rows:
         self.right: list[float] = []
 
     def add(self, terms: Iterable[tuple[int, float]], right: float) -> int:
-        """Write a row of (column, coefficient), and return its index."""
+        """Add a row of (column, coefficient) terms, and return its index."""
         self.entries += [(len(self.right), column, value) for column, value in terms]
         self.right.append(right)
         return len(self.right) - 1
 
     def copy(self) -> "Rows":
-        """The same rows, to which others can be added."""
+        """Return an independent copy of the rows."""
         other = Rows()
         other.entries, other.right = list(self.entries), list(self.right)
         return other

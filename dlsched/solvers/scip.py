@@ -1,4 +1,4 @@
-"""SCIP, by PySCIPOpt: mixed-integer linear programs, with incumbents and bounds on the way."""
+"""SCIP (PySCIPOpt), for mixed-integer linear programs; reports incumbents and bounds while it runs."""
 
 from typing import TYPE_CHECKING
 

@@ -49,7 +49,7 @@ def check(
     ----------
     path
         Path of the store.
-        take
+    take
         Called with every row and its verification; rows of one instance follow each other, instances in any
         order.
     workers

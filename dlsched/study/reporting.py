@@ -24,7 +24,7 @@ def report(store: str | os.PathLike[str], path: str | os.PathLike[str], form: st
     ----------
     store
         Path of the study's store.
-        path
+    path
         Path of the report (``-``: standard output).
     form
         ``html``, a page that opens anywhere without a network, or ``markdown``.

@@ -118,7 +118,7 @@ def _chosen(plan: Plan) -> tuple[dict[Kind, int], dict[Kind, list[Recipe]]]:
 def _search(
     plan: Plan, kinds: Mapping[Kind, Sequence[Recipe]], seconds: dict[tuple[Kind, str], list[float]], ends: float
 ) -> dict[int, Recipe]:
-    """Run short searches; return found recipes by the search's ``id``, add whole searches' time to ``seconds``."""
+    """Run short searches; return what they found by the ``id`` of their recipes, and extend ``seconds``."""
     searches = {
         search.key: (search, kind, recipe)
         for kind, found in kinds.items()
@@ -142,7 +142,7 @@ def _seconds(plan: Plan, outcome: Outcome) -> float:
 
 
 def _run(cells: Sequence[Cell], folder: str, ends: float) -> tuple[dict[str, Outcome], dict[str, float]]:
-    """Return the outcomes of cells that ended in time, by key, and the seconds of the one that did not end."""
+    """Return outcomes of cells that ended in time, by key, and the seconds of the one that did not."""
     ended: dict[str, Outcome] = {}
     latest = time.monotonic()
     if latest < ends:

@@ -1,4 +1,4 @@
-"""Importers of public measurements and traces; each returns what it read and the audit of what it dropped or assumed."""
+"""Importers of public measurements and traces; each returns data and an audit of drops and assumptions."""
 
 from dlsched.catalogue.sources import SOURCES
 from dlsched.traces.gang_traces import import_gavel_gangs, import_philly_gangs, import_tiresias

@@ -1,7 +1,7 @@
-"""Jobs from traces: which jobs of a trace arrive in a window, the size of their cluster, and the stream they make.
+"""Arrivals of traces: jobs that arrive in a window, the size of their cluster, and the stream of these jobs.
 
-Times are seconds on the trace's own clock until an instance has them relative to the start of the window, or to the first
-arrival where no start is given.
+Times are seconds on the trace's clock; in instances they are relative to the start of the window, or to the
+first arrival if no start is given.
 """
 
 import math
@@ -20,7 +20,7 @@ GPUS_OF_A_SERVER = 8  # the default cluster is a multiple of it
 
 
 class Request(NamedTuple):
-    """A job as its trace has it: when it arrives, the GPUs its user asked for, its size (seconds or steps), its words."""
+    """A job as in its trace: arrival, GPUs that its user asked for, size (seconds or steps), and words."""
 
     arrival_s: float
     gpus: int
@@ -31,7 +31,7 @@ class Request(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A job as its instance has it: epochs, seconds per epoch by count, and GPU-seconds as its user asked for it."""
+    """A job as in its instance: epochs, seconds per epoch by count, GPU-seconds on the requested GPUs."""
 
     epochs: float
     epoch_time_s: dict[int, float]
@@ -47,7 +47,7 @@ class Window:
 
     @classmethod
     def read(cls, from_: str | None, to: str | None, clock: Callable[[str], float], allowed: str) -> "Window":
-        """Read both ends as the trace writes times; ``allowed`` says how.
+        """Read both ends in the trace's format of times, which ``allowed`` describes.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Window:
         return (self.start_s is None or self.start_s <= time_s) and (self.end_s is None or time_s < self.end_s)
 
     def span(self, kept: Sequence[Request]) -> tuple[float, float]:
-        """Start and end of the window; where it has none, the first and the last of the arrivals, which are in order."""
+        """Start and end of the window; missing ends are the first and last of the sorted arrivals."""
         start_s = kept[0].arrival_s if self.start_s is None else self.start_s
         return start_s, kept[-1].arrival_s if self.end_s is None else self.end_s
 
@@ -161,7 +161,7 @@ def stream(
 def cluster_gpus(
     kept: Sequence[Request], gpu_s: Sequence[float], least: Sequence[int], seconds: float, gpus: int | None, answer: str
 ) -> tuple[int, list[Sentence]]:
-    """Choose the size of the cluster: what is given, or the average demand, at most what all jobs ask for together.
+    """Choose the size of the cluster: the given one, or the average demand, at most the sum of all requests.
 
     Parameters
     ----------
@@ -170,11 +170,11 @@ def cluster_gpus(
     gpu_s, least
         GPU-seconds of every job, and the least GPUs that it can run on.
     seconds
-        How long they arrive.
+        Length of the period of arrivals.
     gpus
-        What is given; None: nothing.
+        The given size; None: none.
     answer
-        What does not exist if some job does not fit.
+        Name of the answer that does not exist if some job does not fit.
     """
     together = sum(request.gpus for request in kept)
     demand = math.fsum(gpu_s) / seconds if seconds > 0 else math.inf

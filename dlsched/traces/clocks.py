@@ -1,4 +1,4 @@
-"""When the jobs of a trace arrive, and how the trace writes times: what it takes to cut one into windows."""
+"""Clocks of traces: arrival times of jobs and the format of times, for cutting traces into windows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Clock:
     arrivals
         From a file to the times of its jobs, in the order of the file; a malformed row is a `ValueError`.
     window
-        Reads the ends of a window as the trace writes times.
+        Reads the ends of a window in the trace's format of times.
     moment
-        Writes a time as ``window`` reads it.
+        Writes a time in the format that ``window`` reads.
     """
 
     arrivals: Callable[[Path], list[float]]

@@ -156,7 +156,7 @@ def read_tiresias(path: Path) -> tuple[list[Request], list[str]]:
 
 
 def _of_tiresias(request: Request) -> Gang:
-    """A job of the trace's own iterations and seconds; where its stages do not allow it, of published seconds."""
+    """Make a job with the trace's iterations and seconds, or published seconds if its stages require it."""
     model, group = TIRESIAS_MODELS[request.job_type], f"{request.job_type} on {request.gpus}"
     stages = chain(model, request.gpus)
     assert request.iterations is not None
@@ -169,6 +169,6 @@ def _of_tiresias(request: Request) -> Gang:
 
 
 def _nearest(words: Iterable[str], models: Mapping[str, str], ending: str) -> str:
-    """Say which published model stands for which word of the trace."""
+    """Write which published model stands for which word of the trace."""
     said = [f"{word} as {models[word]} ({count:,} jobs)" for word, count in sorted(Counter(words).items())]
     return f"The nearest published models, by our choice, unscaled: {', '.join(said)}. {ending}"

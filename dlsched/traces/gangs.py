@@ -23,7 +23,7 @@ MOST_GPUS = 2**16  # of a job and of a cluster, whose servers are all written do
 
 
 class Gang(NamedTuple):
-    """A job as its instance has it, and whether it lasts longer than in its trace, as it cannot run less than once."""
+    """A job as in its instance, and whether it lasts longer than in its trace: it runs at least once."""
 
     request: Request
     stages: tuple[Stage, ...]
@@ -143,7 +143,7 @@ def instance_of(
 
 
 def _assumed(gangs: Sequence[Gang]) -> list[str]:
-    """Say what is assumed of every job, whatever its trace."""
+    """Write the assumptions on every job, whatever its trace."""
     pipelines = sum(len(gang.stages) > 1 for gang in gangs)
     wide = sum(len(gang.stages) == 1 and gang.request.gpus > GPUS_OF_A_SERVER for gang in gangs)
     lengthened = sum(gang.lengthened for gang in gangs)

@@ -1,4 +1,4 @@
-"""Sentences of an audit that know the figures in them, so that those of several windows can be said together."""
+"""Audit sentences that keep their figures, so that sentences of several windows can be merged."""
 
 from collections.abc import Iterable
 from typing import NamedTuple, Self
@@ -30,14 +30,14 @@ def figure(value: float, form: str = ",") -> Figure:
 
 
 class Sentence(str):
-    """A text that knows of what it is made.
+    """A text with its pieces.
 
     Parameters
     ----------
     pieces
         Words, figures and examples, in turn or not.
     warns
-        Whether it is told of every cluster that is looked at, not of the first alone.
+        Whether it is shown for every cluster, not only for the first.
 
     >>> Sentence("Jobs read: ", figure(1200), ".")
     'Jobs read: 1,200.'

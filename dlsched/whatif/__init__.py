@@ -1,1 +1,1 @@
-"""The offline evaluator: a trace of a cluster, the policies that could have run it, and one page that says what to save."""
+"""The offline evaluator: replays a cluster's trace under other policies, reports what they would save."""

@@ -1,6 +1,6 @@
-"""The answer in sentences: what switching would save, how far that is from the best possible, and what cluster would do.
+"""Sentences of the answer: what switching saves, distance to the best possible, sufficient cluster sizes.
 
-Names of policies stand between backticks.
+Names of policies are between backticks.
 """
 
 import math
@@ -13,15 +13,15 @@ from dlsched.statistics.estimate import Estimate
 from dlsched.whatif.clusters import HAPPENED, MOST_OUTSIDE, Cluster, in_common
 
 NEGLIGIBLE = 0.01
-"""Part of the mean flow time below which a difference is called none."""
+"""Share of the mean flow time below which a difference counts as none."""
 
 
 UNITS = (("days", 86400.0, 259200.0), ("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0))
-"""Name, seconds, and seconds from which a length of time is read in the unit."""
+"""Name of a unit, its seconds, and the seconds from which lengths of time are written in it."""
 
 
 def lasting(seconds: float, beside: float = 0.0) -> str:
-    """Write a length of time in the unit in which it is read, or that of the longer one that stands beside it.
+    """Write a length of time in a readable unit, or in the unit of a longer one ``beside`` it.
 
     >>> lasting(0.0), lasting(59.4), lasting(1500.0), lasting(864000.0), lasting(-90.0), lasting(0.02)
     ('0 s', '59.4 s', '25 min', '10 days', '-90 s', '0.02 s')
@@ -55,7 +55,7 @@ def percent(part: float) -> str:
 
 
 def saving(cluster: Cluster) -> str:
-    """Say what switching from what is compared with to the best policy would save, and what is left out of it."""
+    """Write what switching from the baseline to the best policy would save, and what that leaves out."""
     base, best = cluster.baseline, cluster.best
     if base is None or best is None:
         return f"On {several(cluster.gpus, 'GPU')} no policy has an answer."
@@ -63,7 +63,7 @@ def saving(cluster: Cluster) -> str:
 
 
 def _left_out(cluster: Cluster) -> list[str]:
-    """Who held GPUs and is not looked at, where that is much, or jobs are on parts of GPUs."""
+    """Name jobs that held GPUs and are left out, if they held much or are on parts of GPUs."""
     if cluster.outside > MOST_OUTSIDE:
         among, held = _not_looked_at(cluster)
         return [f"Jobs that are not looked at{among and f'{among},'} {held}; here they take none."]
@@ -75,13 +75,13 @@ def _left_out(cluster: Cluster) -> list[str]:
 
 
 def _not_looked_at(cluster: Cluster) -> tuple[str, str]:
-    """Who is among them, and what part of the GPU time they held, in words."""
+    """Write which jobs are left out, and their share of the GPU time."""
     among = f", {several(cluster.left_out, 'job')} on parts of GPUs among them" if cluster.left_out else ""
     return among, f"held {percent(cluster.outside)} of the GPU time that {several(cluster.gpus, 'GPU')} have"
 
 
 def _parts(cluster: Cluster) -> list[str]:
-    """Who has whole GPUs for parts of them."""
+    """Name jobs that get whole GPUs instead of parts."""
     if not cluster.whole:
         return []
     verb = "has" if cluster.whole == 1 else "have"
@@ -91,7 +91,7 @@ def _parts(cluster: Cluster) -> list[str]:
 
 
 def _tasks(cluster: Cluster) -> list[str]:
-    """Who may run at once here and might not."""
+    """Name tasks that may run at once here, but could not in the trace."""
     if not cluster.tasks:
         return []
     return [
@@ -131,7 +131,7 @@ def _saving(cluster: Cluster, base: str, best: str) -> str:
 
 
 def _of_a_job(change: Estimate, cluster: Cluster) -> str:
-    """Seconds that a job gains or loses, as a length of time, and the interval in the same unit."""
+    """Write the time that a job gains or loses, with the interval in the same unit."""
     if change.low is None or change.high is None:
         return f"{lasting(abs(change.value))} a job (too few jobs for an interval)"
     low, high = sorted((abs(change.low), abs(change.high)))
@@ -142,7 +142,7 @@ def _of_a_job(change: Estimate, cluster: Cluster) -> str:
 
 
 def distance(cluster: Cluster) -> str:
-    """Say how far the best policy is from what no schedule undercuts."""
+    """Write how far the best policy is from the lower bound of all schedules."""
     best, least_s = cluster.best, cluster.least_flow_s
     if best is None:
         return ""
@@ -159,7 +159,7 @@ def distance(cluster: Cluster) -> str:
 
 
 def why_baseline(cluster: Cluster) -> str:
-    """Say what is compared with, where it is not what happened."""
+    """Name the baseline, if that is not what happened."""
     base = cluster.baseline
     if base is None or base == HAPPENED:
         return ""
@@ -174,7 +174,7 @@ def why_baseline(cluster: Cluster) -> str:
 
 
 def known(estimates: bool, silent: int = 0) -> str:
-    """Say what policies know of the lengths of jobs, of which so many did not say them."""
+    """Write what policies know of the lengths of jobs; ``silent`` jobs had no estimate."""
     if estimates:
         said = "Policies know of a job's length what its user said"
         if not silent:
@@ -189,7 +189,7 @@ def known(estimates: bool, silent: int = 0) -> str:
 
 
 def smallest(clusters: Sequence[Cluster]) -> str:
-    """Say on which of several clusters waiting is no longer than today; today is the first."""
+    """Name the clusters on which waiting is no longer than on the first, today's."""
     today = clusters[0]
     base = today.baseline
     if len(clusters) < 2 or base is None:
@@ -199,7 +199,7 @@ def smallest(clusters: Sequence[Cluster]) -> str:
     for cluster in clusters:
         index = in_common((today, cluster))[1]
         if len(index) < len(today.jobs.ids):
-            continue  # it cannot hold them all
+            continue  # this cluster cannot hold all jobs
         waits = {name: float(fate.waiting_s[index].mean()) for name, fate in cluster.fates.items() if name != HAPPENED}
         best = min(waits, key=lambda name: waits[name], default=None)
         if best is not None and (waits[best] <= waiting_s or math.isclose(waits[best], waiting_s)):
@@ -214,7 +214,7 @@ def smallest(clusters: Sequence[Cluster]) -> str:
 
 
 def _no_room(cluster: Cluster) -> list[str]:
-    """Whom a size of the cluster leaves out, where that is much, or jobs are on parts of GPUs."""
+    """Name jobs that a size of the cluster leaves out, if they held much or are on parts of GPUs."""
     if cluster.outside > MOST_OUTSIDE:
         among, held = _not_looked_at(cluster)
         return [f"No room is kept for the jobs that are not looked at{among}, which {held}."]

@@ -1,4 +1,4 @@
-"""The audits of several windows in short: what they share is said once, figures that differ as least and most."""
+"""Summary of the audits of several windows: equal sentences once, differing figures as least and most."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from dlsched.traces.sentences import Example, Figure, Piece, Sentence, sentence_
 
 
 def in_short(audits: Sequence[Sequence[str]]) -> list[Sentence]:
-    """Sentences that differ in their figures alone become one, in the order in which they first appear.
+    """Merge sentences that differ only in figures, in order of first appearance.
 
     >>> from dlsched.traces.sentences import figure
     >>> read, left = Sentence("Jobs read: 9."), [Sentence("Left out: ", figure(count), ".") for count in (2, 1000)]
@@ -22,7 +22,7 @@ def in_short(audits: Sequence[Sequence[str]]) -> list[Sentence]:
 
 
 def _one(alike: Sequence[Sentence], windows: int) -> Sentence:
-    """Say sentences together that have the same words."""
+    """Merge sentences that have the same words."""
     said = "".join(map(_together, zip(*(sentence.pieces for sentence in alike), strict=True)))
     if len(alike) < windows:
         said = f"{said.removesuffix('.')} ({len(alike)} of {windows} windows)."
@@ -30,7 +30,7 @@ def _one(alike: Sequence[Sentence], windows: int) -> Sentence:
 
 
 def _together(pieces: Sequence[Piece]) -> str:
-    """Say pieces in one place of sentences: words, which are the same, figures, or examples."""
+    """Merge the pieces at one position of sentences: equal words, figures, or examples."""
     figures = sorted(piece for piece in pieces if isinstance(piece, Figure))
     if figures:
         least, most = figures[0].text, figures[-1].text

@@ -1,4 +1,4 @@
-"""Clusters that are asked about: what came of every policy on each, job by job, so all figures are of the same jobs."""
+"""Results of every policy on each size of the cluster, job by job, so that figures are of the same jobs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ from dlsched.whatif.question import BOUND, Piece
 
 HAPPENED = "what happened"
 MOST_OUTSIDE = 0.05
-"""Part of the cluster's GPU time that other jobs held, from which what happened is not compared with: it waited for them."""
+"""Share of GPU time held by other jobs from which what happened is no baseline, since it waited for them."""
 FEWEST_UNITS = 6
-"""From which intervals are drawn: over windows where these are as many, else over stretches of equally many jobs."""
+"""Least number of units for intervals: windows if there are as many, else stretches of equally many jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of the jobs of a cluster under a policy: times by job, seconds, and parts of the GPU time."""
+    """Results of a policy on a cluster: times by job, in seconds, and shares of the GPU time."""
 
     waiting_s: FloatArray
     flow_s: FloatArray
@@ -49,22 +49,24 @@ class Cluster:
     Parameters
     ----------
     gpus
-        Of it.
+        GPUs of the cluster.
     jobs
         Of all windows; ``keys`` tell one job from the same in another window.
     unit, units
-        Index of the window or stretch of each job, of which intervals are drawn, and what these are in words; empty: too few.
+        Index of each job's window or stretch, over which intervals are drawn, and their name; empty: too
+        few.
     fates
-        By policy, that which happened first; those with an answer on every window.
+        Results by policy, what happened first; only policies with an answer on every window.
     unanswered
-        By policy, why it has none.
+        Reason for having no answer, by policy.
     least_flow_s
-        Mean flow time that no schedule undercuts; None: not proven of every window.
+        Lower bound on the mean flow time of all schedules; None: not proven for every window.
     outside
-        Part of the cluster's GPU time in all windows that jobs held which are not of them.
+        Share of the cluster's GPU time in all windows that other jobs held.
     left_out, whole, tasks, silent
-        How many jobs are on parts of GPUs and left out; are given a whole GPU for every part; are tasks of arrays of which only
-        so many might run at once; and did not say how long they take, where policies know only that.
+        Numbers of jobs that are left out because they are on parts of GPUs; that get a whole GPU for every
+        part; that are tasks of arrays with a limit on concurrent tasks; and that have no estimate where
+        policies use only estimates.
     """
 
     gpus: int
@@ -83,14 +85,14 @@ class Cluster:
 
     @property
     def baseline(self) -> str | None:
-        """What is compared with: what happened, where that is known and had no other jobs to wait for; else the first policy."""
+        """The baseline: what happened, if known and not delayed by other jobs; else the first policy."""
         if HAPPENED in self.fates and self.outside <= MOST_OUTSIDE:
             return HAPPENED
         return next((name for name in self.fates if name != HAPPENED), None)
 
     @property
     def best(self) -> str | None:
-        """The policy of the least mean flow time; what happened is no policy."""
+        """The policy with the least mean flow time; what happened does not count as a policy."""
         names = [name for name in self.fates if name != HAPPENED]
         return min(names, key=lambda name: float(self.fates[name].flow_s.mean()), default=None)
 
@@ -152,11 +154,11 @@ def _cluster(study: Study, made: Sequence[Piece], policies: Sequence[str], rows:
 
 
 def _least_s(instance: InstanceFile, bound: float | None) -> float | None:
-    """Sum of the flow times that no schedule undercuts."""
+    """Lower bound on the sum of flow times of all schedules."""
     if bound is None:
         return None
     record = FAMILIES[instance.family]
-    if instance.family == "srpt_mapping":  # whose objective is the sum of the ends
+    if instance.family == "srpt_mapping":  # its objective is the sum of the ends
         return bound - record.constant(instance)
     return bound * len(getattr(instance, "jobs", ()))
 
@@ -178,7 +180,7 @@ def _fate(name: str, times: Sequence[JobTimes], made: Sequence[Piece], jobs: Job
 
 
 def in_common(clusters: Iterable[Cluster]) -> list[IntArray]:
-    """Of each cluster the indices of the jobs that all have, in the same order: a small one may not hold the largest."""
+    """Return each cluster's indices of the jobs that all have, in one order: small ones lack large jobs."""
     places = [{key: index for index, key in enumerate(cluster.keys)} for cluster in clusters]
     shared = [key for key in places[0] if all(key in others for others in places)]
     return [np.array([of[key] for key in shared], dtype=np.int64) for of in places]

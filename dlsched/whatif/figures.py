@@ -1,4 +1,4 @@
-"""What is measured of a schedule: waiting, flow, slowdown, utilisation, fragmentation; of users ``statistics.fairness``.
+"""Measures of a schedule: waiting, flow, slowdown, utilisation, fragmentation.
 
 =================  ================================================================================================
 figure             definition
@@ -24,11 +24,11 @@ from dlsched.statistics.estimate import Estimate
 from dlsched.statistics.intervals import bootstrap_mean
 
 THRESHOLD_S = 10.0
-"""Jobs that run less count as running so long, that their slowdowns do not drown those of all others."""
+"""Shorter jobs count as this long, so that their slowdowns do not dominate the mean."""
 
 
 class Held(NamedTuple):
-    """GPUs held from a time to a time: arrays of one shape; ``node`` is the index of the node, -1 where there are none."""
+    """GPUs held from a time to a time: arrays of one shape; ``node``: index of the node, -1 for none."""
 
     start_s: FloatArray
     end_s: FloatArray
@@ -37,7 +37,7 @@ class Held(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a whole, such as GPU-seconds held of those there were; parts of several stretches add up."""
+    """A part of a whole, such as GPU-seconds held of those available; parts of several stretches add up."""
 
     part: float
     whole: float
@@ -94,7 +94,7 @@ def fragmentation(held: Held, sizes: Sequence[int], first_s: float, last_s: floa
     """
     used = [0] * len(sizes)
     times = np.concatenate([held.end_s, held.start_s])
-    ends = np.repeat([0, 1], len(held.gpus))  # what ends at a time is free for what begins then
+    ends = np.repeat([0, 1], len(held.gpus))  # GPUs of a job that ends are free for a job that begins then
     changes = np.concatenate([-held.gpus, held.gpus]).tolist()
     nodes = np.tile(held.node, 2).tolist()
     partly, free, now_s, on_partly_s, free_s = 0, sum(sizes), first_s, 0.0, 0.0
@@ -127,9 +127,9 @@ def means_by(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
 def mean_of_jobs(values: FloatArray, unit: IntArray) -> Estimate:
     """Mean over all jobs, with its 95 % interval by bootstrap over units, such as windows of time; none of fewer than 6.
 
-    Jobs of a unit are not independent, so units are what is drawn. As these hold unequal numbers of jobs, the mean is a
-    ratio of sums, S / N; the bootstrap draws its linear part, S / N + W / N (s_w - S / N n_w) of each of W units (Cochran,
-    *Sampling Techniques*, section 6.3, a ratio of means).
+    Jobs of a unit are not independent, so the bootstrap draws units. As these hold unequal numbers of jobs,
+    the mean is a ratio of sums, S / N; the bootstrap draws its linear part, S / N + W / N (s_w - S / N n_w)
+    of each of W units (Cochran, *Sampling Techniques*, section 6.3, a ratio of means).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a schedule did to every job, whatever its family: when it came, started and ended, and what it held."""
+"""Times of jobs in a schedule of any family: submission, start, end, and the GPUs held."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -33,7 +33,7 @@ class JobTimes(NamedTuple):
 
 
 def jobs_of(instance: InstanceFile, recorded: Sequence[QueuedJob]) -> Jobs:
-    """Put the jobs of an instance into arrays; what they ran and held is that of the trace."""
+    """Put the jobs of an instance into arrays; running times and GPUs are those of the trace."""
     if isinstance(instance, srpt_mapping.Instance):
         submits_s = [job.release_s for job in instance.jobs]
     else:
@@ -49,7 +49,7 @@ def jobs_of(instance: InstanceFile, recorded: Sequence[QueuedJob]) -> Jobs:
 
 
 def times_of(instance: InstanceFile, solution: Solution) -> JobTimes:
-    """Follow the jobs of a solution, which passes the checker."""
+    """Return the times of the jobs of a solution that passed the checker."""
     if isinstance(instance, srpt_mapping.Instance):
         assert isinstance(solution, srpt_mapping.Schedule)
         return _gangs(instance, solution)

@@ -1,4 +1,4 @@
-"""The page: the answer first, then the figures behind it, the plots, the audit, and how to see it again."""
+"""The HTML page of an evaluation: the answer, figures, plots, the audit, and the command that repeats it."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,28 +20,28 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a page is made of.
+    """The content of a page.
 
     Parameters
     ----------
     title
         Name of the trace.
     clusters
-        What came of the policies, the cluster of today first.
+        Results of the policies on each cluster, today's first.
     policies
         In the order of the question.
     windows
         How many windows each cluster was run on.
     family
-        Of the instances.
+        Family of the instances.
     audit
-        Sentences of the import, on the cluster of today.
+        Sentences of the import for today's cluster.
     command
-        That writes the page again.
+        Command that writes the page again.
     environment
         Versions and the machine, by name.
     estimates
-        Whether policies were told what users said that their jobs take.
+        Whether policies know users' estimates instead of true running times.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Told:
 
     @property
     def sentences(self) -> list[str]:
-        """The answer: what switching saves, how far that is from the best possible, what cluster would do, and remarks."""
+        """The answer: what switching saves, distance to the best possible, sufficient clusters, remarks."""
         today = self.clusters[0]
         said = [
             answer.saving(today),

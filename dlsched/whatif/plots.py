@@ -1,4 +1,4 @@
-"""The plots of the page: how waiting is spread, flow by size of the job, waiting by size of the cluster."""
+"""The plots of the page: distribution of waiting, flow by size of jobs, waiting by size of the cluster."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from dlsched.whatif.tables import Unit, sizes_of
 
 POINTS = 101
 LEAST_S = 1.0
-"""Waits below it are drawn at it."""
+"""Shorter waits are drawn at this value."""
 
 
 def spread(cluster: Cluster, looks: dict[str, Look], table: Table) -> Figure:
-    """Share of the jobs that waited no longer than that."""
+    """Plot the share of jobs over their waiting time, as a cumulative distribution."""
     title = "How long jobs wait"
     longest_s = max((float(fate.waiting_s.max()) for fate in cluster.fates.values()), default=0.0)
     if longest_s <= LEAST_S:

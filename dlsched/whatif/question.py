@@ -1,4 +1,4 @@
-"""The question: a queue, clusters, policies, and the stretches of time that are compared; and the study that answers it."""
+"""The question of an evaluation (queue, clusters, policies, windows), and the study that answers it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
     "srpt_mapping": ("fifo", "fifo-backfill", "shortest-backfill", "a-srpt", "work-patient"),
     "elastic_stream": ("fifo-fixed", "sjf-fixed", "srpt-fixed", "las-fixed", "equal"),
 }
-"""By family the policies that are compared by default, that of most clusters first."""
+"""Default policies by family; the first is the one that most clusters use."""
 
 BOUND: Final = "bound"
 """The method whose bound is shown."""
@@ -37,31 +37,31 @@ LIMITS: Final = CellLimits(time_s=60.0)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
+    """A question for the evaluator.
 
     Parameters
     ----------
     queue
-        What was recorded.
+        The recorded queue.
     policies
         Methods of the family by name, or ``file.py:function``; empty: those of ``POLICIES``.
     family
         A key of ``POLICIES``.
     gpus
-        Sizes of the cluster, the one of today first; None: as ``instance_from`` chooses it.
+        Sizes of the cluster, today's first; None: chosen by ``instance_from``.
     window
-        Submissions that are looked at.
+        Window of the submissions that are evaluated.
     window_s
-        Seconds of the windows into which these are cut, each an instance that begins with the jobs that were there; None:
-        one instance.
+        Seconds of the windows into which submissions are cut, each an instance that begins with the jobs
+        present then; None: one instance.
     estimates
-        Policies are told what users said that their jobs take, not what they took.
+        Whether policies know users' estimates instead of true running times.
     folder
-        Where paths of policies begin.
+        Folder to which paths of policies are relative.
     limits
-        Of each policy and of the bound, on each window.
+        Limits of each policy and of the bound, on each window.
     options
-        Further ones of ``instance_from``.
+        Further options of ``instance_from``.
     """
 
     queue: Queue
@@ -83,27 +83,27 @@ class Piece:
     Parameters
     ----------
     gpus, nodes
-        Of the cluster, and the GPUs of each node; no nodes: GPUs are all alike.
+        GPUs of the cluster, and of each node; no nodes: all GPUs are alike.
     name
-        The window in words; empty: all of the trace.
+        Name of the window; empty: the whole trace.
     recipe
-        Of its instance.
+        Recipe of its instance.
     jobs
-        Those of the instance, in its order.
+        Jobs of the instance, in its order.
     happened
-        What really happened; None: it is not known.
+        What happened according to the trace; None: unknown.
     placed
         Whether the trace says on which nodes jobs ran.
     outside
-        GPU-seconds that jobs held which are not of the instance, of those of the cluster; see ``Made``.
+        GPU-seconds that other jobs held, as a part of those of the cluster; see ``Made``.
     audit
-        Of the import.
+        Audit of the import.
     left_out, whole
-        Jobs on parts of GPUs, by id: that are left out; that are given a whole one for every part.
+        Ids of jobs on parts of GPUs: those left out, and those that get a whole GPU for every part.
     tasks
-        Tasks of arrays of which only so many might run at once, by id.
+        Ids of tasks of arrays with a limit on concurrent tasks.
     silent
-        Jobs whose users did not say how long they take, where policies know only that, by id.
+        Ids of jobs without an estimate, where policies use only estimates.
     """
 
     gpus: int
@@ -152,7 +152,7 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
     assert total is not None  # of both families
     happened = made.happened
     if happened is not None and record.check(instance, happened):
-        happened = None  # it breaks a rule of the family, and is not shown as if it did not
+        happened = None  # what happened breaks a rule of the family, so it is not shown
     return Piece(
         total,
         tuple(server.gpus for server in getattr(instance, "servers", ())),
@@ -171,14 +171,14 @@ def _piece(question: Question, gpus: int | None, window: Window, name: str) -> P
 
 
 def _windows(question: Question) -> list[tuple[Window, str]]:
-    """Windows in which jobs came, and their names."""
+    """Return the windows with submissions, and their names."""
     queue, whole, length_s = question.queue, question.window, question.window_s
     if length_s is None:
         bare = whole.start_s is None and whole.end_s is None
         return [(whole, "" if bare else f"{_moment(queue, whole.start_s)}, {_moment(queue, whole.end_s)}")]
     submits_s = sorted(job.submit_s for job in queue.jobs if job.duration_s is not None and whole.holds(job.submit_s))
     if not submits_s:
-        return [(whole, "")]  # which is refused with the reasons
+        return [(whole, "")]  # the import then refuses it, with the reasons
     start_s = submits_s[0] if whole.start_s is None else whole.start_s
     found = []
     for number in dict.fromkeys(math.floor((submit_s - start_s) / length_s) for submit_s in submits_s):
@@ -197,7 +197,7 @@ def _moment(queue: Queue, time_s: float | None) -> str:
 
 
 def audit_of(made: Sequence[Piece]) -> list[str]:
-    """The audit of all windows on the first cluster, and what warns of the others, as far as it is new."""
+    """Return the audit of all windows on the first cluster, and new warnings of the other clusters."""
     today, *others = dict.fromkeys(piece.gpus for piece in made)
     first = in_short([piece.audit for piece in made if piece.gpus == today])
     said = [

@@ -15,7 +15,7 @@ from dlsched.whatif.clusters import HAPPENED, Cluster, in_common
 from dlsched.whatif.figures import Part, means_by
 
 CLASSES: Final = ((1, 1), (2, 4), (5, 8), (9, None))
-"""Sizes of jobs: GPUs from and to."""
+"""Classes of job sizes: GPUs from and to."""
 MOST_USERS = 10
 
 
@@ -46,7 +46,7 @@ class Unit(NamedTuple):
 
 
 def unit_of(seconds: float) -> Unit:
-    """The unit in which a mean flow time reads well.
+    """Choose a readable unit for a mean flow time.
 
     >>> unit_of(50.0).name, unit_of(3000.0).name, unit_of(20000.0).name
     ('s', 'min', 'h')
@@ -173,7 +173,7 @@ def by_size(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table:
 
 
 def by_user(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Table | None:
-    """The users of the most GPU time: what they waited and took, and what they would have; None without users."""
+    """Table of the users with most GPU time: waiting and flow, before and after; None without users."""
     base, best = cluster.baseline, cluster.best
     index, names = users_of(cluster)
     if base is None or best is None or base == best or not names:

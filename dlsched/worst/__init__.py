@@ -1,1 +1,1 @@
-"""Worst instances of heuristics: searched from a seed, shrunk until a person can read them, proven where a program can."""
+"""Worst instances of heuristics: found by a seeded search, shrunk to be readable, proven by programs."""

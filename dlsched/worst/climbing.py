@@ -1,9 +1,10 @@
 """The search: draws of the space and of the presets that fit it, then walks uphill from the worst of them.
 
-The first draws are by turns of the space and of the presets; later ones are of whatever drew the worst before (a bandit whose
-arms are the space and the presets). Walks begin at the worst draw of each arm, then at the worst of the others, all with as
-many evaluations; the better half of them goes on, until one is left (successive halving, Jamieson and Talwalkar, AISTATS 2016).
-So a search is seldom worse than its draws alone, and it does not climb one hill only.
+The first draws alternate between the space and the presets; later draws come from the source of the worst
+draw so far (a bandit whose arms are the space and the presets). Walks begin at the worst draw of each arm,
+then at the worst of the others, with equal numbers of evaluations; the better half continues until one is
+left (successive halving, Jamieson and Talwalkar, AISTATS 2016). So a search is seldom worse than its draws
+alone, and does not climb a single hill.
 
 A step is taken when it is not worse by more than a threshold that falls to nothing (annealing, as in SAGA's PISA, Coleman and
 Krishnamachari, IPDPS 2025); equal ratios are taken always, so that plateaus are crossed.
@@ -23,27 +24,27 @@ if TYPE_CHECKING:
     import numpy as np
 
 SAMPLED = 0.3
-"""Share of the evaluations that draw."""
+"""Share of the evaluations that go to draws."""
 BY_TURNS = 0.5
-"""Share of the draws that go by turns; the others go to whatever drew the worst."""
+"""Share of the draws that alternate between arms; the others use the arm of the worst draw."""
 WORST = 20
-"""Draws by which the space and the presets are judged."""
+"""Number of worst draws by which arms are compared."""
 WALKS = 8
-"""Most walks that begin, from as many draws."""
+"""Largest number of walks that begin."""
 LONG = 50
-"""Evaluations after drawing for which a walk more begins."""
+"""One more walk begins for each of this many evaluations after drawing."""
 ALONE = 2
-"""Walks of the one that is left, each from the worst so far."""
+"""Number of walks of the one that is left, each from the worst instance so far."""
 HEAT, HEAT_TOGETHER = 0.15, 0.03
 """Threshold at the start, as a part of the logarithm of the ratio: of the last walk, and of several."""
 COOL = 0.004
 """Least threshold at the start."""
 PATIENCE = 500
-"""Candidates in a row that are none, after which a walk, or drawing, ends."""
+"""Number of invalid candidates in a row after which a walk, or drawing, ends."""
 
 
 def turns(space: Space) -> Iterator[DrawGenerated]:
-    """What draws next when it goes by turns: the space every other time, and between its draws one preset after the other."""
+    """Yield the arms in turn: the space every other time, and in between one preset after another."""
     while True:
         for draw in space.presets.values():
             yield space.draw
@@ -117,7 +118,7 @@ def _worst_first(met: Iterable[Judged]) -> list[Judged]:
 
 
 def _without_bound(judge: Judge) -> bool:
-    """Whether nothing can be worse than what was met."""
+    """Whether an instance without bound was found, so that none can be worse."""
     return judge.worst is not None and math.isinf(judge.worst.ratio)
 
 

@@ -1,4 +1,4 @@
-"""``find_worst``: the instance on which a method does worst, from a seed, as far as a search of some evaluations finds it."""
+"""``find_worst``: a seeded search, within a budget of evaluations, for a method's worst instance."""
 
 import math
 import shlex
@@ -50,11 +50,13 @@ def find_worst(
     method
         A name from ``dlsched methods``, ``file.py:function``, or a ``Method`` of your own.
     against
-        What judges: an exact method, a bound, or another heuristic; None: the space's own choice, which proves the optimum.
+        The reference: an exact method, a bound, or another heuristic; None: the space's default, which
+        proves optima.
     jobs, gpus, preset
         Sizes and kind of the instances; None: the space's own.
     budget
-        Evaluations, >= 1: of each the method and its reference run once. A fifth is kept for shrinking.
+        Number of evaluations, >= 1, each a run of the method and of its reference. A fifth is kept for
+        shrinking.
     seed
         Of the search; methods that draw do so from seed 0.
     limits
@@ -64,18 +66,19 @@ def find_worst(
     tell
         Called at once when the method fails on an instance, or breaks its guarantee.
     space
-        Where to search, alone; None: the family's space, made of ``jobs``, ``gpus``, ``preset`` and ``options``.
+        The space to search; None: the family's space, made from ``jobs``, ``gpus``, ``preset`` and
+        ``options``.
     share
-        Of the ratio, that shrinking may lose.
+        Share of the ratio that shrinking may lose.
     **options
         The family's own options, as ``tables`` of ring_allocation.
 
     Raises
     ------
     UsageError
-        A name, size or option that is none, or no instance on which a ratio is defined was found.
+        An invalid name, size or option, or the search found no instance with a defined ratio.
     KeyboardInterrupt
-        Ctrl-C before any was found.
+        Ctrl-C before any instance was found.
     """
     record = find_family(family)
     _require(budget, seed, share)
@@ -109,10 +112,10 @@ def _require(budget: int, seed: int, share: float) -> None:
 
 
 def _search(judge: Judge, space: Space, budget: int, seed: int, share: float) -> tuple[Ended, Judged, Judged]:
-    """Climb, then shrink: why it ended, the worst instance found, and what shrinking made of it.
+    """Climb, then shrink; return why it ended, the worst instance found, and the shrunk instance.
 
-    What is simple often has ties from which worse is near: half of the evaluations that are left walk on from there, and where
-    they find worse, that is shrunk.
+    Simple instances often have ties, and worse instances near them. So half of the remaining evaluations
+    continue from the shrunk instance, and if they find a worse one, that is shrunk.
     """
     import numpy as np
 

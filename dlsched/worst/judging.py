@@ -1,7 +1,7 @@
-"""What a method is worth on an instance: its objective against the proven optimum, a bound, or another method's answer.
+"""Judging a method on an instance: its objective relative to the optimum, a bound, or another answer.
 
-A ratio is that of studies: above 1 is worse, what all solutions share is taken off. It is infinite, *without bound*, where the
-method has no answer though there is one, and where the denominator alone is 0.
+Ratios are as in studies: above 1 is worse, and the constant part of objectives is subtracted. A ratio is
+infinite, *without bound*, if the method has no answer though one exists, or only the denominator is 0.
 """
 
 import math
@@ -26,7 +26,7 @@ _DEFECTS = (TerminationStatus.SOLVER_ERROR,)
 _CUT_SHORT = (TerminationStatus.NODE_LIMIT, TerminationStatus.MEMORY_LIMIT)
 
 LEAST = 1e-9
-"""Ratios below are not told apart."""
+"""Ratios below this are not distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Judge:
         self.failures: dict[str, Failure] = {}
 
     def judge(self, data: Data) -> Judged | None:
-        """Evaluate the instance of some data; None where it is none, or where no ratio is defined.
+        """Evaluate the instance of some data; None: the data are invalid, or no ratio is defined.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Judge:
         if result is None or (result.objective is None and result.status is not TerminationStatus.NO_SOLUTION):
             return None
         if result.status in _CUT_SHORT and self.method.kind == "heuristic":
-            return None  # what is held then may be the answer of another rule
+            return None  # the answer held then may come from another rule
         self._hold_to_proofs(instance, result.objective, reference)
         worth = _worth(result.objective, reference)
         if worth is None:
@@ -169,7 +169,7 @@ class Judge:
         return result
 
     def _hold_to_proofs(self, instance: InstanceFile, objective: float | None, reference: Reference) -> None:
-        """Keep as a failure what contradicts the reference or breaks the method's guarantee."""
+        """Record a failure if the objective contradicts the reference or breaks the method's guarantee."""
         if verdict(objective, reference).contradicts is not None:
             self._fail(f"{self.method.name}: its objective contradicts what {self.reference.name} proved", instance)
         promise = self.method.guarantee  # of its answers: that it has none breaks no promise

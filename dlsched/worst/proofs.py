@@ -1,4 +1,4 @@
-"""Proofs joined to what a search found: how bad a method can be at all, and an instance on which it is that bad."""
+"""Joins proofs to the result of a search: the supremum of a method's ratio, and a worst instance."""
 
 import math
 from dataclasses import replace

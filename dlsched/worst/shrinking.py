@@ -1,7 +1,8 @@
-"""Making an instance one that a person can read, while its ratio stays: fewer entries, equal numbers, fewer digits.
+"""Shrinking of instances, so that people can read them: fewer entries, equal numbers, fewer digits.
 
-A step is kept when the ratio is within a share of the worst that was found, whatever was lost on the way before. Where ratios
-are near 1 the share is taken of what they are above 1, ten times: else nothing would be left of 1.005.
+A step is kept if the ratio stays within a share of the worst that was found, over all steps together. For
+ratios near 1 the loss is limited to ten times that share of the excess over 1: otherwise nothing would be
+left of 1.005.
 """
 
 import math
@@ -14,10 +15,10 @@ from dlsched.worst.places import copied, digits_of, lists_at, numbers_at, put, r
 from dlsched.worst.space import Data, Number, Simplify, Space
 
 SHARE = 0.01
-"""Of the ratio, that shrinking may lose."""
+"""Share of the ratio that shrinking may lose."""
 
 Change: TypeAlias = Callable[[Data], Data | None]
-"""From an instance to a simpler one; None where it has nothing to change."""
+"""Turns the data of an instance into simpler data; None: nothing to change."""
 
 
 def least(found: float, share: float = SHARE) -> float:

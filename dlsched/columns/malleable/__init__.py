@@ -1,1 +1,1 @@
-"""Malleable jobs at prices of units over time, on plain arrays: the cheapest way of each, at any time or slot by slot."""
+"""Pricing of malleable jobs at prices of units over time: each job's cheapest schedule, in time or slots."""

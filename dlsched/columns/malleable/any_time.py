@@ -1,4 +1,4 @@
-"""The cheapest way of every job at prices over time, and what that is at least; decisions at any time.
+"""Cheapest schedules of jobs at prices over time, with lower bounds; decisions at any time.
 
 With the gain R of ``rewards``, job j that ends at T costs at least  h(T, mu) = T - r + mu - R(T)  for every worth mu of its work.
 On an interval of constant price h is concave in T, so within it the cost is at least the largest over mu of the lower of its
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _CELLS = 60_000
-"""Jobs times intervals that are looked at together."""
+"""Number of job-interval pairs in a batch."""
 _FEW = 24
-"""Intervals that are looked at first."""
+"""Number of intervals that are tried first."""
 _ROUNDS = 60
 _NEAR = 0.1
 """Of the bracket: how far from where the tangents meet it is tried too."""
@@ -57,7 +57,7 @@ class AnyTime:
         self.worth = np.column_stack([jobs.least_s * times for times in (1.25, 8.0, 2.5, 30.0)])
 
     def least(self, prices: FloatArray, *, precision: float = 1e-10, tick: Tick = no_tick) -> FloatArray:
-        """At most what every job costs at least at these prices, shape (J,); within ``precision`` of it where that can be."""
+        """Lower bounds on every job's cost at these prices, shape (J,), mostly tight to ``precision``."""
         return self._price(prices, precision, tick, traced=False)[0]
 
     def cheapest(self, prices: FloatArray, *, precision: float = 1e-4, tick: Tick = no_tick) -> Cheapest:

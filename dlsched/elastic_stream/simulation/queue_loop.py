@@ -1,10 +1,8 @@
-"""Streams of a policy that serves jobs in an order, each on a size of its own: one loop for clock, line and pauses.
+"""The compiled loop for policies that serve jobs by a key, each on its own size: clock, queue, pauses.
 
-What ``algorithms.overtaking`` and the simulator do in turns, on numbers alone: the same operations on the same floats in
-the same order, so the same stream in the same bits, without asking a policy, looking at its answer, and making a ``Run`` of
-every job. In order: the line (who fits, starts, stops), keys, clock. Numba compiles long streams (``core.compiled``).
-
-Cost of an event: that of the line, and O(log n) for n jobs present. Memory: a few numbers for every job of the stream.
+It does what ``algorithms.overtaking`` and the simulator do in turns: the same operations on the same floats
+in the same order, hence the same bits, but on numbers alone, without a policy and ``Run`` objects. Numba
+compiles it for long streams (``core.compiled``). An event costs O(log n) for n jobs, and the queue's cost.
 """
 
 import math
@@ -17,17 +15,15 @@ from dlsched.core.tolerance import ROUNDING
 from dlsched.elastic_stream.simulation.limits import BARREN, FEW, IDLE
 from dlsched.elastic_stream.simulation.queued_job import ATTAINED, FALLING, FALLING_APART, STATIC, Queued
 
-_FREE, _KNOWN = range(2)  # in ``state``: units that are idle; whether keys of running jobs are those of now
+_FREE, _KNOWN = range(2)  # in ``state``: idle units; whether the keys in ``running`` are up to date
 _MOMENTS = 256  # between two yields
 
-Ended = tuple[int, float, float, int]
-"""A period: position of the job, start, end, units."""
-Entry = tuple[float, int]
-"""Key and position of a job."""
+Ended = tuple[int, float, float, int]  # a period: position of the job, start, end, units
+Entry = tuple[float, int]  # key and position of a job
 
 
 def _left(run: Queued, now: float) -> float:
-    """Epochs to its real end."""
+    """Epochs that are left to its real end."""
     if run.units:
         elapsed = now - run.since
         if elapsed > run.pause:
@@ -36,7 +32,7 @@ def _left(run: Queued, now: float) -> float:
 
 
 def _key(run: Queued, order: int, now: float, stopped: bool) -> float:
-    """Key of a job now, or once it is stopped and goes on."""
+    """Key of a job now, or the key that it has once it is stopped."""
     if order == STATIC:
         return run.key
     if order == ATTAINED:
@@ -51,7 +47,7 @@ def _key(run: Queued, order: int, now: float, stopped: bool) -> float:
 
 
 def _sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], now: float) -> None:
-    """Give the running jobs the keys they have now."""
+    """Update the keys of the running jobs to now, and sort them."""
     for index, entry in enumerate(running):
         job = entry[1]
         key = _key(jobs[job], order, now, False)
@@ -63,7 +59,7 @@ def _sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], now: f
 def _fits(
     jobs: Sequence[Queued], order: int, running: list[Entry], state: list[int], entry: Entry, shift: float, now: float
 ) -> bool:
-    """Whether the running jobs before a waiting one leave its size free."""
+    """Whether a waiting job fits into the units that the running jobs before it leave free."""
     size, free = jobs[entry[1]].size, state[_FREE]
     if free >= size:
         return True
@@ -85,7 +81,7 @@ def _fits(
 
 
 def _turn(jobs: Sequence[Queued], changes: list[int], event: int, job: int, runs: int) -> None:
-    """Note that a job shall run, or stop, from this event on."""
+    """Record that a job runs, or stops, from this event on."""
     run = jobs[job]
     if run.changed != event:
         run.changed = event
@@ -103,7 +99,7 @@ def _admit(
     entry: Entry,
     shift: float,
 ) -> int:
-    """Let a job run that fits; stop, in one pass, those behind it that do not fit any more; return their units less its own."""
+    """Run a job that fits; stop jobs behind it that no longer fit; return their units minus its own."""
     job = entry[1]
     size = jobs[job].size
     key = entry[0] + shift
@@ -133,7 +129,7 @@ def _admit(
 
 
 def _wait(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
-    """Let a job wait, among those of its size."""
+    """Let a job wait, in the heap of its size."""
     kind = jobs[entry[1]].kind
     if not len(waiting[kind]):
         filled.append(kind)
@@ -154,7 +150,7 @@ def _fill(
     shift: float,
     now: float,
 ) -> None:
-    """Admit the first of the waiting jobs that fits, again and again, while one can: as ``gain`` units were freed."""
+    """Admit the first waiting job that fits, again and again, while units are left of the freed ``gain``."""
     while gain > 0:
         best, among = (0.0, -1), -1
         free = state[_FREE]
@@ -183,7 +179,7 @@ def _fill(
 
 
 def _stop(run: Queued, now: float) -> bool:
-    """End the period of a job before its work is done; return whether it came on in it."""
+    """End the period of a job before its work is done; return whether the job made progress in it."""
     elapsed = now - run.since
     run.left = _left(run, now)
     run.attained += run.units * elapsed
@@ -191,7 +187,7 @@ def _stop(run: Queued, now: float) -> bool:
 
 
 def _start(run: Queued, now: float) -> float:
-    """Begin a period of a job; return when it will end."""
+    """Begin a period of a job; return its end."""
     run.pause = run.restart if run.started else 0.0
     run.started = 1
     return end_after(now, run.pause + run.left * run.time)
@@ -200,14 +196,18 @@ def _start(run: Queued, now: float) -> float:
 def serve(
     jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, kinds: int
 ) -> Iterator[tuple[list[Ended], float, int, int, int]]:
-    """Serve all jobs, which arrive in the order ``arriving``.
+    """Serve all jobs, which arrive in the order ``arriving``; each round of the loop is one event.
+
+    Between events ``state[_FREE]`` plus the sizes of jobs in ``running``, sorted by stored keys, is
+    ``units``; other jobs present are in the heap ``waiting`` of their size; ``filled`` lists the heaps in
+    use.
 
     Yields
     ------
-    Now and then, and at the end: the periods that ended, the time, jobs that came, jobs present, and periods in a row that
-    ended in their pause, more than ``BARREN`` if no job comes on.
+    Every ``_MOMENTS`` events and at the end: ended periods, time, numbers of jobs come and present, and of
+    periods in a row that ended in their pause, more than ``BARREN`` if no job makes progress.
     """
-    ends = [(0.0, 0, 0) for _ in range(0)]  # Numba sees the types
+    ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job); Numba infers the types
     ended = [(0, 0.0, 0.0, 0) for _ in range(0)]
     running, stopped = [(0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
     waiting = [[(0.0, 0) for _ in range(0)] for _ in range(kinds)]
@@ -216,16 +216,16 @@ def serve(
     zero, now, shift = jobs[arriving[0]].arrival, 0.0, 0.0
     came = present = barren = stale = stamps = event = 0
     while came < len(arriving) or present:
-        while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:
+        while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were stopped
             heappop(ends)
             stale -= 1
         end = ends[0][0] if len(ends) else math.inf
         arrival = jobs[arriving[came]].arrival if came < len(arriving) else math.inf
         now = min(end, arrival)
-        latest = now + ROUNDING * now
+        latest = now + ROUNDING * now  # ends and arrivals up to here are part of this event
         event += 1
         gain, first = 0, came
-        while len(ends) and ends[0][0] <= latest:
+        while len(ends) and ends[0][0] <= latest:  # jobs that end
             end, stamp, job = heappop(ends)
             if jobs[job].stamp != stamp:
                 stale -= 1
@@ -234,25 +234,25 @@ def serve(
             ended.append((job, jobs[job].since, end, jobs[job].units))
             gone.append(job)
             barren = 0
-        while came < len(arriving) and jobs[arriving[came]].arrival <= latest:
+        while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
             now = max(now, jobs[arriving[came]].arrival)
             came += 1
-        shift = now - zero if order == FALLING else 0.0
+        shift = now - zero if order == FALLING else 0.0  # added to waiting keys: running ones fall with time
         state[_KNOWN] = 0
-        for job in gone:
+        for job in gone:  # take ended jobs out of the queue, and free their units
             del running[bisect_left(running, (jobs[job].place, job))]
             gain += jobs[job].size
         present -= len(gone)
         gone.clear()
         state[_FREE] += gain
-        if order == ATTAINED:
+        if order == ATTAINED:  # running keys grow, so waiting jobs may overtake though no unit was freed
             _sort_again(jobs, order, running, now)
             gain = units
         _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, now)
-        for index in range(first, came):
+        for index in range(first, came):  # arriving jobs, one after another, run or wait
             job = arriving[index]
             if jobs[job].work == 0.0:
-                continue  # no work: it ends at once, unseen
+                continue  # a job without work ends at once
             present += 1
             entry = (_key(jobs[job], order, now, False), job)
             if state[_FREE] < jobs[job].size and (
@@ -262,13 +262,13 @@ def serve(
             else:
                 gain = _admit(jobs, running, state, stopped, changes, event, entry, shift)
                 _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, now)
-        for entry in stopped:
+        for entry in stopped:  # jobs stopped in this event wait from now on, with the key of a stopped job
             _wait(jobs, waiting, filled, (_key(jobs[entry[1]], order, now, True), entry[1]))
         stopped.clear()
-        for job in changes:
+        for job in changes:  # end the period of each job that changed, and begin a new one if it runs
             run = jobs[job]
             held = run.size if run.runs else 0
-            if held == run.units:
+            if held == run.units:  # stopped and started again within the event: the period goes on
                 continue
             if run.units:
                 stale += 1
@@ -280,15 +280,15 @@ def serve(
             if held:
                 heappush(ends, (_start(run, now), stamps, job))
         changes.clear()
-        if stale > FEW + len(ends) // 2:
+        if stale > FEW + len(ends) // 2:  # drop stale ends, so that the heap stays linear in the jobs
             ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
             heapify(ends)
             stale = 0
-        if barren > BARREN:
+        if barren > BARREN:  # only pauses for long: give up unless a running job is past its pause
             for entry in running:
                 job = entry[1]
                 if (now - jobs[job].since) * (1 - IDLE) > jobs[job].pause:
-                    barren = 0  # another job comes on
+                    barren = 0  # this job makes progress
             if barren:
                 yield ended, now, came, present, barren
         if event % _MOMENTS == 0:

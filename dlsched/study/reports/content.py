@@ -19,7 +19,7 @@ class Content:
     ----------
     name
         Name of the study.
-        sentence
+    sentence
         Result of the study in one sentence, with its interval.
     groups
         Groups of instances, with their rows.

@@ -66,7 +66,7 @@ def _write_csv(rows: Iterable[Row], stream: BinaryIO) -> None:
 
 
 def _write_json(rows: Iterable[Row], stream: BinaryIO) -> None:
-    """Write a JSON list, one row a line; non-ASCII is escaped, so that names keep and control no terminal."""
+    """Write a JSON list, one row a line; non-ASCII is escaped, so that no name controls a terminal."""
     separator = "[\n"
     for row in rows:
         stream.write((separator + json.dumps(row.as_data(), allow_nan=False)).encode("ascii"))

@@ -7,5 +7,5 @@ from dlsched.ring_embedding import Embedding, Instance
 
 
 def gadget(instance: Instance, *, seed: int) -> Embedding:
-    """Embed rings slot by slot as published; the checker rejects embeddings that overuse a server or link."""
+    """Embed rings slot by slot as published; the checker rejects those that overuse a server or link."""
     return ring_embedding.gadget(instance, np.random.default_rng(seed), repair=False)

@@ -1,4 +1,4 @@
-"""The store of a study: its file, its tables, what is written into them, what is sealed, and how it is read."""
+"""The store of a study: its SQLite file, tables, writers, readers, seals and verification."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ __all__ = ["LARGEST_SOLUTION", "Store"]
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for: who needs a part of the store does without the others."""
+    """Import a name when it is first used, so that users of one part do not load the others."""
     if name not in __all__:
         raise AttributeError(f"module 'dlsched.study.store' has no attribute {name!r}")
     value = getattr(import_module("dlsched.study.store.store"), name)

@@ -1,4 +1,4 @@
-"""The file of a store: how it is opened, who may write it, and which of the later columns it has."""
+"""The SQLite file of a store: opens it, locks it for its writer, and finds which newer columns it has."""
 
 import contextlib
 import fcntl
@@ -13,24 +13,24 @@ from dlsched.core.messages import shown
 from dlsched.study.store.tables import FOUND, LATER, SEALED
 
 VERSION = 1
-"""Of the tables: ``PRAGMA user_version``."""
+"""Version of the tables: ``PRAGMA user_version``."""
 
 
 @contextlib.contextmanager
 def located(path: Path, remark: str = "") -> Iterator[None]:
-    """Say which store failed, and how."""
+    """Turn errors of SQLite within the block into errors that name the store."""
     try:
         yield
     except sqlite3.Error as error:
         raise InputError(f"{path}: the store cannot be used: {error}{remark}") from None
-    except UnicodeDecodeError as error:  # of the database's own words
+    except UnicodeDecodeError as error:  # in texts of the database itself
         raise InputError(f"{path}: the store cannot be used: it holds text that is no UTF-8 ({error.reason})") from None
     except OSError as error:
         raise InputError(f"{path}: the store cannot be used: {error.strerror or error}{remark}") from None
 
 
 def connected(path: Path, leading: bool) -> sqlite3.Connection:
-    """Open the file; to read it in a folder that nobody may write, as it is, if nothing stands beside it that belongs to it."""
+    """Open the file; in a read-only folder open it as immutable, unless it has a log beside it."""
     if leading:
         return sqlite3.connect(path, isolation_level="IMMEDIATE")
     address = path.absolute().as_uri()
@@ -48,9 +48,10 @@ def connected(path: Path, leading: bool) -> sqlite3.Connection:
 
 
 class Leadership:
-    """The right to write a store, for as long as this process holds it; a file beside the store is locked.
+    """The right to write a store, held by this process: a lock on a file beside the store.
 
-    It is no lock on the store itself: closing a file anywhere in a process drops the locks that SQLite holds on it there.
+    The store itself is not locked this way, since closing any descriptor of it would drop SQLite's locks on
+    it.
 
     Raises
     ------
@@ -75,10 +76,10 @@ class Leadership:
                 if os.stat(self._file).st_ino == os.fstat(self._descriptor).st_ino:
                     UNFINISHED.add(str(self._file))
                     return
-            os.close(self._descriptor)  # who had it before removed the file
+            os.close(self._descriptor)  # the former leader removed the file
 
     def give_up(self) -> None:
-        """Remove the file, and let another lead."""
+        """Remove the lock file, so that another process can lead."""
         with contextlib.suppress(OSError):
             self._file.unlink()
         UNFINISHED.discard(str(self._file))
@@ -86,7 +87,7 @@ class Leadership:
 
 
 class Columns:
-    """What columns a store has of those that came later.
+    """Finds which of the columns and tables of newer versions a store has.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class Columns:
     Raises
     ------
     InputError
-        It is not made of plain tables, or of some tables only rows have seals.
+        The store has other things than plain tables, or only some of its tables have seals.
     """
 
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
@@ -107,14 +108,14 @@ class Columns:
         others = self._database.execute(
             "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') ORDER BY type"
         ).fetchall()
-        for sort, name in others:  # either could make what is read another thing than what stands there
+        for sort, name in others:  # views and triggers could falsify what is read
             raise InputError(where=f"{self._path}: the store", found=f"a {sort} {shown(name)}", allowed="plain tables")
         self.lacking = [(table, name, of) for table, name, of in LATER if not self._has(table, name)]
-        """Columns that came later and that the store does not have."""
+        """Columns of newer versions that the store lacks."""
         self.searched = self._has("found", "key")
         tables = (*SEALED, "found") if self.searched else SEALED
         self.sealed = [table for table in tables if self._has(table, "seal")]
-        """Tables whose rows have seals: all, or none in stores of before."""
+        """Tables whose rows have seals: all of them, or none in old stores."""
         if self.sealed and len(self.sealed) < len(tables):
             raise InputError(
                 where=f"{self._path}: the store",
@@ -127,11 +128,11 @@ class Columns:
         return (column,) in columns
 
     def name(self, table: str, column: str) -> str:
-        """What stands in a query for a column: its name, or NULL where the store lacks it."""
+        """Expression for a column in queries: its name, or NULL if the store lacks it."""
         return "NULL" if any((table, column) == lacking[:2] for lacking in self.lacking) else f"{table}.{column}"
 
     def add(self) -> None:
-        """Add those that are lacking."""
+        """Add the missing columns."""
         self._database.execute(FOUND.statement("CREATE TABLE IF NOT EXISTS"))
         for table, name, of in self.lacking:
             self._database.execute(f"ALTER TABLE {table} ADD COLUMN {name} {of}")

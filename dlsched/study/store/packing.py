@@ -1,4 +1,4 @@
-"""How stores keep data: JSON, compressed where it may be long."""
+"""Data in stores: JSON, compressed where it may be long."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from dlsched.core.files import Json
 from dlsched.core.messages import shown
 
 LARGEST = 1 << 31
-"""Bytes of JSON at most: what is larger was not written by dlsched."""
+"""Largest size of JSON in bytes; dlsched writes nothing larger."""
 
 
 def pack(data: Json, largest: int = LARGEST) -> bytes | None:
-    """Compress data; None of None, and of what is larger."""
+    """Compress data as JSON; return None for None, and for JSON of more than ``largest`` bytes."""
     if data is None:
         return None
     text = json.dumps(data).encode()
@@ -22,7 +22,7 @@ def pack(data: Json, largest: int = LARGEST) -> bytes | None:
 
 
 def unpack(path: str | os.PathLike[str], packed: object) -> Json:
-    """Return what was packed; ``path`` is that of the store, for messages.
+    """Return packed data; ``path``: the store's, for messages.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def unpack(path: str | os.PathLike[str], packed: object) -> Json:
 
 
 def parsed(path: str | os.PathLike[str], text: object, what: str) -> dict[str, Json]:
-    """Return the object that stands in a column as JSON; ``path`` and ``what`` are for messages.
+    """Return the object in a column of JSON; ``path`` and ``what`` are for messages.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def parsed(path: str | os.PathLike[str], text: object, what: str) -> dict[str, J
 
 
 def kept_seed(seed: int | None) -> int | str | None:
-    """Write a seed for a column of integers, which have 64 bits: one that is larger as hexadecimal text, which SQLite keeps."""
+    """Convert a seed for a column of 64-bit integers; larger seeds become hexadecimal text."""
     return seed if seed is None or seed < 1 << 63 else hex(seed)
 
 

@@ -1,4 +1,4 @@
-"""Reading a store: the rows of the study that ran last, and what it says of itself."""
+"""The reader of a store: rows, instances and solutions of the study that ran last."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -29,16 +29,16 @@ class Study:
     Parameters
     ----------
     path
-        Of its store.
+        Path of its store.
     ledger
-        Seals of its rows, where who asks knows them.
+        Seals of its rows, if the caller knows them.
 
     Raises
     ------
     InputError
-        There is no store, or it cannot be read.
+        The store is missing or cannot be read.
     SealError
-        Rows are not what was written.
+        Rows changed after they were written.
     DisagreementError
         Rows contradict themselves or each other.
     """
@@ -64,16 +64,16 @@ class Study:
 
     @property
     def about(self) -> About:
-        """What the store says of it."""
+        """Name, plan, limits, counts and environment of the study."""
         return about_of(self._store)
 
     @property
     def sealed(self) -> bool:
-        """Whether its rows have seals; those of stores of before have none until a run goes on with them."""
+        """Whether its rows have seals; rows of old stores get them when a run continues the study."""
         return bool(self._store.tables)
 
     def each_row(self) -> Iterator[Row]:
-        """The rows in the order of the plan, read as they are needed."""
+        """Yield the rows in the order of the plan, read on demand."""
         reference = self.about.reference
         for rows, sense, known in rows_by_instance(self._store):
             arguments = self._store.recipe(rows[0].instance_id).parameters
@@ -81,7 +81,7 @@ class Study:
                 yield replace(row, arguments=arguments)
 
     def rows(self) -> list[Row]:
-        """The rows in the order of the plan: one a cell that has ended."""
+        """The rows in the order of the plan, one for each cell that ended."""
         return list(self.each_row())
 
     def frame(self) -> "pd.DataFrame":
@@ -91,7 +91,7 @@ class Study:
         return pd.DataFrame([row.as_data() for row in self.each_row()], columns=list(COLUMNS))
 
     def instance(self, key: str) -> InstanceFile:
-        """The instance of the cell with that key, made anew, save that what a search found is kept."""
+        """Return the instance of a cell, made again; one that a search found comes from the store."""
         (environment,) = self._store.one(
             "SELECT data FROM cell JOIN environment ON environment.id = cell.environment WHERE key = ?", key
         )
@@ -104,12 +104,12 @@ class Study:
             ) from None
 
     def solution(self, key: str) -> Json:
-        """The solution of the cell with that key as data; None where it has none, or one too large to be kept."""
+        """Return the solution of a cell as data; None if it has none, or one too large to be stored."""
         (packed,) = self._store.one("SELECT solution FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", key)
         return unpack(self._store.path, packed)
 
     def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
-        """Recipe, method as the plan has it, and seed of the cell with that key."""
+        """Return recipe, method as in the plan, and seed of a cell."""
         cell = self._store.one(
             "SELECT cell.instance AS instance, method.data AS method, cell.seed AS seed"
             " FROM cell JOIN method ON method.id = cell.method WHERE key = ?",

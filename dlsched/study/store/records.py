@@ -1,4 +1,4 @@
-"""What is written down of a plan: its parts as rows of a store, each once, known by the hash of what it is."""
+"""Writer of a plan's parts into a store: each part is a row, written once, and found by its hash."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from dlsched.study.store.packing import kept_seed, pack
 
 
 class Records:
-    """The rows of environments, studies, methods, instances and cells in a store that is led.
+    """Writes the rows of environments, studies, methods, instances and cells; each returns its id.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ class Records:
         self._database = database
 
     def environment(self) -> int:
-        """Id of the versions and the machine of this process."""
+        """Write versions and machine of this process; return the id."""
         data = {"versions": versions(), "machine": _machine()}
         return self._once("environment", canonical_sha256(data), {"data": json.dumps(data)})
 
     def study(self, plan: Plan, environment: int) -> int:
-        """Id of a plan, which becomes the one that is shown."""
+        """Write a plan, which becomes the study that is shown; return the id."""
         (ran,) = self._database.execute("SELECT coalesce(max(ran), 0) + 1 FROM study").fetchone()
         facts = {"name": plan.name, "plan": plan.text, "reference": plan.reference, "environment": environment}
         limits = json.dumps(asdict(plan.limits))
@@ -43,7 +43,7 @@ class Records:
         return study
 
     def method(self, method: PlannedMethod) -> int:
-        """Id of a method."""
+        """Write a method; return the id."""
         data: dict[str, Json] = {
             "label": method.label,
             "kind": method.kind,
@@ -57,7 +57,7 @@ class Records:
         return self._once("method", canonical_sha256(data), {"label": method.label, "data": json.dumps(data)})
 
     def instance(self, recipe: Recipe) -> int:
-        """Id of how an instance comes about."""
+        """Write the recipe of an instance; return the id."""
         data = [recipe.family, recipe.source, recipe.preset, recipe.seed, dict(recipe.data)]
         return self._once(
             "instance",
@@ -73,7 +73,7 @@ class Records:
         )
 
     def cell(self, cell: Cell, instance: int, method: int, limits: str, environment: int) -> int:
-        """Id of a cell."""
+        """Write a cell; return the id."""
         facts = {
             "instance": instance,
             "method": method,
@@ -84,7 +84,7 @@ class Records:
         return self._once("cell", cell.key, facts, column="key")
 
     def _once(self, table: str, value: str, facts: Mapping[str, object], column: str = "hash") -> int:
-        """Id of the row with that hash, which is written where there is none."""
+        """Return the id of the row with that hash; write the row if there is none."""
         found = self._database.execute(f"SELECT id FROM {table} WHERE {column} = ?", (value,)).fetchone()
         if found is not None:
             return int(found[0])

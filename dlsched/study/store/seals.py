@@ -1,4 +1,4 @@
-"""Seals: each row of a store's tables has a hash over all that it says, and over what tells the rows that it refers to.
+"""Seals: hashes of the rows of a store, over all values of a row and the identity of the rows it refers to.
 
 =============  ==================================================================================================
 table          its seal is over the columns of the row, and
@@ -9,9 +9,10 @@ planned        the hash of its study; its cell, with the hashes of its instance,
 result         the key of its cell
 =============  ==================================================================================================
 
-Numbers by which rows refer to each other are left out: what they lead to is in the seal. Seals have no key: who may write the
-store can compute them. They show what was changed by hand; who leads a run knows besides which ones it wrote (``Ledger``), and
-what is changed with its seal is seen when the rows are computed anew.
+Row numbers that refer to other rows are left out; the seal covers the rows behind them instead. Seals have
+no secret key: everybody who may write the store can compute them. They reveal changes by hand. The leader of
+a run also knows which seals it wrote (``Ledger``), and recomputing the rows reveals changes that came with a
+new seal.
 """
 
 import hashlib
@@ -23,17 +24,17 @@ from dataclasses import dataclass
 from dlsched.study.store.tables import TABLES, Value
 
 Place = tuple[str, int, int | str]
-"""A row: its table; of planned cells the id of their study, else 0; and its number, key or content."""
+"""Address of a row: table; id of the study for planned cells, else 0; number, key or content hash."""
 
 _KNOWN = 16
-"""Bytes of a seal that are ledger."""
+"""Bytes of a seal that a ledger keeps."""
 _DENSE = 1 << 27
-"""Numbers below are looked for by their place: ids count from 1."""
+"""Row numbers below this are kept in an array: ids count from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A row with the seal that stands beside it, and the one over what it says."""
+    """A row with its stored seal, and the true seal of its values."""
 
     place: Place
     written: bytes | None
@@ -41,9 +42,9 @@ class Sealed:
 
 
 def seal(table: str, values: Sequence[Value], unsealed: Collection[int] = ()) -> bytes:
-    """Hash what a row of a table says: SHA-256 of a JSON list, floats as Python's repr, bytes by their own SHA-256.
+    """Hash the values of a row: SHA-256 of a JSON list, floats as Python's repr, bytes by their SHA-256.
 
-    ``unsealed``: places that are left out where they are empty, so that columns to come change no seal that there is.
+    ``unsealed``: positions that are left out if empty, so that new columns do not change existing seals.
     """
     if unsealed:
         values = [value for place, value in enumerate(values) if value is not None or place not in unsealed]
@@ -53,7 +54,7 @@ def seal(table: str, values: Sequence[Value], unsealed: Collection[int] = ()) ->
 
 
 def rows_of(database: sqlite3.Connection, table: str, condition: str = "") -> Iterator[Sealed]:
-    """Every row of a table with both seals, read as they are needed."""
+    """Yield every row of a table with both seals, read on demand."""
     held = TABLES[table]
     unsealed = held.unsealed
     there = {name for (name,) in database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
@@ -72,12 +73,12 @@ def write_missing(database: sqlite3.Connection, table: str) -> None:
 
 
 class Ledger:
-    """Seals of a store that a process knows, as it has read or written the rows: 16 bytes of each.
+    """Seals that a process knows because it read or wrote the rows: 16 bytes of each.
 
     Parameters
     ----------
     database, tables
-        Whose seals are read, as they stand.
+        The store's database, and the tables whose present seals are read.
     """
 
     def __init__(self, database: sqlite3.Connection, tables: Sequence[str]) -> None:
@@ -91,7 +92,7 @@ class Ledger:
                 self.add((table, study, key), written)
 
     def add(self, place: Place, written: bytes) -> None:
-        """Take note of the seal of a row."""
+        """Record the seal of a row."""
         self.count += not self._found(place)
         table, study, key = place
         if isinstance(key, int) and 0 <= key < _DENSE:
@@ -103,11 +104,11 @@ class Ledger:
             self._by_key[place] = written[:_KNOWN]
 
     def holds(self, row: Sealed) -> bool:
-        """Whether this is the seal of that row."""
+        """Whether the row's values have the seal that was recorded."""
         return self._found(row.place) == row.true[:_KNOWN]
 
     def places(self) -> Iterator[Place]:
-        """Rows whose seals are ledger."""
+        """Yield the rows whose seals are recorded."""
         for (table, study), seals in self._by_number.items():
             for key in range(len(seals) // _KNOWN):
                 if self._found((table, study, key)):
@@ -115,7 +116,7 @@ class Ledger:
         yield from self._by_key
 
     def _found(self, place: Place) -> bytes:
-        """The seal of a row; empty where none is ledger."""
+        """Return the recorded seal of a row; empty if there is none."""
         table, study, key = place
         if isinstance(key, int) and 0 <= key < _DENSE:
             seals = self._by_number.get((table, study))
@@ -125,7 +126,7 @@ class Ledger:
 
 
 def broken(database: sqlite3.Connection, tables: Sequence[str], ledger: Ledger | None = None) -> Iterator[Place]:
-    """Rows that do not say what they were sealed with, or that are not those that are known, each once."""
+    """Yield, once each, rows whose values do not match their seal, or that differ from the ledger."""
     met = 0
     for table in tables:
         for row in rows_of(database, table):

@@ -1,4 +1,4 @@
-"""Instances that searches find: processes that run cells search for them first, and the store keeps what they find."""
+"""Searches for instances of a study: they run as cells before the others; the store keeps results."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ SEARCH = PlannedMethod("search", "search", "")
 
 
 def search_of(recipe: Recipe, limits: CellLimits) -> Cell:
-    """Return the cell that searches for the instance of a recipe; each of its evaluations has the limits of a cell."""
+    """Return the cell that searches for the instance of a recipe; the limits hold for each evaluation."""
     return Cell(_key(recipe, versions()), recipe, SEARCH, 0, limits)
 
 
@@ -27,7 +27,7 @@ def _key(recipe: Recipe, versions: Mapping[str, str]) -> str:
 
 
 class Searches:
-    """The searches of a study, in a store that is led.
+    """The searches of a study, in a store that this process leads.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Searches:
         self._any = any(isinstance(source, Searched) for source in plan.sources)
 
     def left(self) -> list[Cell]:
-        """Searches for the instances of cells without a result, each once, save those that are done."""
+        """Return the unfinished searches for instances of cells without a result, each once."""
         searches: dict[str, Cell] = {}
         for cell in self._store.waiting(self._plan) if self._any else ():
             if isinstance(cell.recipe, SearchedRecipe):
@@ -51,7 +51,7 @@ class Searches:
         return list(searches.values())
 
     def put(self, outcomes: Iterable[Outcome]) -> None:
-        """Keep what was found, all or nothing."""
+        """Store the instances that were found, all or none."""
         with located(self._store.path, "; what was found before is kept"), self._store.database:
             for outcome in outcomes:
                 if outcome.status == FOUND:
@@ -60,7 +60,7 @@ class Searches:
                     self._failed[outcome.key] = outcome
 
     def fail(self) -> int:
-        """Give cells whose instance was not found the end of its search; return how many."""
+        """End cells whose instance was not found like their search; return how many."""
         ended: list[Outcome] = []
         for cell in self._store.waiting(self._plan) if self._failed else ():
             if isinstance(cell.recipe, SearchedRecipe):
@@ -72,7 +72,7 @@ class Searches:
         return len(ended)
 
     def waiting(self) -> Iterator[Cell]:
-        """The cells of the study without a result, with the instances that were found."""
+        """Yield the cells of the study without a result, with the instances that were found."""
         recipe: Recipe | None = None
         for cell in self._store.waiting(self._plan):
             if not isinstance(cell.recipe, SearchedRecipe):
@@ -85,7 +85,7 @@ class Searches:
 
 
 def found_before(store: Store, recipe: Recipe, versions: Mapping[str, str]) -> Recipe:
-    """Return the recipe of the instance that a store keeps of a search with these versions; the search's where it keeps none."""
+    """Return the recipe of the instance that a search with these versions found; else the search itself."""
     if not isinstance(recipe, SearchedRecipe):
         return recipe
     instance = _kept(store, _key(recipe, versions))

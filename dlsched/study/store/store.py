@@ -1,4 +1,4 @@
-"""The store of a study: one SQLite file that one process writes, and anyone reads, also while it is written."""
+"""The store of a study: an SQLite file that one process writes, and all may read, even during writes."""
 
 import contextlib
 import errno
@@ -24,25 +24,26 @@ from dlsched.study.store.seals import Ledger, seal, write_missing
 from dlsched.study.store.tables import FACT, RESULT, STATEMENTS, TABLES, Value
 
 LARGEST_SOLUTION = 1 << 30
-"""Bytes of a solution or certificate as JSON, beyond which it is not kept: what is not kept cannot be computed anew."""
+"""Largest size of a stored solution or certificate, in bytes of JSON; rows without them cannot be
+recomputed."""
 
 
 class Store:
-    """The store of a study, opened to be written by one leader, or by anyone to be read.
+    """The store of a study, opened by its one leader to write, or by anyone to read.
 
     Parameters
     ----------
     path
-        Of the file. A leader makes it where there is none.
+        Path of the file; a leader creates it if missing.
     leading
-        Whether cells will be run.
+        Whether this process will run cells and write.
     largest_solution
-        Bytes of a solution or certificate as JSON, beyond which it is not kept.
+        Largest size of a stored solution or certificate, in bytes of JSON.
 
     Raises
     ------
     InputError
-        It cannot be read or written, is no store, is one of another version, or has another leader.
+        The file cannot be read or written, is no store or one of another version, or has another leader.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Store:
         self._largest = largest_solution
         self._leadership: Leadership | None = None
         self.ledger: Ledger | None = None
-        """Seals that the leader knows, once it has taken note of them."""
+        """Seals that the leader knows; None before ``know``."""
         if not leading and not self.path.is_file():
             raise InputError(f"{path}: the store cannot be read: there is no such file")
         with located(self.path):
@@ -68,8 +69,8 @@ class Store:
                 self._require_whole()
                 self.columns = Columns(self.path, self.database)
                 self.tables = tuple(self.columns.sealed)
-                """Tables whose rows had seals when it was opened; none in stores of before."""
-                if leading:  # not before it is known to be a store: this changes the file
+                """Tables whose rows had seals when the store was opened; none in old stores."""
+                if leading:  # only now that it is known to be a store, since this changes the file
                     self.database.execute("PRAGMA journal_mode=WAL")
                     self.database.execute("PRAGMA synchronous=NORMAL")
                     self.database.execute("PRAGMA foreign_keys=ON")
@@ -84,14 +85,14 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close it; a leader leaves one file that is read without others beside it."""
+        """Close the store; a leader leaves a single file without a log beside it."""
         self.settle()
         self._let_go()
 
     def settle(self) -> None:
-        """Close the file, and keep the right to write it."""
+        """Close the file, but keep the right to write it."""
         if self._leadership is not None:
-            with contextlib.suppress(sqlite3.Error):  # somebody reads: the next leader does it
+            with contextlib.suppress(sqlite3.Error):  # somebody reads it now; the next leader will succeed
                 self.database.execute("PRAGMA journal_mode=DELETE")
         self.database.close()
 
@@ -111,14 +112,14 @@ class Store:
             raise InputError(where=f"{self.path}: the store", found=said, allowed=f"version {VERSION}")
 
     def _require_whole(self) -> None:
-        """Have the database look at its pages; a leader looks up by indices too."""
+        """Let SQLite check its pages; for a leader, who uses the indices, check these too."""
         check = "quick_check" if self._leadership is None else "integrity_check"
         (said,) = self.database.execute(f"PRAGMA {check}(1)").fetchone()
         if said != "ok":
             raise sqlite3.DatabaseError(printable(said))
 
     def plan(self, plan: Plan, cells: Iterable[Cell]) -> int:
-        """Write down which cells a study has, and make it the one that is shown; return how many."""
+        """Write the cells of a study, which becomes the one that is shown; return their number."""
         with located(self.path), self.database:
             self._complete()
             records = Records(self.database)
@@ -146,7 +147,7 @@ class Store:
         return position
 
     def _complete(self) -> None:
-        """Add the columns that a store of before lacks, and seal its rows; within a transaction."""
+        """Add the columns that an old store lacks, and seal its rows; within a transaction."""
         if self.columns.lacking or not self.columns.searched:
             self.database.execute("BEGIN IMMEDIATE")
             self.columns.add()
@@ -154,12 +155,12 @@ class Store:
                 write_missing(self.database, table)
 
     def know(self) -> None:
-        """Take note of every seal before cells run: from here on a row that somebody else writes is found."""
+        """Record all seals before cells run, so that rows which somebody else writes later are found."""
         with located(self.path):
             self.ledger = Ledger(self.database, self.columns.sealed)
 
     def keep_found(self, key: str, instance: Json) -> None:
-        """Keep what a search found; within a transaction."""
+        """Store what a search found; within a transaction."""
         self._write("found", key, {"key": key, "instance": pack(instance)}, again=True)
 
     def _write(
@@ -171,18 +172,18 @@ class Store:
         sealed: Mapping[str, Value] | None = None,
         again: bool = False,
     ) -> None:
-        """Write a row with its seal, and take note of that.
+        """Write a row with its seal, and record the seal.
 
         Parameters
         ----------
         table, number
-            Where it is to stand.
+            The table, and the number of the row.
         said
             Its values by column.
         sealed
-            What its seal is over in place of them.
+            Values by column that the seal covers instead.
         again
-            Whether it takes the place of one that may stand there.
+            Whether it may replace a row with that number.
         """
         held, over = TABLES[table], {**said, **(sealed or {})}
         true = seal(table, [over[column.name] for column in held.said], held.unsealed)
@@ -194,7 +195,7 @@ class Store:
         self.database.execute(f"{verb} INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
 
     def forget(self, statuses: Sequence[str]) -> int:
-        """Drop the results of the study that is shown with one of these statuses; return how many."""
+        """Delete the results of the shown study with one of these statuses; return how many."""
         words = [word for status in statuses for word in RETRIED.get(status, (status,))]
         marks = ", ".join("?" * len(words))
         with located(self.path), self.database:
@@ -204,7 +205,7 @@ class Store:
             ).rowcount
 
     def put(self, outcomes: Iterable[Outcome]) -> None:
-        """Write what ended, all or nothing; InputError says that what was written before is kept."""
+        """Write outcomes, all or none; on InputError earlier ones are kept."""
         with located(self.path, "; what has ended before is kept, and the same command goes on"), self.database:
             self._complete()
             for outcome in outcomes:
@@ -219,7 +220,7 @@ class Store:
                     self._write("result", cell, said, sealed={"cell": outcome.key})
 
     def waiting(self, plan: Plan) -> Iterator[Cell]:
-        """The cells of the study that is shown without a result, in order, each once; read as they are needed."""
+        """Yield the cells of the shown study without a result, in order, each once, read on demand."""
         records = Records(self.database)
         methods = {records.method(method): method for method in plan.methods}
         last, recipe, instance = 0, None, 0
@@ -248,7 +249,7 @@ class Store:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Different cells of the study that is shown, and those of them that have a result."""
+        """Number of different cells of the shown study, and of those among them with a result."""
         cells, ended = self.one(
             "SELECT count(DISTINCT planned.cell), count(DISTINCT result.cell) FROM planned"
             " LEFT JOIN result ON result.cell = planned.cell WHERE study = ?",
@@ -258,7 +259,7 @@ class Store:
 
     @property
     def ended(self) -> int:
-        """Rows of the study that is shown: what is planned and has a result."""
+        """Number of rows of the shown study: planned cells with a result."""
         (found,) = self.one(
             "SELECT count(*) FROM planned JOIN result ON result.cell = planned.cell WHERE study = ?", self.shown
         )
@@ -272,7 +273,7 @@ class Store:
         raise InputError(where=f"{self.path}: the store", found="no study", allowed="one that was run")
 
     def each(self, query: str, *values: str | int) -> Iterator[sqlite3.Row]:
-        """Rows that the database finds, by name, read as they are needed; InputError where it cannot be read."""
+        """Yield the rows of a query, with columns by name, read on demand; InputError if that fails."""
         with located(self.path):
             cursor = self.database.cursor()
             cursor.row_factory = sqlite3.Row
@@ -280,14 +281,14 @@ class Store:
                 yield found
 
     def one(self, query: str, *values: str | int) -> sqlite3.Row:
-        """The only row that the database finds."""
+        """Return the only row of a query."""
         found = list(self.each(query, *values))
         if len(found) != 1:
             raise InputError(where=f"{self.path}: the store is damaged", found=f"{len(found)} rows", allowed="one")
         return found[0]
 
     def recipe(self, instance: int) -> Recipe:
-        """How an instance comes about."""
+        """Return the recipe of an instance, by its id."""
         row = self.one("SELECT family, source, preset, seed, recipe FROM instance WHERE id = ?", instance)
         data = unpack(self.path, row["recipe"])
         if not isinstance(data, dict):

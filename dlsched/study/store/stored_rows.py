@@ -1,4 +1,4 @@
-"""What stands in a store, read with care: rows, methods, environments, each as it may be, or the store is damaged."""
+"""Readers of rows, methods and environments of a store, which report a damaged store for invalid values."""
 
 import functools
 import math
@@ -23,7 +23,7 @@ from dlsched.study.store.store import Store
 from dlsched.study.store.tables import RESULT, TABLES
 
 STATUSES = (*map(str, TerminationStatus), "timeout", "memory", "killed", "error", "rejected")
-"""What a cell can end as."""
+"""Statuses with which a cell can end."""
 
 _TEXT, _INTEGER, _NUMBER, _AMOUNT = "text", "an integer", "a finite number", "a finite number >= 0"
 _FROM = {
@@ -33,19 +33,19 @@ _FROM = {
     "method": "method.label",
     "instance_id": "planned.instance",
 }
-"""Where fields of rows stand that are not of a result; those of a result have its column's name."""
+"""Columns of fields of rows that are not in table ``result``; in that table the names are the same."""
 _BESIDE = {
     "made_as": "method.data",
     "constant": "fact.constant",
     "optimum": "fact.known_optimum",
     "known": "fact.known_bound",
 }
-"""What is read with a row and is none of its fields."""
+"""Values that are read with a row and are none of its fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What is read of a store for a field: an expression of the query, what it has to be, and whether it has to be there."""
+    """How a field is read: an expression of the query, its allowed type, and whether it is required."""
 
     expression: str
     allowed: str
@@ -53,7 +53,7 @@ class _Read:
 
 
 def _read(place: str, columns: Columns) -> _Read:
-    """Read a column of a table; of a fact none has to be there, as the instance may not have been made."""
+    """How a column is read; facts are optional, as the instance may not have been made."""
     table, _, name = place.partition(".")
     column = TABLES[table].column(name)
     allowed = {"TEXT": _TEXT, "INTEGER": _INTEGER, "REAL": _AMOUNT if column.least else _NUMBER}[column.type]
@@ -61,7 +61,7 @@ def _read(place: str, columns: Columns) -> _Read:
 
 
 def _reads(columns: Columns) -> dict[str, _Read]:
-    """What is read for every row, in the order of its fields."""
+    """How the values of every row are read, in the order of its fields."""
     of_result = {column.name for column in RESULT.columns}
     found: dict[str, _Read] = {}
     for name in (field.name for field in fields(Row)):
@@ -82,7 +82,7 @@ WHERE study = ? ORDER BY position"""
 
 @functools.cache
 def _kind(family: str, kind: str, what: str) -> str:
-    """Kind of a method; empty of one that this dlsched does not have."""
+    """Return the kind of a method; empty for a method that this version does not have."""
     if kind != "name":
         return "heuristic"
     try:
@@ -92,12 +92,12 @@ def _kind(family: str, kind: str, what: str) -> str:
 
 
 def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
-    """The rows of each instance of the study that is shown, its sense, and what is known of it; read as they are needed.
+    """Yield the rows of each instance of the shown study, its sense and known values; read on demand.
 
     Raises
     ------
     InputError
-        A row says what none can say.
+        A row has an invalid value.
     """
     reads = _reads(store.columns)
     query = _ROWS.format(columns=", ".join(f"{read.expression} AS {name}" for name, read in reads.items()))
@@ -105,7 +105,7 @@ def rows_by_instance(store: Store) -> Iterator[tuple[list[Row], Sense, Known]]:
     for _, of_instance in groupby(found, key=lambda said: said["instance_id"]):
         read = list(of_instance)
         first = read[0]
-        if first["objective_name"] is None and first["constant"] is not None:  # a store of before
+        if first["objective_name"] is None and first["constant"] is not None:  # an old store
             named = _objective_of(store, first["instance_id"])
             read = [said | {"objective_name": named} for said in read]
         rows = [_row(store.path, said, reads) for said in read]
@@ -136,7 +136,7 @@ def _row(path: Path, said: dict[str, object], reads: Mapping[str, _Read]) -> Row
 
 
 def _objective_of(store: Store, instance: object) -> str:
-    """What the objective of an instance is called, which is made for that; empty where only code of the user's makes it."""
+    """Make the instance and return its objective's name; empty if only a user's code can make it."""
     if not isinstance(instance, int):
         raise _damaged(store.path, "instance_id", instance, _INTEGER)
     recipe = store.recipe(instance)
@@ -197,14 +197,14 @@ def versions_of(path: Path, environment: object) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a store says of the study that ran last.
+    """Facts about the study that ran last.
 
     Parameters
     ----------
     name, plan, reference, limits
         As in the plan; ``plan`` is its text.
     cells, instances, ended
-        How many there are, and how many cells have a row.
+        Number of cells, of instances, and of cells with a row.
     environment
         Versions by name, and the machine.
     """
@@ -220,7 +220,7 @@ class About:
 
 
 def about_of(store: Store) -> About:
-    """Read what a store says of the study that is shown; InputError: it is damaged."""
+    """Read the facts about the shown study; InputError if the store is damaged."""
     path = store.path
     study = store.one(
         "SELECT name, plan, reference, limits, cells, instances, environment.data AS environment FROM study"

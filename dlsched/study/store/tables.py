@@ -1,4 +1,4 @@
-"""The tables of a store, every column once: how they are made, what of a row is sealed, and how values are kept follow from here.
+"""The tables of a store, each column defined once: statements, seals and conversions derive from that.
 
 =============  ==================================================================================================
 table          a row is
@@ -14,8 +14,8 @@ result         the end of a cell
 found          an instance that a search found, by the hash of the search
 =============  ==================================================================================================
 
-Columns that came after the first stores are ``later``: a store may lack them, and the next leader adds them. A column that is to
-come is ``unsealed`` too where it is empty: rows that were sealed before it keep their seals.
+Columns of newer versions are ``later``: a store may lack them, and the next leader adds them. A new column
+must also be ``unsealed``, left out of seals if empty, so that rows sealed before keep their seals.
 """
 
 import json
@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from dlsched.study.store.packing import LARGEST, pack
 
 WIDTH = 120
-"""Characters of a statement that stands on one line."""
+"""Largest length of a statement on one line."""
 
 Value = str | int | float | bytes | None
-"""What SQLite holds."""
+"""A value that SQLite holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class StoredColumn:
     Parameters
     ----------
     name, sql
-        Its name; its type, and what SQLite is to require of it.
+        Its name; its type with SQLite's constraints.
     sealed
-        What of it a seal is over, as expressions; None: what stands there. Nothing of numbers by which rows refer to each other:
-        what they lead to is sealed in their place.
+        Expressions that a seal covers; None: the value itself. Row numbers that refer to other rows are not
+        sealed; the rows behind them are.
     later, unsealed
-        Whether a store may lack it, and whether seals leave it out where it is empty.
+        Whether a store may lack it, and whether seals leave it out if empty.
     least
-        Whether it is a number >= 0.
+        Whether it must be >= 0.
     """
 
     name: str
@@ -62,15 +62,15 @@ class StoredColumn:
 
     @property
     def needed(self) -> bool:
-        """Whether every row has a value there."""
+        """Whether every row must have a value."""
         return "NOT NULL" in self.sql
 
     def kept(self, value: object, largest: int = LARGEST) -> Value:
-        """Return a value as a store keeps it: data as JSON, compressed where it may be long; with more bytes it is not kept."""
+        """Convert a value for the store: data to JSON, compressed if long; None above ``largest`` bytes."""
         if self.type == "BLOB":
             return pack(value, largest)  # type: ignore[arg-type]
         if self.type == "REAL":
-            # SQLite has one zero
+            # SQLite has no negative zero
             return None if value is None else float(value) + 0.0  # type: ignore[arg-type]
         return json.dumps(value) if isinstance(value, dict) else value  # type: ignore[return-value]
 
@@ -82,14 +82,14 @@ class StoredTable:
     Parameters
     ----------
     name, lines
-        Its columns in their order, by the lines of its statement: stores keep the text of that. The last of a table with seals is
-        the seal.
+        Its columns in order, grouped by the lines of its statement, whose text stores keep. In a table with
+        seals the last column is the seal.
     joins
-        Where those rows stand that its seals are over besides.
+        Joins of the other rows that its seals cover.
     study, key
-        Columns that tell its rows apart: the study, ``0`` where that does not, and the number, key or content.
+        Columns that identify a row: the study, or ``0`` if not needed, and the number, key or content.
     constraint, without_id
-        What its statement says behind the columns, and whether it has no number for its rows.
+        Text of its statement after the columns, and whether it is a table WITHOUT ROWID.
     """
 
     name: str
@@ -112,11 +112,11 @@ class StoredTable:
 
     @property
     def said(self) -> tuple[StoredColumn, ...]:
-        """Columns that a seal is over, in its order."""
+        """Columns that a seal covers, in the order of the seal."""
         return tuple(column for column in self.columns if column.sealed != ())
 
     def selection(self, there: Collection[str]) -> str:
-        """Query of study, key and seal of its rows, and of what the seals are over; ``there``: columns that the store has."""
+        """Query for study, key, seal and sealed values of its rows; ``there``: columns of the store."""
         said = [
             expression
             for column in self.said
@@ -127,12 +127,12 @@ class StoredTable:
 
     @property
     def unsealed(self) -> frozenset[int]:
-        """Places in what a seal is over that it leaves out where they are empty."""
+        """Positions of the sealed values that are left out if empty."""
         places = (column.unsealed for column in self.said for _ in column.sealed or (column.name,))
         return frozenset(place for place, left_out in enumerate(places) if left_out)
 
     def statement(self, begin: str = "CREATE TABLE") -> str:
-        """Statement that makes it."""
+        """The statement that creates the table."""
         lines = [", ".join(f"{column.name} {column.sql}" for column in line) for line in self.lines]
         lines += [self.constraint] if self.constraint else []
         head, tail = f"{begin} {self.name} (", ") WITHOUT ROWID;" if self.without_id else ");"
@@ -147,7 +147,7 @@ class StoredTable:
         return next(column for column in self.columns if column.name == name)
 
     def row_of(self, record: object, largest: int = LARGEST) -> dict[str, Value]:
-        """What a row says of a record: every column that is a field of it, as it is kept."""
+        """Convert a record to a row: every column that is a field of the record."""
         return {
             column.name: column.kept(getattr(record, column.name), largest)
             for column in self.columns
@@ -156,12 +156,12 @@ class StoredTable:
 
 
 def _refers(table: str, *sealed: str) -> StoredColumn:
-    """Column with the number of a row of another table."""
+    """Make a column that refers to a row of another table."""
     return StoredColumn(table, f"INTEGER NOT NULL REFERENCES {table}", sealed or (f"{table}.hash",))
 
 
 def _join(table: str, on: str, name: str = "") -> str:
-    """Join of the row that a column refers to."""
+    """Make the join of the row that a column refers to."""
     return f" LEFT JOIN {table}{f' AS {name}' if name else ''} ON {name or table}.id = {on}"
 
 
@@ -269,10 +269,10 @@ FOUND = StoredTable(
     key="key",
     without_id=True,
 )
-"""Stores of before that never searched have no such table."""
+"""Old stores that never searched lack this table."""
 
 TABLES = {table.name: table for table in (ENVIRONMENT, STUDY, INSTANCE, FACT, METHOD, CELL, PLANNED, RESULT, FOUND)}
-"""All of them by name, in the order in which they are made."""
+"""All tables by name, in the order in which they are created."""
 SEALED = tuple(table.name for table in TABLES.values() if table.sealed and table is not FOUND)
 """Tables that every sealed store has with a column ``seal``; ``found`` is one more."""
 _LATER = [(table.name, column) for table in TABLES.values() for column in table.columns if column.later]
@@ -284,4 +284,4 @@ LATER = tuple(
 )
 """Columns that were added after the first stores were written: table, name, type; seals last."""
 STATEMENTS = "\n".join(table.statement() for table in TABLES.values())
-"""What makes the tables of a store."""
+"""Statements that create the tables of a store."""

@@ -1,9 +1,9 @@
-"""Whether a store may be believed: rows that are what was written, and that contradict neither themselves nor each other.
+"""Verification of a store: rows match their seals, and contradict neither themselves nor each other.
 
-What follows from one row alone, and of rows of one instance from two of them:
+Checked for each row, and for the rows of one instance:
 
 - `optimal` has an objective and a bound, which meet; no bound is on the wrong side of its answer;
-- an answer has an instance that was made; `infeasible` has neither answer nor bound, other ends without an answer none;
+- a row with an answer has an instance that was made; `infeasible` has neither answer nor bound;
 - no checked answer is better than a bound that another row proves, or than a proven optimum; nobody answers what is infeasible.
 
 Numbers meet as ``core.gap`` says.
@@ -24,11 +24,11 @@ from dlsched.study.store.store import Store
 from dlsched.study.store.stored_rows import about_of, rows_by_instance
 
 NAMED = 10
-"""Rows that a message names."""
+"""Largest number of rows that a message names."""
 _LOOKED_UP = 100
-"""Rows of tables that are looked up to name those."""
+"""Largest number of table rows that are looked up to name them."""
 _EMPTY = ("infeasible", "no_solution", "timeout", "memory", "error", "rejected")
-"""Ends without an answer."""
+"""Statuses without an answer."""
 _OF_TABLE = {
     "environment": "study.environment = ?2",
     "study": "study.id = ?2",
@@ -41,19 +41,19 @@ _OF_TABLE = {
 
 
 def require_true(store: Store, ledger: Ledger | None = None) -> None:
-    """Hold the seals of a store, and the rows of the study that is shown, against each other.
+    """Verify the seals of a store, and compare the rows of the shown study with each other.
 
     Parameters
     ----------
     store
-        It is open.
+        The open store.
     ledger
-        Seals that who asks knows; None: those that stand there have to do.
+        Seals that the caller knows; None: only the stored seals are compared.
 
     Raises
     ------
     SealError
-        Rows are not what was written.
+        Rows changed after they were written.
     DisagreementError
         Rows contradict themselves or each other.
     InputError
@@ -76,7 +76,7 @@ def require_true(store: Store, ledger: Ledger | None = None) -> None:
 
 
 def require_sealed(store: Store, ledger: Ledger | None = None) -> None:
-    """Hold the seals of all rows of a store against what they say, and against those that are known; errors as above."""
+    """Compare the seals of all rows with the rows' values, and with the ledger; errors as above."""
     if ledger is not None and set(ledger.tables) != set(store.tables):
         raise SealError(f"{store.path}: somebody else wrote into the store: the seals of its rows are gone")
     with located(store.path):
@@ -94,7 +94,7 @@ def require_sealed(store: Store, ledger: Ledger | None = None) -> None:
 
 
 def _require_legible(store: Store) -> None:
-    """Refuse what nobody can have written, seals or not: what is damaged is not said to be false."""
+    """Read everything once, so that a damaged store is reported as damaged, not as changed."""
     about_of(store)
     for _ in rows_by_instance(store):
         pass
@@ -106,13 +106,13 @@ def _require_legible(store: Store) -> None:
 
 
 def row_words(method: object, instance: object, seed: object) -> str:
-    """What a person calls a row: its method, its instance, its seed."""
+    """Describe a row by its method, instance and seed."""
     said = f"{printable(str(method))} on {printable(str(instance))}"
     return said if seed is None else f"{said} (seed {seed})"
 
 
 def _named(store: Store, place: Place) -> Iterator[str]:
-    """The cells that a row of a table is part of, as many as a message names."""
+    """Describe the cells to which a row of a table belongs, as many as a message names."""
     table, study, key = place
     condition = _OF_TABLE.get(table, "0")
     found = list(
@@ -135,7 +135,7 @@ def _list(named: Sequence[str], more: bool) -> str:
 
 
 def _alone(store: Store, rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
-    """What of each row contradicts itself."""
+    """Find rows that contradict themselves, with the reason."""
     for row in rows:
         why = _why(row, sense, constant) or ("" if store.tables else _against_certificate(store, row, sense, constant))
         if why:
@@ -159,7 +159,7 @@ def _why(row: Row, sense: Sense, constant: float) -> str:
 
 
 def _against_certificate(store: Store, row: Row, sense: Sense, constant: float) -> str:
-    """What the certificate says that is kept of a row whose numbers no seal keeps."""
+    """Compare an unsealed row with the value that its stored certificate claims."""
     (packed,) = store.one("SELECT certificate FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", row.key)
     certificate = unpack(store.path, packed)
     value = certificate.get("value") if isinstance(certificate, dict) else None
@@ -173,7 +173,7 @@ def _against_certificate(store: Store, row: Row, sense: Sense, constant: float) 
 
 
 def _together(rows: Sequence[Row], sense: Sense, constant: float) -> Iterator[tuple[Row, str]]:
-    """What of each row contradicts another of the same instance."""
+    """Find rows that contradict another row of the same instance, with the reason."""
     proofs = [(row.bound, row.method) for row in rows if row.bound is not None]
     impossible = next((row.method for row in rows if row.status == "infeasible"), None)
     tightest = (max if sense is Sense.MINIMIZE else min)(proofs, default=None, key=lambda proof: proof[0])

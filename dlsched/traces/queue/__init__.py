@@ -1,1 +1,1 @@
-"""Queues of clusters: the jobs that workload managers have recorded, the rules by which jobs are kept, and moments of a queue."""
+"""Queues of clusters: jobs recorded by workload managers, rules for keeping jobs, snapshots of a queue."""

@@ -1,4 +1,4 @@
-"""Arrays of which at most so many tasks run at once: which of their tasks may start at a moment."""
+"""Job arrays with a limit on concurrent tasks: which of their tasks may start at a moment."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from dlsched.traces.queue.queue import Queue, QueuedJob
 
 
 def running_tasks(queue: Queue, at_s: float) -> Counter[str]:
-    """By array how many of its tasks run at a moment, those on slices too."""
+    """Number of running tasks of each array at a moment, including tasks on slices."""
     return Counter(
         job.array
         for job in (*queue.jobs, *queue.slices)
@@ -16,7 +16,7 @@ def running_tasks(queue: Queue, at_s: float) -> Counter[str]:
 
 
 def held_back(waiting: Sequence[QueuedJob], most: Mapping[str, int], running: Mapping[str, int]) -> set[str]:
-    """Ids of the tasks, in the order in which they would start, that have to wait for others of their array."""
+    """Ids of tasks that must wait for others of their array; ``waiting`` is in the order of starts."""
     room = {array: max(0, count - running.get(array, 0)) for array, count in most.items()}
     held = set()
     for job in waiting:

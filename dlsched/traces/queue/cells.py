@@ -1,4 +1,4 @@
-"""Cells of tables and fields of objects, read as figures; what cannot be read is `Damaged`, and its row is left out."""
+"""Readers of cells and fields as figures; unreadable ones raise `Damaged`, and their row is left out."""
 
 import functools
 import itertools
@@ -9,17 +9,17 @@ from typing import Final
 from dlsched.traces.queue.queue import Audit
 
 MISSING: Final = frozenset({"", "-", "--", "none", "(none)", "null", "(null)", "nil", "nan", "na", "n/a", "unknown"})
-"""Words that say nothing, in lower case."""
+"""Words for a missing value, in lower case."""
 
 LARGEST: Final = 1e15
-"""Beyond this no figure of a queue is believed."""
+"""Largest credible figure of a queue."""
 
 LARGEST_LIST: Final = 100_000
-"""Names in one list of nodes, or tasks of one array."""
+"""Largest number of names in a list of nodes, or of tasks of an array."""
 
 
 class Damaged(Exception):  # noqa: N818  says what happened to the row
-    """A row or object that is no job: why, as a clause of the audit, and what was found."""
+    """A row or object is no valid job: the reason, as a clause of the audit, and the found value."""
 
     def __init__(self, reason: str, found: object = None) -> None:
         super().__init__(reason)
@@ -72,7 +72,7 @@ def span(text: str, column: str) -> float | None:
 
 
 def devices(amount: float) -> int:
-    """GPUs on which an amount of them lies, a part on one of its own.
+    """Number of GPUs that an amount of GPUs occupies, a fraction on one of its own.
 
     >>> devices(0.25), devices(2.5), devices(0.1 * 3 + 0.7)
     (1, 3, 1)
@@ -88,7 +88,7 @@ def devices(amount: float) -> int:
 
 
 def share_of(parts: float, gpus: int) -> float:
-    """Part of each of them that is taken; 1 where the rest is a rounding error.
+    """Share that is taken of each of the GPUs; 1 if the rest is a rounding error.
 
     >>> share_of(0.5, 2), share_of(0.1 * 3 + 0.7, 1)
     (0.25, 1.0)
@@ -102,7 +102,7 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?::(\d{1,9}))?")
 
 @functools.lru_cache(maxsize=65536)
 def node_names(text: str) -> tuple[str, ...]:
-    """Names of a list of nodes as Slurm writes it; empty where nothing is said or assigned.
+    """Names in a list of nodes in Slurm's format; empty if none are stated or assigned.
 
     >>> node_names("node[01-03,7],login")
     ('node01', 'node02', 'node03', 'node7', 'login')
@@ -127,7 +127,7 @@ def node_names(text: str) -> tuple[str, ...]:
 
 
 def nodes_of(text: str, audit: Audit, line: int) -> tuple[str, ...]:
-    """Names of a list of nodes; none, which is noted, of one that cannot be read."""
+    """Names in a list of nodes; none, with a note in the audit, if the list cannot be read."""
     try:
         return node_names(text)
     except Damaged as damage:

@@ -1,4 +1,4 @@
-"""How many GPUs the cluster of a queue has, where nobody says it: the most that were held at once."""
+"""Size of a queue's cluster: given, listed, or else the most GPUs that jobs held at once."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -9,9 +9,9 @@ from dlsched.traces.queue.slices import whole_of
 
 
 def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list[str]]:
-    """GPUs of the cluster, and what the audit says of them: given, or those of the nodes, or the most that were held at once.
+    """Return the GPUs of the cluster (given, of the nodes, or the most held at once) and audit sentences.
 
-    ``now``: how many are held at the moment.
+    ``now``: number of GPUs held at the moment.
 
     Raises
     ------
@@ -30,9 +30,9 @@ def gpus_of_cluster(queue: Queue, now: int, gpus: int | None) -> tuple[int, list
 
 
 def most_held(jobs: Sequence[QueuedJob], slices: Sequence[QueuedJob] = ()) -> int:
-    """The most GPUs that jobs held at once, and slices by their part.
+    """Return the most GPUs that jobs held at once; slices count by their share.
 
-    Jobs that say no end hold them for ever; an end comes before a start.
+    Jobs without an end hold their GPUs forever; at equal times ends come before starts.
     """
     changes: list[tuple[float, float]] = []
     for job, gpus in (*((job, job.gpus) for job in jobs), *((job, job.parts) for job in slices)):

@@ -1,6 +1,7 @@
-"""When a job held its GPUs, by what its source says of it: one rule for jobs that are kept and jobs that are left out.
+"""Start, end and duration of jobs from what their source states: one rule for kept and left-out jobs.
 
-A stated duration is believed before end - start. A missing start is end - duration, a missing end is start + duration.
+A stated duration takes precedence over end - start. A missing start is end - duration, a missing end start +
+duration.
 """
 
 import math
@@ -10,14 +11,14 @@ from dlsched.traces.queue.cells import Damaged
 from dlsched.traces.queue.queue import QueuedJob
 
 ROUNDED_S: Final = 1.0
-"""Seconds by which a duration may differ from end - start because one of them was rounded."""
+"""Largest difference in seconds between duration and end - start that rounding explains."""
 
 SAME_S: Final = 1e-6
-"""Seconds by which they differ where arithmetic was."""
+"""Largest difference in seconds that floating-point arithmetic explains."""
 
 
 def held(job: QueuedJob) -> QueuedJob:
-    """Settle start, end and duration of a job that has ended; those that cannot be told stay None.
+    """Complete start, end and duration of an ended job; values that cannot be derived stay None.
 
     >>> job = QueuedJob("a", "", "", 0.0, None, 50.0, 30.0, 1)
     >>> held(job).start_s, held(job._replace(start_s=5.0)).end_s, held(job._replace(start_s=5.0, duration_s=None)).duration_s
@@ -46,9 +47,9 @@ def held(job: QueuedJob) -> QueuedJob:
 
 
 def believable(job: QueuedJob) -> QueuedJob | None:
-    """Settle them as far as what is said can be true: without a duration below 0, and without an end before the start.
+    """Complete them, dropping impossible values: a duration below 0, or an end before the start.
 
-    None: nothing of it can.
+    None: all values are impossible.
     """
     if job.duration_s is not None and job.duration_s < 0:
         job = job._replace(duration_s=None)
@@ -58,7 +59,7 @@ def believable(job: QueuedJob) -> QueuedJob | None:
 
 
 def assumption(job: QueuedJob) -> str:
-    """What `held` assumes of a job, as a clause of the audit; empty: nothing."""
+    """Return what `held` assumes of a job, as a clause of the audit; empty: nothing."""
     if job.duration_s is None:
         return ""
     if job.start_s is None:

@@ -1,4 +1,4 @@
-"""The servers that gangs of a queue run on, their free GPUs as time goes on, and where gangs of the record stand on them."""
+"""Servers for the gangs of a queue, their free GPUs over time, and recorded placements of gangs."""
 
 import heapq
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,10 @@ Rooms = list[tuple[int, int]]
 
 
 def servers_of(queue: Queue, chosen: Chosen, gpus_of_node: int) -> tuple[list[Server], str]:
-    """The nodes of the trace where they have that many GPUs, else servers of equal size, the last of the rest.
+    """Return the trace's nodes if they have that many GPUs, else servers of equal size, the last smaller.
 
-    Where the source lists no nodes these bear the names of those that jobs were on, first of jobs that run at the start.
+    If the source lists no nodes, servers get the names of nodes that jobs used, first those of jobs running
+    at the start.
     """
     listed = [node for node in queue.nodes if node.gpus]
     if chosen.gpus == sum(node.gpus for node in listed):
@@ -64,7 +65,7 @@ def gpus_by_server(placement: Sequence[Share], index: Mapping[str, int]) -> dict
 
 
 class Free:
-    """Free GPUs of servers as time goes on."""
+    """Free GPUs of servers over time."""
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self.names = [server.id for server in servers]
@@ -74,7 +75,7 @@ class Free:
         self.ends: list[tuple[float, Rooms]] = []
 
     def until(self, now_s: float) -> None:
-        """Give back the GPUs of jobs that have ended."""
+        """Release the GPUs of jobs that ended by ``now_s``."""
         while self.ends and self.ends[0][0] <= now_s:
             for server, count in heapq.heappop(self.ends)[1]:
                 self.free[server] += count
@@ -88,7 +89,7 @@ class Free:
         heapq.heappush(self.ends, (round(end_s, 6), rooms))
 
     def recorded(self, nodes: Sequence[str], gpus: int) -> Rooms | None:
-        """GPUs by server, evenly over the nodes of the record; None: they are no servers, or have no such room."""
+        """GPUs by server, spread evenly over recorded nodes; None: these are no servers, or are too full."""
         servers = [self.index[node] for node in nodes if node in self.index]
         if not servers or len(set(servers)) < len(nodes) or len(servers) > gpus:
             return None
@@ -97,7 +98,7 @@ class Free:
         return rooms if all(count <= self.free[server] for server, count in rooms) else None
 
     def first_fit(self, gpus: int) -> Rooms:
-        """GPUs by server: the first that holds the job, else all that is free from the first server on."""
+        """GPUs by server: the first server that holds the job, else free GPUs from the first server on."""
         fitting = self.free >= gpus
         server = int(fitting.argmax())
         if fitting[server]:

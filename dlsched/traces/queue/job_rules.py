@@ -1,6 +1,6 @@
-"""Which jobs of a file make its queue: one set of rules for all readers.
+"""Rules for the jobs of a file that make its queue, shared by all readers.
 
-Kept are jobs that held GPUs and have ended, whatever their state. When they did is a matter of ``ends``.
+Jobs that held GPUs and ended are kept, whatever their state. ``ends`` derives their times.
 """
 
 import math
@@ -18,23 +18,24 @@ from dlsched.traces.queue.queue import Audit, Queue, QueuedJob, QueueNode
 NO_GPU = "jobs without a GPU, left out"
 
 REASONS_SHOWN = 600
-"""Characters of the audit that an error shows."""
+"""Largest number of characters of the audit that an error shows."""
 
 
 @dataclass
 class Kept:
-    """Collects what a reader has read, and makes the queue of it.
+    """Collects the jobs from a reader, and makes their queue.
 
     Parameters
     ----------
     source, path, audit
         As in the queue.
     states
-        Words of the source: jobs in other states are left out, upper or lower case; None: none are.
+        States, in the source's words, whose jobs are kept, upper or lower case; None: all states.
     ended_only
-        Leave out jobs that run or wait.
+        Whether to leave out jobs that run or wait.
     attempts
-        Rows of one id are attempts of one job, of which the last counts; otherwise jobs that share a name.
+        Whether rows with one id are attempts of one job, whose last attempt counts; else they are different
+        jobs.
     """
 
     source: str
@@ -49,7 +50,7 @@ class Kept:
     _attempts: list[tuple[QueuedJob, bool]] = field(default_factory=list)
 
     def add(self, job: QueuedJob, *, ended: bool) -> None:
-        """Take a job as the file has it: its duration is what the source states, else None; NaN: it does not say when it came."""
+        """Take a job as in the file: ``duration_s`` as stated, else None; ``submit_s`` NaN if not stated."""
         if not job.gpus:
             self.audit.note(NO_GPU, job.line)
             return
@@ -121,9 +122,10 @@ class Kept:
         )
 
     def _others(self, kept: Set[str], latest_s: float) -> Iterator[QueuedJob]:
-        """Jobs left out and earlier attempts that held GPUs, by the rule for those kept.
+        """Yield left-out jobs and earlier attempts that held GPUs, with times by the rule for kept jobs.
 
-        One that says neither end nor duration held them up to its next attempt, else to the latest time of the file.
+        Without end and duration, they held GPUs until their next attempt, or else until the latest time of
+        the file.
         """
         left_out = (pair for pair in zip(self._jobs, self._ended, strict=True) if pair[0].id not in kept)
         for job, ended in (*left_out, *self._earlier()):
@@ -141,9 +143,10 @@ class Kept:
                     yield ran._replace(end_s=end_s, duration_s=end_s - ran.start_s)
 
     def _earlier(self) -> Iterator[tuple[QueuedJob, bool]]:
-        """Earlier attempts; one that says neither end nor duration had ended when the next began.
+        """Yield earlier attempts; one without end and duration ended when the next began.
 
-        Of several records with one start, which are of one attempt, the last of the file counts that says when it ended.
+        Several records with the same start are one attempt, of which the last record in the file with an end
+        counts.
         """
         starts_s: dict[str, list[float]] = {job.id: [] for job, _ in self._attempts}
         for job in self._jobs:
@@ -203,7 +206,7 @@ class Kept:
 
 
 def _begun(job: QueuedJob) -> float:
-    """When its last attempt began, or else it came; what says nothing is the first."""
+    """The later of its submission and the start of its last attempt; a missing time counts as earliest."""
     return max(_said(job.submit_s), _said(job.start_s))
 
 

@@ -1,4 +1,4 @@
-"""A queue as its workload manager has recorded it: jobs of users, when they came and ran, and on how many GPUs.
+"""A queue as recorded by a workload manager: users' jobs, their times, and their GPUs.
 
 Every reader makes a ``Queue``; every family is made from one. Times are seconds since 1970, UTC, or on the trace's own clock.
 """
@@ -18,38 +18,38 @@ class QueuedJob(NamedTuple):
     Parameters
     ----------
     id, user, group
-        Its name, unique in the queue; who sent it; the name under which it recurs, the queue or partition it was sent to. Empty
-        where nothing is said.
+        Its name, unique in the queue; its user; its recurring name, queue or partition. Empty if not stated.
     submit_s
-        When it came.
+        Time of submission.
     start_s, end_s
-        When its last attempt began and ended; None where it did not, or nothing is said.
+        Start and end of its last attempt; None: it did not start or end, or the file does not say.
     duration_s
-        What it ran, by the source's own figure, > 0; None of a job that has not ended, or that never ran.
+        Running time as stated by the source, > 0; None for a job that has not ended, or never ran.
     gpus
-        GPUs that it held, or asks for, each a device of its own; a slice of a GPU is one.
+        Number of devices that it held or asks for; a slice of a GPU counts as one.
     share
-        Part of each of them that it takes, in (0, 1], on average; 1: all are whole.
+        Average share that it takes of each of them, in (0, 1]; 1: all are whole.
     least_gpus
-        The fewest on which it could run, where the source says so; None: ``gpus``.
+        The fewest GPUs on which it could run, if the source says so; None: ``gpus``.
     nodes
-        Nodes on which it ran, or wants to run, by name where they are known; empty: not said.
+        Names of the nodes on which it ran, or wants to run; empty: unknown.
     cpus
-        CPU cores of the whole job, 0 where nothing is said.
+        CPU cores of the whole job; 0: unknown.
     gpu_type
-        The GPU model that it held or needs, several that would do parted by ``|``; empty: any.
+        The GPU model that it held or needs, alternatives separated by ``|``; empty: any.
     state
         The source's own word, such as COMPLETED, FAILED, Running.
     limit_s
-        What its user said it would take at most; None: nothing.
+        The time limit that its user gave; None: none.
     line
-        Where it stands in the file: a line, or the position of an object from 1 on.
+        Its line in the file, or the position of its object, from 1 on.
     priority
-        The source's own figure, more is more urgent; None: nothing is said.
+        Priority as stated by the source, larger is more urgent; None: not stated.
     partition
-        The queue or partition it was sent to; empty: not said.
+        The queue or partition that it was sent to; empty: not stated.
     array, at_once
-        The array of which it is a task, empty: none; the most tasks of that which may run at once, None: nothing is said.
+        Its array, empty if it is no task of one; the limit on concurrent tasks of the array, None if not
+        stated.
     """
 
     id: str
@@ -75,7 +75,7 @@ class QueuedJob(NamedTuple):
 
     @property
     def parts(self) -> float:
-        """GPUs that it takes, parts of them added up."""
+        """GPUs that it takes, as the sum of its shares."""
         return self.gpus * self.share
 
 
@@ -90,30 +90,30 @@ class QueueNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What a reader has read.
+    """The jobs that a reader has read, with facts about their file.
 
     Parameters
     ----------
     source, path
         The kind of file, a key of ``dlsched.traces.SOURCES``, and its name.
     jobs
-        In the order of the file; those that the options leave out are not among them.
+        Kept jobs in the order of the file.
     audit
-        Sentences on what was dropped, for every reason how often, repaired and assumed.
+        Sentences on what was dropped (with counts by reason), repaired and assumed.
     dated
-        Whether times are those of the calendar.
+        Whether times are calendar times.
     nodes
-        Of the cluster, where the source lists them.
+        Nodes of the cluster, if the source lists them.
     latest_s
-        The latest time that the file states of any job, kept or not: a snapshot was taken then or later.
+        The latest time in the file, of any job, kept or not: the file was written then or later.
     others
-        Jobs that are left out but held GPUs, earlier attempts of jobs too: up to their end, or the latest time.
+        Left-out jobs and earlier attempts that held GPUs, until their end or ``latest_s``.
     still
-        Those of the others of which the file says that they still run, as they were recorded, without an end.
+        Those of ``others`` that still run according to the file, as recorded, without an end.
     slices
-        Jobs on parts of GPUs that are left out, as they were recorded.
+        Left-out jobs on parts of GPUs, as recorded.
     arrays
-        By array the most of its tasks that may run at once, where the file says it of tasks that wait.
+        Limit on concurrent tasks by array, if the file states it for waiting tasks.
     """
 
     source: str
@@ -139,9 +139,9 @@ class Queue:
 
 @dataclass
 class Audit:
-    """Counts of what was dropped or repaired, by reason, with the first place of each; sentences in the order of the first.
+    """Counts drops and repairs by reason, with the first place of each; its sentences are in that order.
 
-    ``place``: what places are called, a line, or an object of JSON.
+    ``place``: the word for places, ``line`` or an object of JSON.
     """
 
     place: str = "line"

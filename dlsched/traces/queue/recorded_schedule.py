@@ -1,7 +1,8 @@
-"""What really happened, as a solution of the instance that was made of a queue, where the instance allows it.
+"""The recorded schedule of a queue as a solution of its instance, if the instance allows that.
 
-Times are those of the record, in whole microseconds from the start of the instance on; a job lasts what the instance says.
-Jobs that are not of the instance hold nothing. What is returned has passed the family's checker.
+Start times are those of the record, in whole microseconds from the start of the instance; a job lasts as
+long as the instance says. Jobs outside the instance hold nothing. The solution has passed the family's
+checker.
 """
 
 from collections.abc import Sequence
@@ -101,5 +102,5 @@ def _broken(broken: Sequence[Violation]) -> list[str]:
 
 
 def _unknown(*why: Piece) -> list[str]:
-    """Say why it is not known what happened."""
+    """Write why the recorded schedule is unknown."""
     return [Sentence(f"{UNKNOWN} ", *why, warns=True)]

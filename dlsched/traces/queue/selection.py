@@ -1,4 +1,4 @@
-"""Which jobs of a queue make an instance, on what cluster, and what is said of both."""
+"""Selection of a queue's jobs for an instance: window, cluster size, carried-over jobs, and the audit."""
 
 import math
 from collections import Counter
@@ -34,9 +34,9 @@ class Made(NamedTuple):
     instance, audit
         Its ``source`` holds the sentences of the audit too.
     happened
-        What really happened, as a solution that passes the checker; None: it is not known or does not fit, the audit says.
+        The recorded schedule as a checked solution; None: it is unknown or does not fit, as the audit says.
     jobs
-        Those of the instance, in its order and with its ids, as they were recorded; of a job carried over the rest.
+        Jobs of the instance, in its order and with its ids, as recorded; of a job carried over, the rest.
     outside
         GPU-seconds, from the start of the instance to the last start of its jobs, that jobs held which are not of it, parts
         of GPUs by their part, and those that the cluster has: what happened waited for them too.
@@ -47,7 +47,7 @@ class Made(NamedTuple):
     silent
         Ids of its jobs whose users did not say how long they take, where policies know only that.
     unknown
-        Why it is not known what happened; empty where it is, or the family has no such answer.
+        Why the recorded schedule is unknown; empty: it is known, or the family has none.
     """
 
     instance: InstanceFile
@@ -83,7 +83,7 @@ class Chosen(NamedTuple):
 
 
 def lasted_s(job: QueuedJob) -> float:
-    """How long a job ran that has ended, in whole microseconds."""
+    """Running time of an ended job, in whole microseconds."""
     assert job.duration_s is not None
     return max(LEAST_S, round(job.duration_s, 6))
 
@@ -120,7 +120,7 @@ def choose(
         Jobs that came earlier and had not ended take part: those that ran, by what was left of them, before those that waited.
         Whether they go on where they ran is the family's question.
     answer
-        What a cluster too small for a job has not, a word.
+        Word for the answer that a cluster too small for a job does not have.
     least
         The fewest GPUs on which a job runs in the family.
 
@@ -270,7 +270,7 @@ def finished(
     silent: frozenset[str] = frozenset(),
     unknown: str = "",
 ) -> Made:
-    """Give a valid instance its ``source``, all that is said of it."""
+    """Return the instance with the audit as its ``source``."""
     fields = {name: getattr(instance, name) for name in type(instance).model_fields}
     fields["source"] = f"imported from {Path(queue.path).name}, a file of {queue.source}. Audit: {' '.join(audit)}"
     made = type(instance).model_construct(**fields)

@@ -47,12 +47,12 @@ def part_of(name: str) -> Fraction:
 
 
 def without_slices(queue: Queue, slices: str = CHOICES[0]) -> Queue:
-    """Leave out the jobs on parts of GPUs; or not, so that each of their parts is given a GPU of its own.
+    """Leave out the jobs on parts of GPUs, or give each of their parts a GPU of its own.
 
     Parameters
     ----------
     queue
-        As a reader made it.
+        The queue, as made by a reader.
     slices
         One of ``CHOICES``.
 
@@ -115,7 +115,7 @@ def _filled(parts: Sequence[float], order: Sequence[int]) -> list[list[int]]:
 
 
 def whole_of(parts: float) -> int:
-    """The fewest GPUs that hold so many parts of them, where a rounding error is none.
+    """The fewest GPUs that hold so many GPUs' worth of parts, up to rounding.
 
     >>> whole_of(1.0000000000000002), whole_of(1.5)
     (1, 2)

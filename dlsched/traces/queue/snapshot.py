@@ -18,17 +18,17 @@ from dlsched.traces.queue.time_limits import Limits, limits_of
 from dlsched.traces.queue.timestamps import Moments
 
 OVERDUE_S: Final = 60.0
-"""Seconds that a job has left which has run as long as its user said it would."""
+"""Remaining seconds of a job that has used up its user's limit."""
 
 UNKNOWN_S: Final = 3600.0
-"""Seconds of a job of which nothing is known, in a file in which no job has ended."""
+"""Seconds of a job without any information, in a file without ended jobs."""
 
 SLICED: Final = "packed on few of them, and to hold these until the last of them ends"
-"""What is assumed of slices that run."""
+"""Assumption on running slices."""
 
 
 class Present(NamedTuple):
-    """A job that is there: whether it runs, for how long it has, and seconds that it has left on its GPUs, > 0."""
+    """A present job: whether it runs, since how many seconds, and its remaining seconds on its GPUs, > 0."""
 
     job: QueuedJob
     running: bool
@@ -42,18 +42,18 @@ class Present(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Who is there at a moment.
+    """The jobs that are present at a moment.
 
     Parameters
     ----------
     at_s
         The moment.
     jobs
-        Those present that hold GPUs or may start, those that run first, each group in the order in which it began.
+        Jobs that hold GPUs or may start; running jobs come first.
     audit
         Sentences.
     held_back
-        Those that wait for other tasks of their array, of which only so many may run at once.
+        Jobs that wait because of the limit on concurrent tasks of their array.
     outside
         GPUs that jobs hold which are left out: each as a job that runs on it, on one that slices share until the last ends.
     """
@@ -71,12 +71,12 @@ class Snapshot(NamedTuple):
 
     @property
     def holding(self) -> tuple[Present, ...]:
-        """What holds GPUs: jobs that run, and those left out."""
+        """Jobs that hold GPUs: running and left-out ones."""
         return (*self.running, *self.outside)
 
     @property
     def held_gpus(self) -> int:
-        """How many these are."""
+        """Number of GPUs that they hold."""
         return sum(each.job.gpus for each in self.holding)
 
     @property
@@ -86,7 +86,7 @@ class Snapshot(NamedTuple):
 
     @property
     def everyone(self) -> tuple[Present, ...]:
-        """Jobs that run, then all that wait in the order in which they came."""
+        """Running jobs, then all waiting jobs in order of arrival."""
         return (
             *self.running,
             *sorted((*self.waiting, *self.held_back), key=lambda each: (each.job.submit_s, each.job.line)),
@@ -94,7 +94,7 @@ class Snapshot(NamedTuple):
 
 
 def moment_of(queue: Queue, text: str) -> float:
-    """Read a moment as the queue writes times: a date or time, without a zone as UTC; or seconds of its own clock.
+    """Read a moment in the queue's format: a date or time (UTC without a zone), or seconds of its own clock.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def moment_of(queue: Queue, text: str) -> float:
 
 
 def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False) -> Snapshot:
-    """Who runs and who waits at a moment, and what they have left.
+    """Return the jobs that run and wait at a moment, with their remaining time.
 
     A job runs from its start until its end, which belongs to neither. What it has left is what the file says it took
     later, else what is left of its user's limit; with ``estimates`` the other way round, and a limit that is missing is that
@@ -132,7 +132,7 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
     Raises
     ------
     InputError
-        No job is there.
+        There is no job.
     """
     if at_s is None:
         times = [
@@ -187,7 +187,7 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
 def _outside(
     queue: Queue, at_s: float, ended_s: Sequence[float], audit: Audit, *, estimates: bool
 ) -> tuple[list[Present], list[Present]]:
-    """The GPUs on which jobs run that are left out, by node where that is known: those of slices, and whole ones."""
+    """Return the GPUs that left-out jobs hold, shared by slices or whole, by node if known."""
     by_node: dict[str, list[tuple[float, Present]]] = {}
     whole: list[tuple[str, Present]] = []
     for job in (*queue.slices, *_left_out(queue)):
@@ -221,7 +221,7 @@ def _outside(
 
 
 def _left_out(queue: Queue) -> list[QueuedJob]:
-    """Jobs left out that held GPUs, those that still run without the end that is assumed of them elsewhere."""
+    """Return left-out jobs that held GPUs; jobs that still run have no assumed end here."""
     still = {(job.id, job.start_s) for job in queue.still}
     return [*queue.still, *(job for job in queue.others if (job.id, job.start_s) not in still)]
 
@@ -251,7 +251,7 @@ def _present(job: QueuedJob, at_s: float, ended_s: Sequence[float], audit: Audit
 
 
 def typical_s(ended_s: Sequence[float], ran_s: float) -> float:
-    """The median of the lengths, ascending, above what a job has run; where there is none, twice what it has run.
+    """Return the median of the sorted lengths above what a job has run, or else twice what it has run.
 
     >>> typical_s([10.0, 20.0, 60.0], 15.0), typical_s([10.0], 15.0), typical_s([], 0.0)
     (40.0, 30.0, 3600.0)
@@ -265,9 +265,9 @@ def typical_s(ended_s: Sequence[float], ran_s: float) -> float:
 def admitted(
     found: Snapshot, gpus: int, least: Callable[[Present], int]
 ) -> tuple[list[Present], list[Present], list[str]]:
-    """Who is given GPUs, who must wait on, and what the audit says of it.
+    """Return the jobs that get GPUs, the jobs that must go on waiting, and audit sentences.
 
-    All that run are; of those that wait, first come first, whoever's smallest count is still free. Others keep their GPUs.
+    All running jobs get GPUs; waiting jobs, in order of arrival, do if their smallest count is still free.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""What users said that their jobs take at most, and what stands for those who said nothing.
+"""Time limits of jobs as users gave them, and substitutes for missing ones.
 
-For them it is the median of what was said of the jobs of their partition; where nobody said anything there, that of the file.
+A missing limit is the median of the limits in the job's partition, or of the file if the partition has none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,17 +14,17 @@ from dlsched.traces.sentences import Sentence, figure
 
 
 class Limits(NamedTuple):
-    """A queue whose jobs all have a limit; and those that said nothing, by id: whether they have the median of a partition."""
+    """A queue whose jobs all have a limit; for ids of jobs without one, whether it is a partition's."""
 
     queue: Queue
     silent: Mapping[str, bool]
 
     def of(self, jobs: Iterable[QueuedJob]) -> frozenset[str]:
-        """Ids of those of the jobs that said nothing."""
+        """Ids of those of the jobs that had no limit."""
         return frozenset(job.id for job in jobs if job.id in self.silent)
 
     def sentences(self, jobs: Iterable[QueuedJob]) -> list[str]:
-        """What the audit says of those of the jobs that said nothing."""
+        """Audit sentences on those of the jobs that had no limit."""
         own = [self.silent[name] for name in self.of(jobs)]
         counts = (
             ("for which the median of their partition stands", sum(own)),
@@ -35,7 +35,7 @@ class Limits(NamedTuple):
 
 
 def limits_of(queue: Queue) -> Limits:
-    """Fill in the limits that are missing; where no job of the file has one the queue stays as it is."""
+    """Fill in missing limits; if no job of the file has one, the queue stays as it is."""
     stated: dict[str, tuple[str, float]] = {}
     for job in (*queue.jobs, *queue.slices, *queue.others):
         if job.limit_s is not None:
@@ -56,12 +56,12 @@ def limits_of(queue: Queue) -> Limits:
 
 
 def require_limits(queue: Queue) -> Limits:
-    """The same, where some job says something.
+    """Fill in missing limits, as ``limits_of``; at least one job must have a limit.
 
     Raises
     ------
     InputError
-        None does.
+        No job has a limit.
     """
     limits = limits_of(queue)
     if all(job.limit_s is None for job in limits.queue.jobs):

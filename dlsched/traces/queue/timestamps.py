@@ -1,4 +1,4 @@
-"""Times as queues write them: dates with or without a zone, or seconds of the trace's own clock."""
+"""Readers of times in queues: dates with or without a zone, or seconds of the trace's own clock."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -15,7 +15,7 @@ START: Final = datetime(1970, 1, 1)
 """Of the count of seconds; times without a zone are taken as UTC."""
 
 UNSET: Final = ("0001-01-01", "1970-01-01T00:00:00", "1970-01-01 00:00:00")
-"""How programs write a time that was never set."""
+"""Values that programs write for a time that was never set."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The jobs of an instance over time, and what policies are told of their lengths: what families made of a queue share."""
+"""Job lengths that policies are told: chosen jobs of a queue, with users' limits if estimates are used."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from dlsched.traces.queue.time_limits import Limits, require_limits, told
 
 
 class Telling(NamedTuple):
-    """Jobs that were chosen of a queue, and their users' limits where policies are told these; None: how long jobs ran."""
+    """Jobs chosen from a queue, and users' limits if policies are told these; None: true running times."""
 
     queue: Queue
     chosen: Chosen
@@ -16,7 +16,7 @@ class Telling(NamedTuple):
 
     @property
     def sentences(self) -> list[str]:
-        """What the audit says of it."""
+        """Audit sentences on the lengths."""
         jobs = self.chosen.jobs
         if self.limits is None:
             return ["Policies are told how long every job really ran."]
@@ -24,7 +24,7 @@ class Telling(NamedTuple):
 
     @property
     def silent(self) -> frozenset[str]:
-        """Ids of jobs whose users said nothing, where policies know only that."""
+        """Ids of jobs without a limit, if policies use only limits."""
         return frozenset() if self.limits is None else self.limits.of(self.chosen.jobs)
 
 

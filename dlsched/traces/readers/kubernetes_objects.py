@@ -69,7 +69,7 @@ def items(path: Path, kind: str, group: str, audit: Audit) -> Iterator[tuple[int
 
 
 def at(value: Json, *path: str) -> Json:
-    """What stands there; None where nothing does, or the way there is no object."""
+    """Return the value at a path; None if there is none, or a step of the path is no object."""
     for key in path:
         if not isinstance(value, dict):
             return None
@@ -78,7 +78,7 @@ def at(value: Json, *path: str) -> Json:
 
 
 def text_at(value: Json, *path: str) -> str:
-    """A text, halves of characters as ``?``; empty where nothing stands.
+    """Return a text, with lone surrogates as ``?``; empty if there is none.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def quantity(value: Json) -> float:
 
 
 def pod_request(template: Json, resource: str) -> float:
-    """What a pod of the template asks for of a resource, whose name may be a pattern such as ``*/gpu``.
+    """Return a pod's request of a resource, whose name may be a pattern such as ``*/gpu``.
 
     The containers together, or the largest of those that run before them; those of these that stay count as containers.
     A container without requests asks for its limits.

@@ -22,7 +22,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Style of a method in every plot: the first six have their own hue, dash and mark, the others are grey."""
+    """Style of a method in every plot: the first six have their own hue, dash and mark, others are grey."""
 
     label: str
     colour: str

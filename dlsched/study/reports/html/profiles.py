@@ -1,4 +1,4 @@
-"""Performance profiles (Dolan and More): share of instances on which a method is within a factor of the best."""
+"""Performance profiles (Dolan and More): share of instances with a method within a factor of the best."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

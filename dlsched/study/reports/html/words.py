@@ -56,7 +56,7 @@ def for_plotly(text: str) -> str:
 
 
 def digits(value: float) -> str:
-    """Write a number of a plot with six digits: the table shows this text, the plot draws the rounded number.
+    """Write a number of a plot with six digits: tables show this text, plots draw the rounded number.
 
     >>> digits(1 / 3), digits(2.0), digits(1234567.0)
     ('0.333333', '2', '1.23457e+06')
