@@ -11,7 +11,7 @@ from dlsched.study.plans.plan_file import read_plan
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 STUDIES = sorted(path.stem for path in (BENCHMARKS / "studies").glob("*.toml"))
-SHORT = ("grid", "heavy_edge", "node_heuristics")
+SHORT = ("node_heuristics",)
 """Studies that are tried in every run; the others take longer."""
 UNANSWERED = {
     "node_heuristics": "fixed",

@@ -66,7 +66,7 @@ def test_more_than_half_where_all_jobs_arrive_at_once(instance):
     assert greedy(instance).objective >= HALF.worst(instance, best)
 
 
-@profile(12)
+@profile(6)
 @given(ring_embedding_instances(max_jobs=2))
 def test_the_first_slot_has_the_largest_increase(instance):
     """Of the whole instance cut to its first slot with a job, the greedy's rings are the optimum."""
