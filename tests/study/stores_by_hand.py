@@ -24,11 +24,11 @@ PLANS: Mapping[str, Mapping[str, object]] = {
         "methods": ["exact", "a-srpt", "fifo", "machine"],
     },
     "rings": {
-        "instances": [{"family": "ring_embedding", "preset": "small", "jobs": 3, "seeds": "0:3"}],
+        "instances": [{"family": "ring_embedding", "preset": "small", "jobs": 3, "seeds": "0:2"}],
         "methods": ["exact", "fifo", "las", "columns"],
     },
     "streams": {
-        "instances": [{"family": "elastic_stream", "jobs": 4, "gpus": 8, "seeds": "0:3"}],
+        "instances": [{"family": "elastic_stream", "jobs": 3, "gpus": 8, "seeds": "0:2"}],
         "methods": ["plan", "doubling", "srpt-knee", "bound"],
     },
 }
