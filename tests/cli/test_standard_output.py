@@ -131,7 +131,7 @@ def test_the_lines_are_of_all_commands() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize(("line", "kind"), sample(LINES, KINDS, 2))
+@pytest.mark.parametrize(("line", "kind"), sample(LINES, KINDS, 3))
 def test_1_where_the_result_cannot_be_written(
     line: str, kind: str, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +162,18 @@ def test_1_where_it_is_closed_in_a_shell(line: str, variable: str) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-@pytest.mark.parametrize("closing", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full"])
+@pytest.mark.parametrize(
+    "closing",
+    [
+        ">&-",
+        pytest.param("2>&-", marks=pytest.mark.long),
+        pytest.param("<&-", marks=pytest.mark.long),
+        pytest.param(">&- 2>&-", marks=pytest.mark.long),
+        "<&- >&- 2>&-",
+        "2>/dev/full",
+        ">/dev/full",
+    ],
+)
 def test_0_where_the_result_goes_to_a_file(closing: str, tmp_path: Path) -> None:
     """What is not used may be closed or full, and the file is whole."""
     out = tmp_path / "out.json"

@@ -163,7 +163,8 @@ def disturbed(folder: Path, engine: str, instances: int, moments: int, seed: int
     return rows_of(again.store), killed
 
 
-@pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["local", "dask"])
 def test_kills(engine: str, tmp_path: Path):
     """Three moments on each engine."""
     rows, killed = disturbed(tmp_path / "killed", engine, 3, 3, seed=1)

@@ -115,6 +115,7 @@ def test_a_search_that_fails_and_is_tried_again(tmp_path: Path) -> None:
         assert [row.status for row in second.rows()] == ["optimal", "feasible"] * 2
 
 
+@pytest.mark.long
 def test_a_search_that_kills_its_process(tmp_path: Path) -> None:
     """Its cells were killed, and the others run."""
     sources = [{**SEARCH, "worst": "mine.py:dies", "seeds": 0}, {**SEARCH, "seeds": 0}]
@@ -123,6 +124,7 @@ def test_a_search_that_kills_its_process(tmp_path: Path) -> None:
         assert [row.status for row in done.rows()] == ["killed", "feasible"]
 
 
+@pytest.mark.long
 def test_limits_hold_for_each_evaluation(tmp_path: Path) -> None:
     """A method that hangs ends its search; a search that takes longer than a cell may does not end by that."""
     limits = {"time_s": 1.8, "grace_s": 0.5}

@@ -264,7 +264,12 @@ def same_sizes(plot: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("case", "width"),
-    [("hostile", 360), pytest.param("six families", 360, marks=pytest.mark.long), ("failures", 360), ("hostile", 768)],
+    [
+        ("hostile", 360),
+        pytest.param("six families", 360, marks=pytest.mark.long),
+        ("failures", 360),
+        pytest.param("hostile", 768, marks=pytest.mark.long),
+    ],
 )
 def test_the_page_never_scrolls_sideways(show: Open, case: str, width: int) -> None:
     """With everything unfolded, too; tables scroll within their boxes."""
