@@ -28,18 +28,18 @@ def dump(tmp_path: Path) -> Path:
     return path
 
 
-def test_from_standard_input_and_moments_as_they_are_read(program: Any, dump: Path) -> None:
+def test_from_standard_input_and_moments_as_they_are_read(program: Any, cli: Any, dump: Path) -> None:
     """The same actions; and where nobody is there, the error names a moment that ``--at`` takes."""
     named, piped = (
-        program("advise", "slurm", dump, *GIVEN, "--json"),
+        cli("advise", "slurm", dump, *GIVEN, "--json"),
         program("advise", "slurm", "-", *GIVEN, "--json", stdin=DUMP),
     )
     assert piped.code == 0 and json.loads(piped.out)["file"] == "standard input"
     assert json.loads(piped.out)["actions"] == json.loads(named.out)["actions"]
-    late = program("advise", "slurm", dump, "--at", "2020-03-01T10:00:00", "--json")
+    late = cli("advise", "slurm", dump, "--at", "2020-03-01T10:00:00", "--json")
     assert late.code == 3 and "at 2020-03-01T10:00:00, allowed: " in late.err
     moment = late.err.rstrip().removesuffix(".").split(" to ")[-1]
-    assert program("advise", "slurm", dump, "--gpus", 16, "--at", moment, "--json").code == 0
+    assert cli("advise", "slurm", dump, "--gpus", 16, "--at", moment, "--json").code == 0
 
 
 GIVEN = ("--gpus", 8, "--gpus-of-node", 4, "--at", "2026-03-01T10:00:00")

@@ -71,8 +71,15 @@ def test_a_model_of_free_jobs_is_a_model(cli: Any, two_jobs: dict[str, Any], tmp
         assert scip_optimum(out) == 0
 
 
-@pytest.mark.parametrize("formulation", ["span", "arc"])
-@pytest.mark.parametrize(("format_", "sign"), [("lp", 1), ("mps", -1)])
+@pytest.mark.parametrize(
+    ("format_", "sign", "formulation"),
+    [
+        ("lp", 1, "arc"),
+        ("mps", -1, "span"),
+        pytest.param("lp", 1, "span", marks=pytest.mark.long),
+        pytest.param("mps", -1, "arc", marks=pytest.mark.long),
+    ],
+)
 def test_a_maximising_model_is_one_for_any_solver(
     format_: str, sign: int, formulation: str, cli: Any, tmp_path: Path
 ) -> None:

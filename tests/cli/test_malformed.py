@@ -251,7 +251,11 @@ SURROGATES: list[tuple[str, Edit, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("what", "edit", "where"), SURROGATES, ids=ids(SURROGATES))
+@pytest.mark.parametrize(
+    ("what", "edit", "where"),
+    [pytest.param(*each, marks=() if each[0] in ("name", "count") else pytest.mark.long) for each in SURROGATES],
+    ids=ids(SURROGATES),
+)
 def test_half_a_character_is_refused(
     what: str, edit: Edit, where: str, program: Any, two_jobs: dict[str, Any], tmp_path: Path
 ) -> None:

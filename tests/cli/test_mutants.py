@@ -200,15 +200,15 @@ def taken(path: Path) -> bool:
 
 
 def test_mutants_are_read_or_refused(tmp_path: Path) -> None:
-    """Three hundred: some are taken, more are refused, none ends in another way."""
+    """A hundred: some are taken, more are refused, none ends in another way."""
     valid, draw, path = seeds(), random.Random(1), tmp_path / "mutant.json"
     codes: Counter[int] = Counter()
-    for _ in range(300):
+    for _ in range(100):
         path.write_bytes(mutant(draw, valid))
         code, said = ending(path, "solve", "--time-limit", "0")
         assert not said, f"{said}\n{path.read_bytes()[:2000]!r}"
         codes[code] += 1
-    assert codes[3] > 100 and codes[0] > 20
+    assert codes[3] > 35 and codes[0] > 6
 
 
 def judged(first: int) -> list[tuple[int, str, bytes]]:

@@ -126,10 +126,10 @@ def test_what_is_read_in_a_folder_that_is_gone(
         "BYTES",
         "solve BYTES",
         f"solve {INSTANCE} --method BYTES.py:mine",
-        "generate ring_allocation --jobs BYTES",
+        pytest.param("generate ring_allocation --jobs BYTES", marks=pytest.mark.long),
         "whatif BYTES --source slurm -o x.html",
         "study run BYTES.toml",
-        "worst ring_allocation --method BYTES",
+        pytest.param("worst ring_allocation --method BYTES", marks=pytest.mark.long),
     ],
 )
 def test_words_that_are_no_text(line: str, program: Callable[..., Any]) -> None:
@@ -142,9 +142,9 @@ def test_words_that_are_no_text(line: str, program: Callable[..., Any]) -> None:
     "environment",
     [
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"},
-        {"COLUMNS": "1", "NO_COLOR": "1", "TERM": ""},
+        pytest.param({"COLUMNS": "1", "NO_COLOR": "1", "TERM": ""}, marks=pytest.mark.long),
         {"COLUMNS": "-5", "HOME": "/nonexistent", "LC_ALL": "nosuch"},
-        {"COLUMNS": "wide", "TMPDIR": "/nonexistent"},
+        pytest.param({"COLUMNS": "wide", "TMPDIR": "/nonexistent"}, marks=pytest.mark.long),
     ],
 )
 def test_environments_change_nothing(environment: dict[str, str], program: Callable[..., Any]) -> None:

@@ -7,8 +7,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,6 +74,17 @@ LINES = [
 ]
 """Every command, in every form in which it prints its result."""
 KINDS = ("closed", "full")
+SHELL_LINES = ["solve JOBS --json", "--version", "--help", "methods --json", "schema ring_allocation"]
+VARIABLES = ["PYTHONUNBUFFERED", "PYTHONNODEBUGRANGES"]
+
+
+def sample(one: list[str], other: Sequence[str], every: int) -> list[Any]:
+    """All pairs, of which one in so many runs always, the others in the campaigns."""
+    return [
+        pytest.param(each, also, marks=() if (at + beside) % every == 0 else pytest.mark.long)
+        for at, each in enumerate(one)
+        for beside, also in enumerate(other)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +131,7 @@ def test_the_lines_are_of_all_commands() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize(("line", "kind"), sample(LINES, KINDS, 3))
 def test_1_where_the_result_cannot_be_written(
     line: str, kind: str, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,10 +147,7 @@ def test_1_where_the_result_cannot_be_written(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-@pytest.mark.parametrize("variable", ["PYTHONUNBUFFERED", "PYTHONNODEBUGRANGES"])
-@pytest.mark.parametrize(
-    "line", ["solve JOBS --json", "--version", "--help", "methods --json", "schema ring_allocation"]
-)
+@pytest.mark.parametrize(("line", "variable"), sample(SHELL_LINES, VARIABLES, 3))
 def test_1_where_it_is_closed_in_a_shell(line: str, variable: str) -> None:
     """The program itself: Python has no standard output at all then."""
     ended = subprocess.run(
@@ -154,7 +162,18 @@ def test_1_where_it_is_closed_in_a_shell(line: str, variable: str) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-@pytest.mark.parametrize("closing", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full"])
+@pytest.mark.parametrize(
+    "closing",
+    [
+        ">&-",
+        pytest.param("2>&-", marks=pytest.mark.long),
+        pytest.param("<&-", marks=pytest.mark.long),
+        pytest.param(">&- 2>&-", marks=pytest.mark.long),
+        "<&- >&- 2>&-",
+        "2>/dev/full",
+        ">/dev/full",
+    ],
+)
 def test_0_where_the_result_goes_to_a_file(closing: str, tmp_path: Path) -> None:
     """What is not used may be closed or full, and the file is whole."""
     out = tmp_path / "out.json"

@@ -102,6 +102,7 @@ def objectives(folder: Path) -> list[float | None]:
         return [row.objective for row in study.rows()]
 
 
+@pytest.mark.long
 def test_workers_that_are_killed_while_they_start(folder: Path) -> None:
     """Two of them, at once when they appear: they are started again, and all cells run."""
     (folder / "go").touch()
@@ -145,6 +146,7 @@ def test_workers_that_die_at_every_start(
     goes_on(folder, cli)
 
 
+@pytest.mark.long
 def test_workers_that_are_killed_at_every_start(folder: Path, cli: Callable[..., Ended]) -> None:
     """From outside, as they appear, before or after they come up: as if they died of themselves. No cell can end meanwhile."""
     (folder / "slow.py").write_text(SLOW.replace("seed3", ""), encoding="utf-8")
@@ -166,7 +168,9 @@ def goes_on(folder: Path, cli: Callable[..., Ended]) -> None:
     assert len(found) == (12 if "doubling" in (folder / "p.toml").read_text() else 6) and None not in found
 
 
-@pytest.mark.parametrize("of_all", [False, True], ids=["to the leader", "of a terminal"])
+@pytest.mark.parametrize(
+    "of_all", [pytest.param(False, marks=pytest.mark.long), True], ids=["to the leader", "of a terminal"]
+)
 def test_ctrl_c(of_all: bool, folder: Path, cli: Callable[..., Ended]) -> None:
     """Exit code 5 in one line; what had ended is kept, no process and no file is left, and the same command goes on."""
     with running() as process:
@@ -193,6 +197,7 @@ def test_ctrl_c(of_all: bool, folder: Path, cli: Callable[..., Ended]) -> None:
     assert kept.items() <= ended(folder).items() and len(ended(folder)) == 12
 
 
+@pytest.mark.long
 def test_ctrl_c_when_every_cell_has_ended(folder: Path) -> None:
     """Nothing is left to be interrupted: exit code 0, and the cluster has gone."""
     (folder / "go").touch()

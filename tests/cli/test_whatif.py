@@ -16,13 +16,14 @@ pytest.importorskip("jinja2", reason="Jinja2 is not installed: there is no page"
 
 DOCS = Path(__file__).parents[2] / "docs"
 GPUS = 32
+JOBS = 60
 
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder with a dump of 120 jobs on 32 GPUs, and the policy of the documentation."""
+    """A folder with a dump of 60 jobs on 32 GPUs, and the policy of the documentation."""
     monkeypatch.chdir(tmp_path)
-    write_sacct(tmp_path / "sacct.txt", 120, GPUS)
+    write_sacct(tmp_path / "sacct.txt", JOBS, GPUS)
     (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "whatif.md").read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")
     return tmp_path
@@ -41,9 +42,9 @@ def test_from_a_dump_to_the_page_and_on(here: Path, cli: Callable[..., Ended]) -
     assert first.code == 0, first.err
     assert first.out.startswith(f"On {GPUS} GPUs, switching from what happened to ")
     assert column(first, "what happened") == column(first, "fifo")
-    waits_h = [(start - submit) / 3600 for submit, start, _, _, _ in drawn(120, GPUS, 0.95)]
-    assert float(column(first, "fifo")[0]) == pytest.approx(sum(waits_h) / 120, abs=0.006)
-    assert "audit: Jobs read: 120." in first.err and first.out.endswith("page: page.html\n")
+    waits_h = [(start - submit) / 3600 for submit, start, _, _, _ in drawn(JOBS, GPUS, 0.95)]
+    assert float(column(first, "fifo")[0]) == pytest.approx(sum(waits_h) / JOBS, abs=0.006)
+    assert f"audit: Jobs read: {JOBS}." in first.err and first.out.endswith("page: page.html\n")
     page = (here / "page.html").read_bytes()
     assert b"dlsched whatif sacct.txt --source slurm --gpus 32 -o page.html" in page
     again = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", GPUS, "-o", "page.html")
@@ -155,14 +156,14 @@ def test_refused_before_the_queue_is_read(
     assert (here / "mine.py").read_text().lstrip().startswith(("def", "from", "import", '"""'))
 
 
-def test_a_queue_from_standard_input(here: Path, program: Callable[..., Ended]) -> None:
+def test_a_queue_from_standard_input(here: Path, cli: Callable[..., Ended], program: Callable[..., Ended]) -> None:
     """``-``: the same answer as of the file."""
     dump = (here / "sacct.txt").read_text(encoding="utf-8")
     given = ("--source", "slurm", "--gpus", GPUS, "--policies", "fifo", "--workers", "1")
-    named = program("whatif", "sacct.txt", *given, "-o", "page.html")
+    named = cli("whatif", "sacct.txt", *given, "-o", "page.html")
     piped = program("whatif", "-", *given, "-o", "piped.html", stdin=dump)
     assert piped.code == 0, piped.err
-    assert piped.out.replace("piped.html", "page.html") == named.out and "audit: Jobs read: 120." in piped.err
+    assert piped.out.replace("piped.html", "page.html") == named.out and f"audit: Jobs read: {JOBS}." in piped.err
     assert "<bdi>standard input</bdi>" in (here / "piped.html").read_text(encoding="utf-8")
 
 

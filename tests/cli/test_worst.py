@@ -57,6 +57,7 @@ def test_the_pinned_json(cli: Callable[..., Ended]) -> None:
     assert cli(*WORST, "--budget", 200, "--seed", 4, "--json").json["instance"] != found["instance"]
 
 
+@pytest.mark.long
 def test_doubling_on_17_gpus(cli: Callable[..., Ended]) -> None:
     """17/10 is the supremum of two jobs with convex tables; within 1 % of it is found, and can be read."""
     found = cli(*WORST, "--json").json

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from dlsched import study
 from dlsched.study.plans.plan_file import make_plan
 from dlsched.study.store.seals import write_missing
@@ -24,15 +26,17 @@ PLANS: Mapping[str, Mapping[str, object]] = {
         "methods": ["exact", "a-srpt", "fifo", "machine"],
     },
     "rings": {
-        "instances": [{"family": "ring_embedding", "preset": "small", "jobs": 3, "seeds": "0:3"}],
+        "instances": [{"family": "ring_embedding", "preset": "small", "jobs": 3, "seeds": "0:2"}],
         "methods": ["exact", "fifo", "las", "columns"],
     },
     "streams": {
-        "instances": [{"family": "elastic_stream", "jobs": 4, "gpus": 8, "seeds": "0:3"}],
+        "instances": [{"family": "elastic_stream", "jobs": 3, "gpus": 8, "seeds": "0:2"}],
         "methods": ["plan", "doubling", "srpt-knee", "bound"],
     },
 }
 """Studies of a few cells: less is better, or more; with a constant; plans in hindsight; ends without an answer."""
+NAMES = [pytest.param(name, marks=pytest.mark.long if name == "rings" else ()) for name in PLANS]
+"""Of the plans, for parameters; the slowest one is of the campaigns."""
 
 
 def run_store(folder: Path, name: str) -> Path:

@@ -17,10 +17,10 @@ from conftest import Ended
 from dlsched import study
 from dlsched.study.plans.plan_file import make_plan
 from tests.study.judging import checked
-from tests.study.stores_by_hand import PLANS, as_before, edit, seal_anew
+from tests.study.stores_by_hand import NAMES, as_before, edit, seal_anew
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", NAMES)
 def test_what_was_run_is_true(name: str, stores: Callable[[str], Path], here: None) -> None:
     """Every row; those of dlsched's own methods again, too."""
     with study.open(stores(name)) as opened:

@@ -163,13 +163,14 @@ def disturbed(folder: Path, engine: str, instances: int, moments: int, seed: int
     return rows_of(again.store), killed
 
 
-@pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["local", "dask"])
 def test_kills(engine: str, tmp_path: Path):
-    """Four moments on each engine."""
-    rows, killed = disturbed(tmp_path / "killed", engine, 6, 4, seed=1)
-    assert len(killed) == 4
+    """Three moments on each engine."""
+    rows, killed = disturbed(tmp_path / "killed", engine, 3, 3, seed=1)
+    assert len(killed) == 3
     assert killed[-1] == "leader"
-    assert rows == undisturbed(tmp_path / "undisturbed", 6)
+    assert rows == undisturbed(tmp_path / "undisturbed", 3)
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """Studies from end to end: rows that are true, runs that go on, misuse that is refused."""
 
+import shutil
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,18 @@ from tests.study.small import rows_of, small
 from tests.study.stores_by_hand import as_before
 
 
-def test_rows_are_what_solving_one_by_one_gives(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Stores of the small plan, run by one worker and by two."""
+    folder = tmp_path_factory.mktemp("ran")
+    for workers in (1, 2):
+        study.run(small(folder), folder / str(workers), workers=workers).close()
+    return {workers: folder / str(workers) for workers in (1, 2)}
+
+
+def test_rows_are_what_solving_one_by_one_gives(ran: dict[int, Path]) -> None:
     """Every row against ``dlsched.solve`` of the same instance, and ratios against the optimum it proves."""
-    with study.run(small(tmp_path), tmp_path / "s", workers=2) as done:
+    with study.open(ran[2]) as done:
         rows = done.rows()
         instances = [done.instance(row.key) for row in rows]
     assert [row.method for row in rows] == ["exact", "doubling", "equal"] * 6
@@ -72,16 +82,16 @@ def test_a_store_from_before_objectives_were_named(tmp_path: Path) -> None:
     assert {row.objective_name for row in rows} == {"mean", "max_rho"}
 
 
-def test_one_worker_and_two_give_the_same_rows(tmp_path: Path) -> None:
-    plan = small(tmp_path)
-    with study.run(plan, tmp_path / "one", workers=1) as one, study.run(plan, tmp_path / "two", workers=2) as two:
+def test_one_worker_and_two_give_the_same_rows(ran: dict[int, Path]) -> None:
+    with study.open(ran[1]) as one, study.open(ran[2]) as two:
         assert rows_of(one) == rows_of(two)
 
 
-def test_what_has_ended_does_not_run_again(tmp_path: Path) -> None:
+def test_what_has_ended_does_not_run_again(ran: dict[int, Path], tmp_path: Path) -> None:
     """The standing at the start of the second run says that nothing is left; times are those of the first."""
     plan, told = small(tmp_path), list[StudyProgress]()
-    with study.run(plan, tmp_path / "s", workers=1) as first:
+    shutil.copy(ran[1], tmp_path / "s")
+    with study.open(tmp_path / "s") as first:
         before = first.rows()
     with study.run(plan, tmp_path / "s", workers=1, progress=told.append) as second:
         assert second.rows() == before
@@ -127,11 +137,11 @@ def test_the_store_stands_beside_the_plan(tmp_path: Path) -> None:
         assert done.about.plan == path.read_text(encoding="utf-8")
 
 
-def test_frame_has_the_columns_of_exports(tmp_path: Path) -> None:
+def test_frame_has_the_columns_of_exports(ran: dict[int, Path]) -> None:
     from dlsched.study.rows import COLUMNS
 
     pytest.importorskip("pandas")
-    with study.run(small(tmp_path), tmp_path / "s", workers=1) as done:
+    with study.open(ran[1]) as done:
         frame = done.frame()
         assert list(frame.columns) == list(COLUMNS) and len(frame) == 18
         assert list(frame["objective"]) == [row.objective for row in done.rows()]

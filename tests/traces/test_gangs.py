@@ -93,7 +93,7 @@ def test_every_number_of_gpus_has_stages() -> None:
     assert cut == {8: (1, 8), 12: (2, 6), 16: (2, 8), 128: (16, 8)}
     assert [len(chain("BERT-large", gpus)) for gpus in (13, 23, 29, 400)] == [13, 23, 1, 1]
     for model in {*PHILLY_MODELS, *GAVEL_MODELS.values(), *TIRESIAS_MODELS.values()}:
-        for gpus in range(1, 130):
+        for gpus in (*range(1, 34), 48, 64, 96, 97, 127, 128, 129):
             stages = chain(model, gpus)
             assert sum(stage.replicas for stage in stages) == gpus
             assert len(stages) <= len(MODELS[model].blocks)

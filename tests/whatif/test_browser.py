@@ -32,8 +32,7 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_the_page_opens_anywhere(browser: Any, tmp_path: Path, scheme: str, width: int) -> None:
     """Two clusters, hostile names of policies, users and the trace."""
     names = tuple(HOSTILE[:6])

@@ -96,12 +96,21 @@ def test_harm_stays_in_its_cell(own: Path):
     assert sum(outcome.facts is not None for outcome in found) == len(looks), "no cell took the process with it"
 
 
-def test_a_process_that_dies_takes_one_cell_with_it(own: Path):
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["eats_in_a_child", "hangs_in_c", "stops_all_above", "daemon_and_kills_its_parents"],
+        pytest.param(list(KILLED), marks=pytest.mark.long),
+    ],
+    ids=["some", "all"],
+)
+def test_a_process_that_dies_takes_one_cell_with_it(names: list[str], own: Path):
     """Cells that eat memory, hang in native code, or kill who serves them; others on both sides end well."""
-    harms = [cell(function(own, name), limits=limits) for name, (limits, _, _) in KILLED.items()]
+    killed = {name: KILLED[name] for name in names}
+    harms = [cell(function(own, name), limits=limits) for name, (limits, _, _) in killed.items()]
     looks = [cell(function(own, "looks"), seed) for seed in range(len(harms))]
     found = run([each for both in zip(harms, looks, strict=True) for each in both], workers=2, folder=own.parent)
-    for (name, (_, status, words)), outcome in zip(KILLED.items(), found[::2], strict=True):
+    for (name, (_, status, words)), outcome in zip(killed.items(), found[::2], strict=True):
         assert outcome.status == status, f"{name}: {outcome}"
         assert words in outcome.message, f"{name}: {outcome}"
         assert outcome.time_s is None

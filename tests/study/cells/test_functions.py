@@ -40,14 +40,14 @@ def test_generators_of_modules_begin_anew(home: str, pack: Path):
     """Whatever ran before, and on any number of processes."""
     where = str(pack / home) if home.endswith(".py") else home
     method = PlannedMethod("draws", "python", (where, "draws"), fingerprint="a")
-    cells = [cell(method, seed) for seed in range(6)]
+    cells = [cell(method, seed) for seed in range(4)]
 
     def answers(order: list[int], workers: int) -> dict[int, Outcome]:
         return dict(zip(order, map(said, run([cells[each] for each in order], workers, pack)), strict=True))
 
-    one = answers(list(range(6)), 1)
+    one = answers([0, 1, 2, 3], 1)
     assert {outcome.status for outcome in one.values()} == {"feasible"}, one
-    assert one == answers([5, 4, 3, 2, 1, 0], 1) == answers(list(range(6)), 2)
+    assert one == answers([3, 2, 1, 0], 2)
     assert answers([3], 1)[3] == one[3]
 
 

@@ -109,6 +109,7 @@ def test_a_process_without_cells_is_ended(tmp_path: Path, monkeypatch: pytest.Mo
     assert not dask_worker._state.supervisor.alive
 
 
+@pytest.mark.long
 def test_a_cell_that_kills_its_worker(scheduler: str, tmp_path: Path):
     """Ends as killed, after its batch was split; those of its batch end well."""
     own = functions(tmp_path)

@@ -23,7 +23,7 @@ def mixed(folder: Path) -> list[Cell]:
         command(sys.executable, "-c", PROGRAM, "{instance}"),
     ]
     dying = function(own, "kills_its_parent")
-    return [cell(method, seed) for seed in range(4) for method in methods] + [cell(dying)]
+    return [cell(method, seed) for seed in range(2) for method in methods] + [cell(dying)]
 
 
 def test_any_number_of_processes_gives_the_same(tmp_path: Path):

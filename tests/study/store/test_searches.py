@@ -1,5 +1,6 @@
 """Searches for instances in a study: done once, in the workers, kept, and failing as cells do."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def slow(instance):
         file.write("run\\n")
     if not os.path.exists("there"):
         time.sleep(60)
-    time.sleep(0.4)
+    time.sleep(0.2)
     return ring_embedding.fifo(instance)
 
 def wrong(instance):
@@ -43,14 +44,19 @@ def plan(folder: Path, source: dict[str, Any] = SEARCH, **more: Any) -> Plan:
     return make_plan(instances=source, methods=["exact", "fifo", "las"], folder=folder, **more)
 
 
-def test_the_same_rows_on_any_number_of_workers(tmp_path: Path) -> None:
-    """Instances are those of searches that are run here, and each was searched for once."""
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[StudyProgress]]:
+    """The folder of a plan and of its store, run by one worker, and what was told meanwhile."""
+    folder = tmp_path_factory.mktemp("ran")
     told: list[StudyProgress] = []
-    asked = plan(tmp_path)
-    with (
-        study.run(asked, tmp_path / "one", workers=1, progress=told.append) as one,
-        study.run(asked, tmp_path / "two", workers=2) as two,
-    ):
+    study.run(plan(folder), folder / "s", workers=1, progress=told.append).close()
+    return folder, told
+
+
+def test_the_same_rows_on_any_number_of_workers(ran: tuple[Path, list[StudyProgress]], tmp_path: Path) -> None:
+    """Instances are those of searches that are run here, and each was searched for once."""
+    folder, told = ran
+    with study.open(folder / "s") as one, study.run(plan(folder), tmp_path / "two", workers=2) as two:
         assert rows_of(one) == rows_of(two)
         rows = one.rows()
         kept = [one.instance(row.key) for row in rows]
@@ -71,16 +77,17 @@ def test_a_cluster_gives_the_same_rows(tmp_path: Path) -> None:
         assert rows_of(one) == rows_of(dask)
 
 
-def test_what_was_found_is_not_searched_for_again(tmp_path: Path) -> None:
+def test_what_was_found_is_not_searched_for_again(ran: tuple[Path, list[StudyProgress]], tmp_path: Path) -> None:
     """A plan that grew by a method takes the instances that are kept; they are replaced to see it."""
-    with study.run(plan(tmp_path), tmp_path / "s", workers=1) as first:
+    shutil.copy(ran[0] / "s", tmp_path / "s")
+    with study.open(tmp_path / "s") as first:
         before = first.rows()
     other = ring_embedding.example()
     with Store(tmp_path / "s", leading=True) as store, store.database:
         for (key,) in store.database.execute("SELECT key FROM found").fetchall():
             store.keep_found(key, other.as_data())
     told: list[StudyProgress] = []
-    grown = make_plan(instances=SEARCH, methods=["fifo", "las", "drf"], folder=tmp_path)
+    grown = make_plan(instances=SEARCH, methods=["fifo", "las", "drf"], folder=ran[0])
     with study.run(grown, tmp_path / "s", workers=1, progress=told.append) as second:
         rows = second.rows()
         assert second.instance(rows[-1].key) == other
@@ -108,6 +115,7 @@ def test_a_search_that_fails_and_is_tried_again(tmp_path: Path) -> None:
         assert [row.status for row in second.rows()] == ["optimal", "feasible"] * 2
 
 
+@pytest.mark.long
 def test_a_search_that_kills_its_process(tmp_path: Path) -> None:
     """Its cells were killed, and the others run."""
     sources = [{**SEARCH, "worst": "mine.py:dies", "seeds": 0}, {**SEARCH, "seeds": 0}]
@@ -116,14 +124,15 @@ def test_a_search_that_kills_its_process(tmp_path: Path) -> None:
         assert [row.status for row in done.rows()] == ["killed", "feasible"]
 
 
+@pytest.mark.long
 def test_limits_hold_for_each_evaluation(tmp_path: Path) -> None:
     """A method that hangs ends its search; a search that takes longer than a cell may does not end by that."""
-    limits = {"time_s": 3.5, "grace_s": 0.5}
+    limits = {"time_s": 1.8, "grace_s": 0.5}
     source = {**SEARCH, "worst": "mine.py:slow", "seeds": 0}
     with study.run(plan(tmp_path, source, limits=limits), tmp_path / "s", workers=1) as first:
         rows = first.rows()
     assert [row.status for row in rows] == ["timeout"] * 3
-    assert rows[0].message == "the search for its instance: killed 0.5 s after its limit of 3.5 s"
+    assert rows[0].message == "the search for its instance: killed 0.5 s after its limit of 1.8 s"
     (tmp_path / "there").touch()
     (tmp_path / "runs").unlink()
     with study.run(plan(tmp_path, source, limits=limits), tmp_path / "s", workers=2, retry=["timeout"]) as second:
@@ -131,9 +140,10 @@ def test_limits_hold_for_each_evaluation(tmp_path: Path) -> None:
     assert len((tmp_path / "runs").read_text().split()) == 12
 
 
-def test_other_versions_search_anew(tmp_path: Path) -> None:
+def test_other_versions_search_anew(ran: tuple[Path, list[StudyProgress]], tmp_path: Path) -> None:
     """What is kept is of the versions that found it."""
-    with study.run(plan(tmp_path), tmp_path / "s", workers=1) as done:
+    shutil.copy(ran[0] / "s", tmp_path / "s")
+    with study.open(tmp_path / "s") as done:
         recipe, _, _ = done.made_by(done.rows()[0].key)
         versions = done.about.environment["versions"]
     assert isinstance(versions, dict)

@@ -203,7 +203,10 @@ PLOTS = """[...document.querySelectorAll('figure')].map(figure => ({
 }))"""
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.long if case in ("six families", "many") else ()) for case in CASES],
+)
 def test_every_number_of_a_plot_stands_in_its_table(show: Open, case: str) -> None:
     """What Plotly holds, and what the tables beside it say."""
     check = {"Ratios": same_dots, "Performance profile": same_steps}
@@ -260,7 +263,13 @@ def same_sizes(plot: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "width"), [("hostile", 360), ("six families", 360), ("failures", 360), ("hostile", 768)]
+    ("case", "width"),
+    [
+        ("hostile", 360),
+        pytest.param("six families", 360, marks=pytest.mark.long),
+        ("failures", 360),
+        pytest.param("hostile", 768, marks=pytest.mark.long),
+    ],
 )
 def test_the_page_never_scrolls_sideways(show: Open, case: str, width: int) -> None:
     """With everything unfolded, too; tables scroll within their boxes."""
