@@ -107,7 +107,7 @@ def agrees(instance):
         assert not check(instance, made) and objective(instance, made) >= optimum * (1 - 1e-12)
 
 
-@profile(25)
+@profile(10)
 @given(elastic_stream_instances(max_jobs=4, max_units=3, feasible=True, weighted=True))
 def test_two_routes_and_all_bounds(instance):
     """A sample of the campaign."""
@@ -150,13 +150,12 @@ def test_only_ratios_of_weights_matter(tick):
         assert solve(heavier(alike, 4.0), method=name).solution == solve(alike, method=name).solution
 
 
-@pytest.mark.parametrize("tick", [60.0, None])
-@pytest.mark.parametrize("factor", [0.1, 1e-7 / 3])
+@pytest.mark.parametrize(("tick", "factor"), [(60.0, 1e-7 / 3), (None, 0.1)])
 def test_weights_that_are_all_alike_change_no_bit(tick, factor):
     """Also those that are no power of two: the same streams, objectives and ends by every method; prices times the weight."""
     alike = generate(preset="slots", jobs=5, gpus=3, seed=3, tick=60.0).model_copy(update={"tick_s": tick})
     changed = heavier(alike, factor)
-    limits = Limits(nodes=40)
+    limits = Limits(nodes=20)
     for name in METHODS:
         if name == "milp" and tick is None:
             continue
@@ -176,10 +175,9 @@ def test_weights_that_are_all_alike_change_no_bit(tick, factor):
     assert plan(changed, effort=100.0) == plan(alike, effort=100.0)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_prices_and_plans_without_ticks(seed):
+def test_prices_and_plans_without_ticks():
     """Prices prove what they say, more than area and length; a plan comes to what the best policy does, or below."""
-    instance = generate(jobs=12, gpus=8, load=1.2, seed=seed, weights="1,4,16")
+    instance = generate(jobs=12, gpus=8, load=1.2, seed=1, weights="1,4,16")
     certificate = prices(instance, rounds=12)
     assert verify(instance, certificate) >= certificate.value > max(area(instance).value, length(instance).value)
     made = plan(instance, effort=24000.0)

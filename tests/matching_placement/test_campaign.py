@@ -120,13 +120,13 @@ def agreed(instance, outcome, decode, optimum, unit):
 
 
 def test_a_sample_of_the_campaign():
-    """Fourteen instances."""
+    """Six instances."""
     seen = Counter()
-    for seed in range(14):
+    for seed in range(6):
         agree(seed, seen)
-    assert seen["programs"] >= 8
-    assert seen["minlp"] >= 3
-    assert 1 <= seen["infeasible"] <= 5
+    assert seen["programs"] >= 3
+    assert seen["minlp"] >= 1
+    assert 1 <= seen["infeasible"] <= 3
 
 
 @pytest.mark.long

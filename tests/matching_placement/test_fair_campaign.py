@@ -64,11 +64,11 @@ def claims(instance, certificate, value, sign):
 
 
 def test_a_sample_of_the_campaign():
-    """Of each objective four instances."""
+    """Of each objective two instances."""
     seen = Counter()
-    for seed in range(4 * len(FAIR)):
+    for seed in range(2 * len(FAIR)):
         agree(seed, FAIR[seed % len(FAIR)], seen)
-    assert seen["certificates"] >= 12
+    assert seen["certificates"] >= 6
 
 
 @pytest.mark.long

@@ -155,11 +155,11 @@ def agree(seed, seen):
 
 
 def test_a_sample_of_the_campaign():
-    """Six instances."""
+    """Three instances."""
     seen = Counter()
-    for seed in (0, 2, 9, 21, 44, 52):
+    for seed in (2, 21, 52):
         agree(seed, seen)
-    assert seen["instances"] == 6
+    assert seen["instances"] == 3
     assert min(seen["forests"], seen["graphs"], seen["circuit"], seen["halves"], seen["rings of 3 or more"]) >= 1
 
 

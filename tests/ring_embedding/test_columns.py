@@ -52,7 +52,7 @@ def test_paths_by_hand():
     assert result.bound <= result.certificate.value
 
 
-@profile(15)
+@profile(8)
 @given(ring_embedding_instances())
 def test_between_the_optimum_and_the_horizon(instance):
     """And the certificate, which the function of that name returns, proves what it claims: in a forest the bound itself."""

@@ -146,7 +146,7 @@ def test_the_least_prices_change_hardly_anything():
         assert bound(cheap).value == pytest.approx(6.0, rel=LOOSE)
 
 
-@profile(25)
+@profile(10)
 @given(DRAWN, st.randoms(use_true_random=False))
 def test_any_prices_prove_a_bound(instance, rng):
     """Of every formulation, against brute force."""
@@ -163,7 +163,7 @@ def in_order(instance):
     assert pool.value + 2 * slack >= by_epoch.value + slack >= rings.bound >= best * (1 - 1e-9)
 
 
-@profile(25)
+@profile(15)
 @given(DRAWN)
 def test_bounds_are_in_order(instance):
     """Above brute force."""
@@ -187,7 +187,7 @@ def test_three_hundred_bounds():
     assert counted >= 300
 
 
-@profile(15)
+@profile(8)
 @given(ring_embedding_instances(concave=False, objectives="sum").filter(lambda instance: instance.charges))
 def test_totals_are_between(instance):
     """At least the optimum, at most the bound of the envelopes but for what SCIP lets pass."""
@@ -262,7 +262,7 @@ def test_servers_that_are_on_cost_no_more():
     assert polishing._anew(network, gains, slot, {0}).rings in ({}, found.rings)
 
 
-@profile(20)
+@profile(8)
 @given(
     ring_embedding_instances(objectives="sum", max_slots=1).filter(
         lambda instance: instance.charges and any(instance.on_prices)

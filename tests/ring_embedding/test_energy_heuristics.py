@@ -74,7 +74,7 @@ def all_hold(instance):
         assert name in OTHERS or objective(instance, found) >= nothing - slack, name
 
 
-@profile(40)
+@profile(15)
 @given(ring_embedding_instances(objectives="sum"))
 def test_between_nothing_and_the_optimum(instance):
     """Of every awkward kind."""

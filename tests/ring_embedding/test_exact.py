@@ -58,7 +58,7 @@ def agrees(instance):
     assert result.bound >= best - SOLVED * max(1.0, best)
 
 
-@profile(24)
+@profile(15)
 @given(ring_embedding_instances())
 def test_exact_is_brute_force(instance):
     """On what breaks embeddings."""
@@ -315,7 +315,7 @@ def test_progress_is_monotone():
 def test_without_a_proof_it_says_so(monkeypatch):
     """Neither slots nor programs: feasible, with a sentence."""
     monkeypatch.setattr(programs, "SMALL", 0)
-    for seed in (3, 8, 30):
+    for seed in (3, 8):
         result = solve(draw(seed))
         assert result.status is TerminationStatus.FEASIBLE
         assert "no proof" in result.message

@@ -77,12 +77,12 @@ def by_circuit(instance):
 @pytest.mark.parametrize(
     ("build", "solver", "examples", "most"),
     [
-        (build_span, "highs", 50, {"forest": True}),
-        (build_span, "scip", 20, {"forest": True, "max_servers": 4, "max_slots": 2}),
-        (build_span, "cbc", 20, {"forest": True}),
-        (build_arc, "highs", 30, {}),
-        (build_arc, "scip", 12, {}),
-        (build_arc, "cbc", 10, {}),
+        (build_span, "highs", 20, {"forest": True}),
+        (build_span, "scip", 10, {"forest": True, "max_servers": 4, "max_slots": 2}),
+        (build_span, "cbc", 8, {"forest": True}),
+        (build_arc, "highs", 12, {}),
+        (build_arc, "scip", 6, {}),
+        (build_arc, "cbc", 6, {}),
     ],
 )
 def test_optimum_is_brute_forces(build, solver, examples, most):
@@ -138,7 +138,7 @@ def campaign(seeds, *, forest):
 @pytest.mark.parametrize("forest", [True, False])
 def test_models_and_solvers_agree(forest):
     """A sample of the campaign."""
-    counts = campaign((3, 6, 8, 10, 11) if forest else (2, 3), forest=forest)
+    counts = campaign((3, 6, 8) if forest else (2, 3), forest=forest)
     assert counts["mismatches"] == 0
     assert counts["rings of 3 or more"] > 0
     assert counts["bandwidth matters"] > 0 or not forest

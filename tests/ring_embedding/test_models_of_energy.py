@@ -26,13 +26,13 @@ from .test_formulations import SOLVED, rows_of, search_of
 
 ROOT = Path(__file__).parents[2]
 WAYS = [
-    (programs.run_milp, "highs", 40),
-    (programs.run_milp, "scip", 20),
-    (programs.run_milp, "cbc", 20),
-    (programs.run_arc, "highs", 30),
-    (programs.run_arc, "scip", 15),
-    (programs.run_arc, "cbc", 15),
-    (programs.run_circuit, "cpsat", 40),
+    (programs.run_milp, "highs", 15),
+    (programs.run_milp, "scip", 8),
+    (programs.run_milp, "cbc", 8),
+    (programs.run_arc, "highs", 12),
+    (programs.run_arc, "scip", 6),
+    (programs.run_arc, "cbc", 6),
+    (programs.run_circuit, "cpsat", 15),
 ]
 
 

@@ -145,7 +145,7 @@ def test_bounds_are_in_order(instance):
         assert certificate.value >= verify(instance, certificate)
 
 
-@profile(12)
+@profile(8)
 @given(ring_embedding_instances(concave=False))
 def test_totals_are_between(instance):
     """At least the optimum, at most the bound of the envelopes but for what SCIP lets pass."""
@@ -154,7 +154,7 @@ def test_totals_are_between(instance):
     assert found <= horizon(instance).value + let_pass(instance)
 
 
-@profile(18)
+@profile(10)
 @given(ring_embedding_instances())
 def test_the_relaxation_keeps_its_rows(instance):
     """Worker-slots by epoch add up to the totals, within what slots, workers and budgets allow."""

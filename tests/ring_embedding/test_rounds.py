@@ -48,13 +48,13 @@ def earned(instance, search):
 @pytest.mark.parametrize(
     ("program", "solver", "examples"),
     [
-        ("milp", "highs", 30),
-        ("milp", "scip", 12),
+        ("milp", "highs", 15),
+        ("milp", "scip", 8),
         ("milp", "cbc", 12),
-        ("arc", "highs", 20),
+        ("arc", "highs", 12),
         ("arc", "scip", 8),
         ("arc", "cbc", 8),
-        ("circuit", None, 25),
+        ("circuit", None, 12),
     ],
 )
 def test_utilities_are_brute_forces(program, solver, examples):

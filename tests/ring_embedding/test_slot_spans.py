@@ -36,8 +36,8 @@ def closed(network, gains, *, limits=None, better=lambda slot: None):
 
 
 def forests():
-    yield from (racks(7000 + seed, servers=4, count=4, slots=1, most=4) for seed in range(12))
-    yield from (instance for instance in map(draw, range(600, 616)) if instance.paths is None)
+    yield from (racks(7000 + seed, servers=4, count=4, slots=1, most=4) for seed in range(6))
+    yield from (instance for instance in map(draw, range(600, 608)) if instance.paths is None)
 
 
 def test_it_is_the_best_of_all():
@@ -53,7 +53,7 @@ def test_it_is_the_best_of_all():
         assert found.gain == pytest.approx(best, abs=size), number
         assert best - size <= found.bound <= best + size, number
         waste += found.gain < sum(float(gain.max()) for gain in gains.values()) - size
-    assert heard and waste >= 4
+    assert heard and waste >= 2
 
 
 @profile(15)

@@ -136,7 +136,7 @@ def test_marginal_saves_little_more_than_half(size):
         assert found <= allowed
 
 
-@pytest.mark.parametrize("slots", [1, 2, 4])
+@pytest.mark.parametrize("slots", [1, 2, pytest.param(4, marks=pytest.mark.long)])
 def test_slot_greedy_has_little_more_than_half(slots):
     """T of 2T - 1, but for the little that makes the narrow jobs worth more."""
     found, allowed = ratio(closed_forms.slot_greedy_family(slots), "slot-greedy")

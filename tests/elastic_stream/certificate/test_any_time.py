@@ -75,14 +75,14 @@ def test_without_prices_jobs_are_alone(breakpoints, prices):
     assert close_below(any_time_value(instance, breakpoints, prices), 6)
 
 
-@profile(150)
+@profile(60)
 @given(elastic_stream_instances(ticked=False, feasible=True, max_units=5), st.integers(0, 2**32))
 def test_the_value_is_that_of_rational_arithmetic(instance, seed):
     """Without weights."""
     is_rational(instance, seed)
 
 
-@profile(60)
+@profile(30)
 @given(elastic_stream_instances(ticked=False, feasible=True, max_units=5, weighted=True), st.integers(0, 2**32))
 def test_the_value_with_weights_is_that_of_rational_arithmetic(instance, seed):
     """A job of weight 3 at prices by 3, whose quotients are no floats."""
@@ -145,7 +145,7 @@ def test_the_time_of_day_changes_nothing(instance, seed):
     assert abs(value - early) <= Fraction(1e-12) * cost_scale(instance, whole, steps)
 
 
-@pytest.mark.parametrize("price", [5e-324, 1e-200, 1.0, 1e200, 1.7e308])
+@pytest.mark.parametrize("price", [5e-324, 1.0, 1.7e308])
 @pytest.mark.parametrize(
     "breakpoints",
     [

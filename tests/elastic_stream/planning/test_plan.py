@@ -37,7 +37,7 @@ def planned(instance, tries=30, seed=0, weights=None, **further):
     return made, met
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_nasty_streams(seed):
     instance = nasty(np.random.default_rng(seed), most_jobs=6)
