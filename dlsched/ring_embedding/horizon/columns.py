@@ -172,7 +172,7 @@ class Columns:
         return fell
 
     def _cut(self) -> tuple[Integers, Floats, Floats]:
-        """Pieces of the envelopes: job, width and gain; of too many, some that slopes spread evenly."""
+        """Pieces of the envelopes: job, width and gain; of many corners some, denser where slopes change."""
         most = max(2, _PIECES // len(self.tables))
         jobs, widths, gains = [], [], []
         for i, table in enumerate(self.tables):
