@@ -270,7 +270,7 @@ def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn
 
 
 def _budget(generator: np.random.Generator, recipe: _Recipe, demand: Drawn, workers: int) -> Drawn:
-    """GPUs of the preset's range; without one, half of the jobs get a third to all of what they could use."""
+    """GPUs of the preset's range; else half of the jobs get a third to all of what they could use."""
     if recipe.budgets is not None:
         low, high = recipe.budgets
         return {"gpu": int(generator.integers(low, high + 1))}

@@ -174,7 +174,7 @@ def require_assignment(instance: Instance) -> None:
 
 
 def _coefficients(held: Arrays) -> float:
-    """Estimated number of coefficients: ``bandwidth`` has every z for each worker, ``order`` earlier jobs."""
+    """Estimated number of coefficients; ``bandwidth`` has all z for each worker, ``order`` earlier jobs."""
     usable = (held.rates > 0) @ held.stock
     rings = held.most * len(np.unique(held.bandwidth))
     return float((usable * (8.0 + rings / 2)).sum()) + float(usable.max(initial=0)) * held.jobs**2

@@ -71,7 +71,7 @@ def _switch_off(plan: WorkerSlots, number: int, server: int, full: dict[int, set
 
 
 def _pays(plan: WorkerSlots, number: int, server: int, below: float, full: dict[int, set[int]]) -> bool:
-    """Switch a server off, and servers cheaper than ``below`` on; undo it and return False if it does not pay."""
+    """Switch a server off, and servers cheaper than ``below`` on; if it does not pay, undo it: False."""
     slot, held = plan.slots[number], list(plan.held)
     counts = {job: slot.count(job) for job, (workers, _, _) in slot.rings.items() if server in workers}
     gains = {job: plan.network.gains(job, held[job] - count, count) for job, count in counts.items()}

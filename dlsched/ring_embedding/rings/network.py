@@ -168,7 +168,7 @@ class Network:
         return workers, order, links
 
     def orders(self, servers: Iterable[int]) -> Iterable[tuple[int, ...]]:
-        """Orders of a ring worth trying: in a forest depth-first, which is best; else all, or a few of many."""
+        """Orders of a ring worth trying: in a forest depth-first, which is best; else all, or a few."""
         held = sorted(servers, key=lambda server: int(self.position[server]))
         if self.forest or len(held) <= 2:
             return [tuple(held)]

@@ -90,7 +90,7 @@ class Slot:
             self.spare[link] -= sign * self.network.load[job]
 
     def resize(self, job: int, count: int) -> bool:
-        """Give the job ``count`` workers, placing its ring anew if needed; False, without a change: it cannot."""
+        """Give the job ``count`` workers, placing its ring anew if needed; False: no change, it cannot."""
         before, found = self.rings.pop(job, None), None
         if before is not None:
             self._take(job, before, -1)
@@ -104,7 +104,7 @@ class Slot:
         return found is not None or not count
 
     def grow(self, job: int, count: int, worth: float) -> bool:
-        """As ``resize``, if ``worth`` exceeds the price of the servers switched on; False: nothing changed."""
+        """As ``resize``, if ``worth`` exceeds the price of servers switched on; False: nothing changed."""
         before, paid = self.rings.get(job), self.on_price
         if worth <= 0 or not self.resize(job, count):
             return False
@@ -183,7 +183,7 @@ class Slot:
         return network.placed(_filled(near, room, count))
 
     def _by_paths(self, job: int, count: int, room: Integers) -> Placed | None:
-        """Try servers around each server, in orders worth trying or a tour; return the ring crossing least."""
+        """Try servers around each server, in orders worth trying or a tour; the ring crossing least."""
         best: Placed | None = None
         least = (np.inf, np.inf)
         seen = set()
@@ -204,7 +204,7 @@ class Slot:
         return best
 
     def _tour(self, job: int, start: int, room: Integers, count: int) -> Placed | None:
-        """Go on to the nearest server with room and bandwidth, go back if that fails, until all workers fit."""
+        """Go on to the nearest server with room and bandwidth, or back if that fails, until all fit."""
         tries = _TRIES
         near: dict[int, list[int]] = {}
 
