@@ -1,4 +1,4 @@
-"""Verifier of matching_placement certificates: computes their bounds without a solver.
+"""Verifier of matching_placement certificates: bounds from the instance's own numbers, without a solver.
 
 *Duals of* ``milp``, *the program over configurations.* Prices p_g >= 0 per type, for the sum of the times: the multiplier
 of row ``stock_<type>`` is -p_g / S, since the objective is the mean. Every placement costs at least

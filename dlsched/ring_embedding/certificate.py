@@ -1,4 +1,4 @@
-"""Verifier of ring_embedding certificates: computes their bounds exactly, without a solver.
+"""Verifier of ring_embedding certificates: exact bounds from the instance's own numbers, without a solver.
 
 Prices, all >= 0 (epochs e, classes c and rows q as in ``rings.rows``; L_e slots in epoch e):
 

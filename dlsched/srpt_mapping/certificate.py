@@ -1,4 +1,4 @@
-"""Verifier of srpt_mapping certificates: computes their bounds exactly, without a solver.
+"""Verifier of srpt_mapping certificates: exact bounds from the instance's own numbers, without a solver.
 
 *Seconds of an iteration.* No placement of job i has an iteration shorter than alpha_i: see
 ``cluster.least_iteration``. A job that has begun stays where it is: its alpha_i is that of its placement.

@@ -1,4 +1,4 @@
-"""Variables and rows that the span and arc models share: workers and their use of servers.
+"""Variables and rows that the span and arc models share: workers and their use of servers; goals: ``goals``.
 
 ==================================  ===================================================================================
 name                                mathematics

@@ -1,7 +1,7 @@
 """Upper bounds without rings: capacities and energy, by epoch and class of servers.
 
-They use one fact about links: in a forest a job has no more workers in a slot than fit on servers that links
-wide enough for it connect.
+``certificate`` proves them. They use one fact about links: in a forest a job has no more workers in a slot
+than fit on servers that links wide enough for it connect.
 """
 
 from dataclasses import dataclass
