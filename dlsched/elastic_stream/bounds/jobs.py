@@ -9,8 +9,8 @@ from dlsched.elastic_stream.instance import Instance
 _MOST_CORNERS = 16
 """Largest number of corners of a job's speed hull for which its pauses are counted."""
 MOST_LOOKED_AT = 256
-"""Largest number of a law's useful counts that are examined; skipped counts take the time of the next
-examined one."""
+"""Largest number of a law's useful counts that are examined; the first one skipped after an examined one takes
+the time of the next examined one."""
 
 
 def jobs_of(instance: Instance) -> Jobs:
