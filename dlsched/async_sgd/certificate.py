@@ -1,10 +1,11 @@
-"""Where the minima are that a certificate of async_sgd rests on (see ``allocation.certificate``).
+"""Minima over counts that certificates of async_sgd use (see ``allocation.certificate``).
 
 The columns of ``milp`` are all counts n that fit beside one node for every other job. Times are those of
 ``queueing.exact_times``. They are convex in n (``queueing.throughput``), so where the next count on either side is no better,
-no count is; floating point only says where to begin to look.
+no count is; floating point only decides where the search begins.
 
-No count is looked at where a job is as fast as it will ever be: time_j(n) >= batches_j D_max, what its busiest station takes.
+The search skips counts at which a job is as fast as it can be: time_j(n) >= batches_j D_max, the time of its
+busiest station.
 Beyond n nodes time + price x count is at least that floor + price (n + 1). So the walk ends where the time is within 2^-40
 of the floor, or after ``MOST`` counts, and the floor stands for the rest.
 
@@ -32,7 +33,7 @@ from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import iterate
 
 VAST = 1e280
-"""Multipliers beyond prove nothing that has a float: no job takes as many seconds."""
+"""Largest useful multiplier: beyond it no float holds what is proven, as no job takes as many seconds."""
 MOST = 2**20
 """Counts of one job that are looked at."""
 
@@ -75,7 +76,7 @@ def _parts(instance: Instance, price: Fraction, choices: Sequence[Fraction], tic
 
 
 def price_below(table: CostTable, instance: Instance, price: float, tick: Tick) -> float:
-    """What a price proves, or somewhat less, by the floats of a cost table; jobs that these do not tell of as ``_minima``.
+    """Bound of a price, or slightly less, by floats of a cost table; by ``_minima`` for undecided jobs.
 
     It is lower than what exact arithmetic proves by about 2^-48 of a job's time for each of its nodes.
     """

@@ -1,4 +1,4 @@
-"""What a price proves, in floats with a proven error: for ``solve``, where exact arithmetic would take most of the time.
+"""Bound of a price in floats with a proven error, for ``solve``, in which exact arithmetic would be slow.
 
 Write <m> for any number from (1 + u)^-m to (1 + u)^m, u = 2^-53. Rounding is a factor <1>; in products and quotients the m
 add up, and a sum of numbers >= 0 times factors <m> is their sum times one <m>. With X(n) = n g(n - 1) / g(n) and
@@ -32,8 +32,8 @@ from dlsched.queueing.throughput import iterate
 
 _EACH = 2.0**-48  # of a time, for every node
 _PRODUCT = 2.0**-50  # of a price times a number of nodes: that product, and a sum with it
-_STRIDES = 32  # into which a job's counts are parted where single steps do not tell
-_FURTHER = 0.25  # of a job's counts that are looked at beyond the table then
+_STRIDES = 32  # number of strides over a job's counts if single steps do not decide
+_FURTHER = 0.25  # part of a job's counts examined beyond the table in that case
 
 
 def least_values(instance: Instance, table: CostTable, price: float) -> tuple[FloatArray, IntArray]:
@@ -83,7 +83,7 @@ def _values(times_s: FloatArray, error_s: FloatArray, further: IntArray, price: 
 
 
 def _usable(instance: Instance, price: float) -> BoolArray:
-    """Mark the jobs all of whose numbers are such that nothing is lost."""
+    """Mark the jobs whose numbers are all moderate, without underflow, so that the error bound holds."""
     networks = instance.networks
     given = [[job.parameter_bytes > 0 for job in instance.jobs], [job.update_s > 0 for job in instance.jobs]]
     lost = ((networks.demands == 0) & given).any(axis=0)

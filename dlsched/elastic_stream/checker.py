@@ -69,7 +69,7 @@ def flow_times(instance: Instance, stream: Stream) -> list[float]:
 
 
 def follow_all(instance: Instance, stream: Stream) -> Sequence[Finished]:
-    """Follow every job, whose units must be allowed; what was found last is kept with the stream, which cannot change."""
+    """Follow every job, whose units must be allowed; the stream, which is immutable, keeps the result."""
     if stream.followed is None or stream.followed[0] is not instance:
         get = stream.periods.get
         stream.keep(instance, [follow(instance, index, get(job.id, ())) for index, job in enumerate(instance.jobs)])
@@ -80,7 +80,8 @@ def follow_all(instance: Instance, stream: Stream) -> Sequence[Finished]:
 def follow(instance: Instance, index: int, periods: Sequence[Period]) -> Finished:
     """Follow one job through its periods, whose units it must allow.
 
-    The last period may lack of the work what it may miss the end by; the job takes the time all the same.
+    The last period may fall short of the work by the time tolerance of its end; the job still takes that
+    time.
     """
     job, tick_s = instance.jobs[index], instance.tick_s
     speed = job.speed

@@ -105,7 +105,7 @@ def run_prices(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 
 def _plan(instance: Instance, search: Search[Stream]) -> None:
-    """Prove what prices prove at the events of the stream held, and improve it by what they say each job is worth."""
+    """Record the bound of prices at the held stream's events, then improve it by the jobs' worth."""
     if not any(job.work for job in instance.jobs):
         return
     held = search.certificate if isinstance(search.certificate, PricesCertificate) else None
@@ -117,7 +117,7 @@ def _plan(instance: Instance, search: Search[Stream]) -> None:
 
 
 def _shortest(instance: Instance) -> list[float]:
-    """What jobs are worth where no prices are known."""
+    """Worth of every job if no prices are known."""
     return [job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs)]
 
 
@@ -151,7 +151,7 @@ def _share(search: Search[Stream], part: float) -> Tick:
 def _look_for_prices(
     instance: Instance, search: Search[Stream], start: PricesCertificate | None = None
 ) -> PricesCertificate | None:
-    """Prove what prices prove at the events of the stream held; None, with a word, where the linear programs fail."""
+    """Record the bound of prices at the held stream's events; None, with a message, on failure."""
     try:
         found = prices(
             instance,
@@ -237,7 +237,7 @@ def _offer_policies(instance: Instance, search: Search[Stream], tick: Tick | Non
 
 
 def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
-    """Prove what prices by slot prove, then search over slots with them; a node is a state that is followed."""
+    """Record the bound of prices by slot, then search over slots; a node is a state that is followed."""
     assert search.objective is not None and search.bound is not None
     weight = instance.total_weight
     by_slot = None
@@ -252,7 +252,7 @@ def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
         budget=search.budget,
         prices=by_slot,
     )
-    if not search.proven:  # what is held is worse than what was found, by rounding of slots
+    if not search.proven:  # by rounding of slots, the answer held is worse than the plan found
         return TerminationStatus.FEASIBLE
     search.prove(search.objective, source=SLOTS)
     return TerminationStatus.OPTIMAL

@@ -1,4 +1,4 @@
-"""An instance of matching_placement as arrays over types, which is all that algorithms need of it.
+"""An instance of matching_placement as arrays over worker types, for algorithms.
 
 Workers of one type are identical, so a placement is the matrix of how many workers of each type each job gets.
 
@@ -78,7 +78,7 @@ class Arrays:
     def times_with_more(self, job: int, counts: Counts) -> Floats:
         """Seconds with one more worker of each type than count vectors of shape (..., G), which may be 0; shape (..., G).
 
-        Only for types that can serve the job, and infinite where neither they nor the others train anything.
+        Valid only for types that can serve the job; infinite if no worker would train anything.
         """
         size = counts.sum(axis=-1)[..., None] + 1
         slow = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=-1)[..., None]
@@ -89,12 +89,12 @@ class Arrays:
         return time
 
     def cost(self, job: int, counts: Counts) -> Floats:
-        """What the job costs on count vectors of shape (..., G), each with a worker; shape (...)."""
+        """Cost of the job on count vectors of shape (..., G), each with a worker; shape (...)."""
         times = self.times(job, counts)
         return self.costs.of(job, times)
 
     def costs_of(self, jobs: Counts, counts: Counts) -> Floats:
-        """What jobs, shape (N,), cost on a count vector each, shape (N, G)."""
+        """Costs of jobs, shape (N,), on one count vector each, shape (N, G)."""
         size = counts.sum(axis=1)
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
         rate = np.einsum("ig,ig->i", counts, self.rates[jobs])
@@ -102,12 +102,12 @@ class Arrays:
         return self.costs.of(jobs, times)
 
     def cost_with_more(self, job: int, counts: Counts) -> Floats:
-        """What the job costs with one more worker of each type, as ``times_with_more``."""
+        """Cost of the job with one more worker of each type; arguments as for ``times_with_more``."""
         times = self.times_with_more(job, counts)
         return self.costs.of(job, times)
 
     def total(self, counts: Counts) -> float:
-        """What is minimised, of a placement, shape (S, G): the sum of the costs, or the largest."""
+        """Minimised value of a placement, shape (S, G): the sum of the costs, or the largest cost."""
         size = counts.sum(axis=1)
         slowness = np.max(np.where(counts > 0, 1.0 / self.bandwidth, 0.0), axis=1)
         rate = np.einsum("ig,ig->i", counts, self.rates)
@@ -116,7 +116,7 @@ class Arrays:
         return float(costs.max() if self.bottleneck else costs.sum())
 
     def softened(self, power: float, unit: float) -> Self:
-        """The instance with the sum of a power of all ratios, in parts of ``unit``, in place of the largest of them."""
+        """The instance with the sum of a power of all ratios over ``unit``, not the largest ratio."""
         return replace(self, costs=Power(self.costs.equal * unit, power))
 
 
@@ -167,12 +167,12 @@ def _equal_times(instance: Instance, held: Arrays) -> Floats:
 
 
 def constant(instance: Instance) -> float:
-    """Where the logarithms of alpha = 1 are counted from, which have no zero of their own: each job costs at least 1."""
+    """Offset of costs for alpha = 1, as logarithms have no natural zero: each job costs at least 1."""
     return float(arrays(instance).costs.offset.sum()) if instance.alpha == 1 else 0.0
 
 
 def least_times(held: Arrays) -> Floats:
-    """Seconds that no job can undercut, shape (S,): the fastest workers, and the ring of least size on the fastest network."""
+    """Least possible seconds of every job, shape (S,): fastest workers, smallest ring, fastest network."""
     least = np.ones(held.jobs)
     for job in np.flatnonzero((held.rates > 0) @ held.stock).tolist():
         fast = np.argsort(-held.rates[job])

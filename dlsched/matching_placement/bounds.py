@@ -1,8 +1,9 @@
-"""Bounds of matching_placement, both with the multipliers that prove them.
+"""Two lower bounds of matching_placement, with the multipliers that prove them.
 
 ``configuration_lp``. The linear program over configurations (``configurations.generation``): its value is the best bound of
-Lagrange for prices of the types, since each job is solved exactly at the prices. Of the largest ratio it is the least
-threshold, up to ``NEAR``, that the linear program of ``configurations.thresholds`` can keep.
+Lagrange for prices of the types, since each job is solved exactly at the prices. For the largest ratio the
+bound is the least threshold, up to ``NEAR``, that the linear program of ``configurations.thresholds`` can
+keep.
 
 ``relaxation``, of the mean only. Counts real, communication on the fastest type that can serve the job, and on its chord between
 the smallest and the largest size: with m_i and M_i for these sizes, 1 - 1/n >= 1 - 1/m_i - 1/M_i + n / (m_i M_i) for
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 _ROUNDS = 100
 _CLOSE = 1e-5  # relative difference of w / R and its tangents at which rounds end
 _FIRST = np.geomspace(0.1, 10, 13)  # of the rates of a good placement: where the first tangents touch
-_FURTHEST = 2.0**20  # times the rate of a good placement, or a part: tangents beyond matter to no digit of its total
-_LEAST = 2.0**-40  # of that rate: what a worker adds that is left out of the linear program
+_FURTHEST = 2.0**20  # times the rate of a good placement, or a part: tangents beyond change no digit
+_LEAST = 2.0**-40  # of that rate: workers that add less are left out of the linear program
 _HALVINGS = 100  # of the range of a rate's multiplier, which may span hundreds of decimal orders
 _ROUNDING = 1e-11  # relative error of a bound computed in floats, with room
 
@@ -82,7 +83,7 @@ def by_thresholds(instance: Instance, *, tick: Tick, budget: Budget | None) -> D
 
 
 def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> DualsCertificate:
-    """Prices as a certificate, without its verification: the value is lower than what that proves by what it may lose.
+    """Make an unverified certificate of prices, its value lowered by the verifier's largest error.
 
     ``certificate.verify`` takes ``ERROR`` off every least value, which is off by as much; prices over S times S, sums and
     quotients are off by some 2^-52. With p the power of a utility, that is at most (3 ERROR + n 2^-52) max(1, p + 1) of the sum
@@ -95,7 +96,7 @@ def price_certificate(instance: Instance, data: Arrays, prices: Prices) -> Duals
 
 
 def threshold_certificate(instance: Instance, rho: float, prices: Floats) -> DualsCertificate:
-    """Prices that prove that the largest ratio is at least ``rho``, less a hair: more than the verifier widens times by."""
+    """Make a certificate that the largest ratio is at least ``rho``, minus some tolerance."""
     return DualsCertificate("threshold", _by_type(instance, -prices), rho * (1 - HAIR))
 
 
@@ -147,7 +148,7 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
     right = [data.stock, data.most, -data.least, np.zeros(jobs)]
     cost = data.work / held / unit
     costs = np.concatenate((chord[job], np.zeros(jobs), np.where(cost < _LEAST, 0.0, cost)))
-    # rates and times are never so large; where they had no bound, HiGHS has called this unbounded
+    # rates and times are never so large; without these bounds HiGHS has called the program unbounded
     upper = np.concatenate((data.stock[kind], np.full(2 * jobs, 4 * _FURTHEST)))
     fresh = [np.full(jobs, factor) for factor in _FIRST]
     for _ in range(_ROUNDS):
@@ -213,6 +214,6 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
 
 
 def _by_type(instance: Instance, multipliers: Floats) -> dict[str, float]:
-    """Multipliers that are not 0 by the rows of the types."""
+    """Multipliers other than 0, by the row names of the types."""
     labels = plain_labels(list(instance.types), "g")
     return {f"stock_{label}": value for label, value in zip(labels, multipliers.tolist(), strict=True) if value}

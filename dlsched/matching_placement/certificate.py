@@ -1,4 +1,4 @@
-"""What a certificate of matching_placement proves, from the instance's own numbers, without a solver.
+"""Verifier of matching_placement certificates: bounds from the instance's own numbers, without a solver.
 
 *Duals of* ``milp``, *the program over configurations.* Prices p_g >= 0 per type, for the sum of the times: the multiplier
 of row ``stock_<type>`` is -p_g / S, since the objective is the mean. Every placement costs at least
@@ -8,8 +8,9 @@ multipliers, these minima, so they are not named. A minimum is that of
 >= 0, so each float is off by at most ``ERROR`` of itself, which is taken off the minimum. This is another
 algorithm than the one in ``configurations.pricing``, which finds the prices.
 
-*Of alpha-fair utilities* the same with the costs of ``time_costs.Fair``, which are utilities turned round: prices are those of
-the sum itself, >= 0, and the value is at most the sum of the offsets less what is said above.
+*Alpha-fair utilities.* The same holds with the costs of ``time_costs.Fair``, which are offsets minus
+utilities: prices are those of the sum itself, >= 0, and the value is at most the sum of the offsets less the
+bound above.
 
 *Prices of* ``threshold``, *of the largest ratio.* A value rho, and -p_g of row ``stock_<type>``: where the sum over the jobs of
 the least p c of configurations with J_i(c) <= rho J_i(equal share) is above sum_g p_g s_g, no placement keeps rho, so the

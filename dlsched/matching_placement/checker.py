@@ -53,7 +53,7 @@ def total_utility(instance: Instance, placement: Placement) -> float:
 
 
 def utility(speed: float, alpha: float) -> float:
-    """What a job of some speed is worth, relative to that of an equal share: U(x), alpha-fair."""
+    """Alpha-fair utility U(x) of a job; x is its speed relative to that of an equal share."""
     return math.log(speed) if alpha == 1 else speed ** (1 - alpha) / (1 - alpha)
 
 

@@ -1,4 +1,4 @@
-"""Whether any placement exists: the jobs' smallest sizes, fitted to the types that can serve them (``algorithms.transport``).
+"""Feasibility test: fits the jobs' smallest sizes to types that can serve them (``algorithms.transport``).
 
 Only the numbers of workers by type matter, so it is a transportation problem: jobs that need min_i workers, types that
 have s_g.
@@ -35,7 +35,7 @@ def starved_jobs(instance: Instance) -> list[int]:
 
 
 def require_feasible(instance: Instance) -> None:
-    """Refuse an instance of which there is nothing to bound.
+    """Refuse an infeasible instance, which has no bound.
 
     Raises
     ------

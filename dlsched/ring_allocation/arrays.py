@@ -33,7 +33,7 @@ Left = tuple[IntArray, FloatArray]
 
 
 class RingJob(Protocol):
-    """A job, as far as its costs depend on it; see ``instance.Job``."""
+    """The fields of a job that its costs depend on; see ``instance.Job``."""
 
     @property
     def id(self) -> str:
@@ -70,7 +70,7 @@ class RingJob(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class JobArrays:
-    """Everything about the jobs that costs depend on."""
+    """Arrays of all data of the jobs that costs depend on."""
 
     ids: tuple[str, ...]
     epochs: FloatArray
@@ -150,9 +150,9 @@ class JobArrays:
         return np.asarray(compute / w + theta1 * (w - 1) + theta2 * ((w - 1) / w * model_bytes) + theta3)
 
     def seconds_left(self, given: Mapping[str, int]) -> Left | None:
-        """Count of every job and the seconds it has left on it, shape (J,); of the latest immutable counts they are kept.
+        """Count and remaining seconds of every job, shape (J,); kept for the latest immutable counts.
 
-        None where some job has no allowed count, or what is given has no job.
+        None if a job has no allowed count, or a count has no job.
         """
         if not isinstance(given, FrozenMapping):
             return self._seconds_left(given)
@@ -176,7 +176,7 @@ class JobArrays:
         return counts, self.epochs * times_s + np.where(counts != self.current, self.restarts_s, 0.0)
 
     def fastest_s(self, most: int) -> FloatArray:
-        """Seconds per epoch on the fastest count of at most max(``most``, the smallest) of every table; shape (T,)."""
+        """Seconds per epoch on every table's fastest count up to max(``most``, its smallest); shape (T,)."""
         fitting = self._last_at_most(np.maximum(self.counts[self.starts[:-1]], most)) + 1
         ends = np.column_stack((self.starts[:-1], fitting)).ravel()
         inside = ends[: np.searchsorted(ends, len(self.times_s))]

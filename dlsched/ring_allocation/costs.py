@@ -1,7 +1,7 @@
 """The cost table of an instance: which counts each job may be given, and what each costs.
 
-A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``: ``allocation.hyperbolic`` says how
-far it is of use, and that all laws together need about C pairs.
+A table of speeds is taken as it is. A law is never tabulated up to a large ``max_gpus``:
+``allocation.hyperbolic`` says up to which count it is useful, and that all laws together need about C pairs.
 
 *Doubling* visits only powers of two of a law.
 """
@@ -27,10 +27,10 @@ NumberArray = TypeVar("NumberArray", IntArray, FloatArray)
 _TABLES: WeakKeyDictionary[JobArrays, CostTable] = WeakKeyDictionary()  # not in the arrays, which the checker uses
 
 LARGEST_TABLE = 2**27
-"""Pairs of tables in the instance, which takes more memory for each of them than the algorithms do."""
+"""Largest number of pairs from tables; the instance needs more memory for each than the algorithms do."""
 
 LARGEST_LAWS = 2**21
-"""Pairs that laws are tabulated to: a few bytes in a file, and half a GiB where the algorithms work on them."""
+"""Largest number of pairs from laws: a few bytes in a file, but half a GiB in the algorithms."""
 
 
 def cost_table(instance: Instance, *, fitting: bool = True, current: bool = True, tick: Tick = no_tick) -> CostTable:
@@ -167,7 +167,7 @@ def _reach(instance: Instance, most: IntArray) -> IntArray:
 
 
 def _fitting(arrays: JobArrays, most: IntArray) -> tuple[IntArray, BoolArray | None]:
-    """Numbers of counts up to the most of every table, shape (T,), and where they are; None: everywhere."""
+    """Numbers of counts up to ``most`` in every table, shape (T,), and a mask of them; None: all."""
     lengths = np.diff(arrays.starts)
     if (arrays.largest <= most)[arrays.tables].all():
         return lengths, None

@@ -47,7 +47,7 @@ def doubling_factor(instance: Instance) -> float:
 
 
 def marginal_factor(instance: Instance) -> float:
-    """As ``doubling_factor``, of ``marginal``."""
+    """As ``doubling_factor``, for ``marginal``."""
     return _factor(instance, factors.marginal)
 
 
@@ -77,7 +77,7 @@ def _worst_doubling(instance: Instance, optimum: float) -> float:
 
 
 def _rounded(factor: float, optimum: float) -> float:
-    """Factor times optimum, and what sums in floating point may differ."""
+    """Factor times optimum, plus the rounding error of sums."""
     return factor * (1 + _ROUNDING) * optimum
 
 

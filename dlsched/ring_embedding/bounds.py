@@ -1,4 +1,4 @@
-"""Bounds with rings as methods run them: column generation over slots, and the relaxation of one slot."""
+"""Upper bounds as methods run them: column generation over rings, and the relaxation of one slot."""
 
 import numpy as np
 
@@ -19,14 +19,15 @@ from dlsched.version import VERSION
 
 COLUMNS = f"dlsched column generation {VERSION}"
 CLOSE = 1e-9
-"""Relative rounding of bounds in floats, added to them."""
-_SERVER_S, _NODE_S = 2e-6, 4e-7  # measured, of a job and a server, and of a job, a node and two workers
+"""Relative rounding error of bounds computed in floats, which is added to them."""
+_SERVER_S, _NODE_S = 2e-6, 4e-7  # measured, for a job and a server, and for a job, a node and two workers
 BOUNDED = 20_000
-"""Jobs times servers times different arrivals up to which ``bound`` without limits generates columns."""
+"""Largest number of jobs times servers times different arrivals for which ``bound`` without limits generates
+columns."""
 
 
 def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The bound of column generation over mappings, from the prices of the relaxation on."""
+    """Bound by column generation over mappings, which starts from the prices of the relaxation."""
     relaxed = prove_horizon(instance, search)
     network = Network(instance, search.budget)
     if instance.one_slot:
@@ -37,7 +38,7 @@ def run_columns(instance: Instance, search: Search[Embedding]) -> TerminationSta
 
 
 def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """``columns`` where it is not too long a search, else ``horizon``."""
+    """Bound by ``columns`` unless its search would take too long; by ``horizon`` otherwise."""
     size = len(instance.jobs) * len(instance.servers) * len({job.arrival_slot for job in instance.jobs})
     if size <= BOUNDED or search.budget.limited:
         return run_columns(instance, search)
@@ -46,7 +47,7 @@ def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 
 
 def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
-    """The relaxation without rings; its certificate is handed over, and before it that of all slots as one pool."""
+    """Hand over the certificate of all slots as one pool, then that of the relaxation without rings."""
     if search.bound is None:
         certify(aggregated(instance, search.budget), search)
     relaxed = relax(instance, search.budget)
@@ -55,9 +56,9 @@ def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
 
 
 def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -> Columns:
-    """Run column generation over slots, and hand over what its prices prove, also when it is stopped.
+    """Run column generation over slots; hand over the certificate of its prices, even if stopped.
 
-    Their certificate takes some time: with a limit the search ends earlier by that.
+    Computing the certificate takes time: with a time limit the search ends that much earlier.
     """
     columns = Columns(network, relaxed)
     spare = _certificate_s(network)
@@ -80,7 +81,7 @@ def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]
 
 
 def _certificate_s(network: Network) -> float:
-    """Seconds that the certificate of prices of all epochs takes, about."""
+    """Estimated seconds to compute the certificate of the prices of all epochs."""
     instance = network.instance
     rings = sum(job.arrival_slot <= span.first for job in instance.jobs for span in epochs(instance))
     each = len(instance.servers) * len(instance.resources) * _SERVER_S
@@ -92,11 +93,12 @@ def _certificate_s(network: Network) -> float:
 def prove_slot(
     network: Network, relaxation: Relaxation, search: Search[Embedding], found: Filled | None = None
 ) -> None:
-    """The certificate of a slot's relaxation, and what is stronger: a solver's bound on the gains of the slot ``found``.
+    """Hand over the certificate of a slot's relaxation, and the bound of ``found`` if it is stronger.
 
-    By listed paths the certificate knows no links, and the relaxation's own bound is stronger. In a forest it is left to the
-    certificate: in floats, with the capacities of ``network``, it would say no more, and of an answer that uses the last
-    thousandth of the checker's tolerance it might be wrong.
+    With listed paths the certificate ignores links, so the relaxation's own bound is stronger. In a forest
+    only the certificate counts: the relaxation's bound, in floats and with the capacities of ``network``,
+    would prove no more, and could be wrong about an answer that uses the last thousandth of the checker's
+    tolerance.
     """
     instance = network.instance
     certify(slot_certificate(network, relaxation), search)
@@ -108,6 +110,6 @@ def prove_slot(
 
 
 def certify(certificate: DualsCertificate, search: Search[Embedding]) -> None:
-    """Hand over a certificate that proves more than is known."""
+    """Hand over a certificate if it proves more than the best one so far."""
     if search.bound is None or certificate.value < search.bound:
         search.prove(certificate.value, source="certificate", certificate=certificate)

@@ -1,4 +1,4 @@
-"""What a certificate of ring_embedding proves, in exact arithmetic on the instance's own numbers, without a solver.
+"""Verifier of ring_embedding certificates: exact bounds from the instance's own numbers, without a solver.
 
 Prices, all >= 0 (epochs e, classes c and rows q as in ``rings.rows``; L_e slots in epoch e):
 
@@ -22,10 +22,11 @@ p_is = pi_i - e_i - sum_q l_i^q (prices of q at s),
     V_ie = max over rings of at most N_i workers, y_s <= what fits:  sum_s p_is y_s - b_i sum_(links crossed) price
     W_se = max(0, sum_q price capacity - e_s)
 
-since capacity - use >= 0 and n_i(t) = sum_s y_is[t], and a server that is not on has no use; no ring: 0. In a forest a ring
-crosses every link between two of its servers in each direction at least once, and none with B_e < b_i; so ``tree`` finds
-V_ie. Without prices of links it takes the cheapest servers first that links with B_e >= b_i connect; and no job has more
-workers in a slot than those hold.
+since capacity - use >= 0, n_i(t) = sum_s y_is[t], and a server that is off uses nothing; V_ie is 0 without a
+ring. In a forest a ring crosses every link between two of its servers at least once in each direction, and
+no link with B_e < b_i; so ``tree`` finds V_ie. If links have no prices, V_ie takes the cheapest servers
+first, among those that links with B_e >= b_i connect; no job has more workers in a slot than these servers
+hold.
 
 *Duals of* ``slot``, where every job has one slot: without prices pi_i the utilities stay in the slot,
 
@@ -72,8 +73,8 @@ def verify(instance: Instance, certificate: Certificate) -> Fraction:
     Raises
     ------
     ValueError
-        It is not a certificate of this family: an unknown formulation or row, a price that is negative or not finite, or prices
-        so high that they prove nothing that a float can hold.
+        The certificate is not one of this family: a formulation or row is unknown, a price is negative or
+        not finite, or prices are so high that no float holds what they prove.
     """
     if not isinstance(certificate, DualsCertificate):
         raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
@@ -108,18 +109,18 @@ def _value(ceilings: Ceilings, formulation: str, prices: Mapping[str, float], ti
 
 
 def total_proven(ceilings: Ceilings, pi: Sequence[Fraction], supply: Fraction, tick: Tick) -> Fraction:
-    """What total utility less energy is at most: S and the maxima over z."""
+    """Upper bound on total utility less energy: S plus the maxima over z."""
     return exact_sum([supply, *_best_totals(ceilings, pi, tick)])
 
 
 def least_proven(ceilings: Ceilings, pi: Sequence[Fraction], supply: Fraction, tick: Tick) -> Fraction:
-    """What the least utility is at most: the largest v whose quotas cost no more than S."""
+    """Upper bound on the least utility: the largest v whose quotas cost no more than S."""
     del tick
     return Fraction(Quotas(ceilings.tables).largest(pi, supply))
 
 
 def _pool(ceilings: Ceilings, prices: Mapping[str, float]) -> tuple[list[Fraction], Fraction]:
-    """Prices pi of worker-slots and S, of one price for all slots and servers."""
+    """Prices pi of worker-slots, and S, for one price that holds in all slots and on all servers."""
     instance = ceilings.instance
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
     known = {f"pool_{row.name}": row for row in ceilings.rows}
@@ -144,7 +145,7 @@ def _pool(ceilings: Ceilings, prices: Mapping[str, float]) -> tuple[list[Fractio
 def _supply(
     ceilings: Ceilings, prices: Mapping[str, float], alone: bool, tick: Tick
 ) -> tuple[list[Fraction], Fraction]:
-    """Prices pi of worker-slots and S, of prices by epoch; ``alone``: those of ``slot``, without pi."""
+    """Prices pi of worker-slots, and S, for prices by epoch; ``alone``: those of ``slot``, without pi."""
     instance = ceilings.instance
     spans = epochs(instance)
     pi, by_epoch = _read(ceilings, prices, {span.first: _Prices(ceilings) for span in spans}, alone)
@@ -163,7 +164,7 @@ def _supply(
 def _read(
     ceilings: Ceilings, prices: Mapping[str, float], by_epoch: "dict[int, _Prices]", alone: bool
 ) -> "tuple[list[Fraction], dict[int, _Prices]]":
-    """Prices of worker-slots by job, none where they are ``alone``, and prices by epoch, from the names of their rows."""
+    """Read prices of worker-slots by job (none if ``alone``) and prices by epoch from row names."""
     instance = ceilings.instance
     labels = separable_labels([job.id for job in instance.jobs], "j")
     servers = separable_labels([server.id for server in instance.servers], "s")
@@ -197,7 +198,7 @@ def _unknown(name: str) -> ValueError:
 
 
 def _best_totals(ceilings: Ceilings, prices: Sequence[Fraction], tick: Tick) -> list[Fraction]:
-    """Maxima over z of mu(zeta z) - price z, at least: mu is rounded up, and the rounding of floats added."""
+    """Upper bounds on max over z of mu(zeta z) - price z: mu is rounded up, rounding errors added."""
     found = []
     for job, price in enumerate(prices):
         tick()
@@ -222,14 +223,14 @@ class _Prices:
 
     @cached_property
     def _alike(self) -> dict[tuple[Fraction, ...], list[int]]:
-        """Servers by their prices; asked for when all prices are set."""
+        """Groups of servers with equal prices; to be called once all prices are set."""
         alike: dict[tuple[Fraction, ...], list[int]] = {}
         for server, held in enumerate(self.at):
             alike.setdefault(tuple(held), []).append(server)
         return alike
 
     def paid(self) -> Fraction:
-        """Prices times capacities of one slot, of a server only what passes its power."""
+        """Prices times capacities of one slot; of a server only the part above the price of its power."""
         ceilings, links, parts = self.ceilings, self.ceilings.instance.links, []
         for server, (held, on) in enumerate(zip(self.at, ceilings.instance.on_prices, strict=True)):
             capacity = [row.capacity[ceilings.of[server]] for row in ceilings.rows]
@@ -238,7 +239,7 @@ class _Prices:
         return exact_sum(parts + [price * loose(links[e].bandwidth_bytes_per_s) for e, price in self.links.items()])
 
     def best_ring(self, job: int, pi: Fraction | None) -> Fraction:
-        """What the best ring of the job is worth above the prices, and that of its energy.
+        """Largest worth of a ring of the job above its prices and the price of its energy.
 
         Its workers are worth ``pi`` each or, when that is None, their utility.
         """
@@ -269,7 +270,7 @@ class _Prices:
 
 
 def _margin(offers: Sequence[tuple[Fraction, int]], pi: Fraction, most: int) -> Fraction:
-    """What up to ``most`` workers worth ``pi`` each are worth above the prices of the cheapest servers."""
+    """Worth of up to ``most`` workers at ``pi`` each, above the prices of the cheapest servers."""
     total = Fraction(0)
     for price, room in sorted(offers):
         if price >= pi or not most:
@@ -280,7 +281,7 @@ def _margin(offers: Sequence[tuple[Fraction, int]], pi: Fraction, most: int) -> 
 
 
 def _cheapest(offers: Sequence[tuple[Fraction, int]]) -> Iterator[Fraction]:
-    """Least prices of 0, 1, 2 ... workers on servers of which each kind asks a price for a number of workers."""
+    """Least prices of 0, 1, 2 ... workers; an offer is a price per worker and a number of workers."""
     total = Fraction(0)
     yield total
     for price, room in sorted(offers):

@@ -31,7 +31,7 @@ from dlsched.ring_embedding.solution import Embedding, Ring
 
 _COUNTS = 2**53
 Amounts = dict[tuple[str, str], list[float]]
-"""What is used, by server and resource, or by the ends of a directed link."""
+"""Amounts used, by server and resource, or by the two ends of a directed link."""
 
 
 def objective(instance: Instance, embedding: Embedding) -> float:
@@ -51,13 +51,13 @@ def least(instance: Instance, embedding: Embedding) -> float:
 
 
 def utilities(instance: Instance, embedding: Embedding) -> dict[str, float]:
-    """What every job's worker-slots are worth, by its id."""
+    """Utility of every job's worker-slots, by job id."""
     held = worker_slots(instance, embedding)
     return {job.id: worth(job, held[job.id]) for job in instance.jobs}
 
 
 def energy_price(instance: Instance, embedding: Embedding) -> Fraction:
-    """What the energy of an embedding costs, exactly."""
+    """Exact price of the energy that an embedding uses."""
     held, on = worker_slots(instance, embedding), slots_on(instance, embedding)
     workers = (price * held[job.id] for job, price in zip(instance.jobs, instance.worker_prices, strict=True) if price)
     servers = (price * on[node.id] for node, price in zip(instance.servers, instance.on_prices, strict=True) if price)
@@ -65,7 +65,7 @@ def energy_price(instance: Instance, embedding: Embedding) -> Fraction:
 
 
 def energy_kwh(instance: Instance, embedding: Embedding) -> float:
-    """Kilowatt-hours that servers which are on and workers take in all slots."""
+    """Kilowatt-hours used in all slots by servers that are on and by workers."""
     held, on = worker_slots(instance, embedding), slots_on(instance, embedding)
     powers = [job.worker_power_w * held[job.id] for job in instance.jobs]
     powers += [node.power_on_w * on[node.id] for node in instance.servers]
@@ -73,7 +73,7 @@ def energy_kwh(instance: Instance, embedding: Embedding) -> float:
 
 
 def slots_on(instance: Instance, embedding: Embedding) -> dict[str, int]:
-    """Slots in which every server has a worker, by its id."""
+    """Number of slots in which each server has a worker, by server id."""
     on = {server.id: 0 for server in instance.servers}
     for rings in embedding.slots.values():
         for name in {server for ring in rings.values() for server in ring.workers}:

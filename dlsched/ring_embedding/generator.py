@@ -1,11 +1,11 @@
 """Instances of ring_embedding: the example, and random ones from a seed.
 
-The presets stand in ``PRESETS`` in words, and with their sizes in ``_RECIPES``; ``paper-sqrt`` and ``paper-log`` are as
-``paper``, with other utilities. Servers stand in racks but in ``general``, which is leaves and spines or a ring of switches,
-with listed paths, and in ``fat-tree``, a bundled one.
+``PRESETS`` describes the presets in words, ``_RECIPES`` has their sizes; ``paper-sqrt`` and ``paper-log``
+are ``paper`` with other utilities. Servers stand in racks, except in ``general`` (leaves and spines or a
+ring of switches, with listed paths) and in ``fat-tree`` (a bundled fat tree).
 
-Links of the others have 3 to 8 Gbit/s, which is what their rings reserve, so that bandwidth is scarce; servers have one or
-two GPUs (2, 4 or 8 in ``mixed``).
+In presets not from the paper, links have 3 to 8 Gbit/s and rings reserve as much, so that bandwidth is
+scarce; servers have one or two GPUs (2, 4 or 8 in ``mixed``).
 
 From the paper (Yu et al. 2022, section on experiments): T, the servers of 1, 2, 4 or 8 GPUs in racks of 2 to 5, N_i from
 1 to 5, F_i from 1000 to 6000, zeta_i from 50 to 500, b_i from .1 to 5 Gbit/s, rack links of 200 to 3200 and server links
@@ -214,7 +214,7 @@ def generate(
 
 
 def _given(preset: str, **numbers: float | None) -> dict[str, float]:
-    """The numbers given; UsageError: one is below 0, or the preset has no use for it."""
+    """Return the numbers that are given; UsageError if one is below 0 or the preset has no use for it."""
     own = {name: float(value) for name, value in numbers.items() if value is not None}
     for name, value in own.items():
         if not 0 <= value < np.inf:
@@ -270,7 +270,7 @@ def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn
 
 
 def _budget(generator: np.random.Generator, recipe: _Recipe, demand: Drawn, workers: int) -> Drawn:
-    """GPUs of the preset's range. Else half of the jobs have one of one resource, a third to all that they could use."""
+    """GPUs of the preset's range; else half of the jobs get a third to all of what they could use."""
     if recipe.budgets is not None:
         low, high = recipe.budgets
         return {"gpu": int(generator.integers(low, high + 1))}

@@ -1,4 +1,4 @@
-"""The methods of ring_embedding by name, which the catalogue lists, and how those run that are more than a plain function."""
+"""Methods of ring_embedding by name, as the catalogue lists them, and how the less simple ones run."""
 
 from collections.abc import Callable, Sequence
 
@@ -41,7 +41,7 @@ def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 
 
 def _warmed(run: Run[Instance, Embedding]) -> Run[Instance, Embedding]:
-    """Run a method from what is found at once on."""
+    """Run a method after offering the answer that is found at once."""
 
     def follow(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
         warm(instance, search)
@@ -86,7 +86,7 @@ run_gadget = in_time("gadget", _gadget)
 
 
 def _baseline(name: str, function: Callable[..., Embedding]) -> Run[Instance, Embedding]:
-    """A function of an instance, a ``budget`` and ``keep``, which takes what it has when it is stopped (``slot_by_slot``)."""
+    """Run a function of an instance, a ``budget`` and a ``keep`` for its slots if it is stopped."""
 
     def follow(instance: Instance, search: Search[Embedding], keep: Keep) -> Embedding:
         return function(instance, budget=search.budget, keep=keep)

@@ -1,4 +1,4 @@
-"""The objectives of ring_embedding, a record each: what it is, who does what for it, and which methods cannot serve it.
+"""Objectives of ring_embedding, one record each: properties, functions, and unsuitable methods.
 
 A further one is a name in ``instance.Instance.objective``, a record here, and the functions that it names.
 """
@@ -31,13 +31,13 @@ class RingObjective(Objective[Instance, Embedding]):
     goal
         Adds it to a linear model with workers (``formulations.goals``).
     proven
-        Value of a certificate: the most that it can be at prices of worker-slots, all other rows being worth some amount.
+        Value of a certificate: an upper bound at prices of worker-slots, given the worth of all other rows.
     aggregated, horizon
         Certificates of the relaxations as functions.
     plan
         The heuristic as a function.
     warm, run_plan, run_bound, run_exact
-        What is offered at once; how the methods run.
+        The answer that is offered at once, and how the methods run.
     run_program
         How ``milp``, ``arc`` and ``circuit`` run: with ``program``, one of these names, and ``nodes`` for a solver.
     """

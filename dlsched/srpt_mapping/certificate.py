@@ -1,7 +1,7 @@
-"""What a certificate of srpt_mapping proves, in exact arithmetic on the instance's own numbers, without a solver.
+"""Verifier of srpt_mapping certificates: exact bounds from the instance's own numbers, without a solver.
 
-*Seconds of an iteration.* No placement of job i brings one below alpha_i: see ``cluster.least_iteration``. A job that has
-begun stays where it is: alpha_i is that of its placement.
+*Seconds of an iteration.* No placement of job i has an iteration shorter than alpha_i: see
+``cluster.least_iteration``. A job that has begun stays where it is: its alpha_i is that of its placement.
 
 *Machine.* Running job i on g_i of G GPUs is running it at rate g_i / G on one machine of speed 1 that may serve many at a
 time: size at least n_i g_i alpha_i / G. Serving them one by one, in the order in which they end, ends none later; so

@@ -13,8 +13,8 @@ minimise sum_i c_i,   c_i = start_i + n_i alpha_i(x_i)
 ``begun``     of a job that runs when the clock starts: start_i = r_i, and x is where it runs
 
 A job may start before its release, or before the job whose GPUs it takes has ended, by 1e-9 of its own length or of that
-job's, and by what rounding does to times on the clock of the file: seconds are not to be had from a late clock.
-Here all figures are computed from the definitions, by code of its own.
+job's, and by the rounding of times on the clock of the file, which is coarse if the clock is late.
+The checker computes all figures from the definitions, by code of its own.
 """
 
 import math
@@ -126,7 +126,7 @@ _last: list[tuple[Instance, Schedule, list[Violation], Times]] = []
 
 
 def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Times]:
-    """What is broken of the placements, and the times of the jobs whose placement is not; the last answer is remembered."""
+    """Violations of placements, and times of the jobs placed correctly; the last answer is remembered."""
     for known_instance, known_schedule, broken, times in _last:
         if known_instance is instance and known_schedule is schedule:
             return broken, times
@@ -179,7 +179,7 @@ def _broken_gang(instance: Instance, job: Job, placement: tuple[Share, ...]) -> 
 
 
 def _elsewhere(job: Job, start: Start, allowed_s: float) -> list[Violation]:
-    """Whether a job that has begun starts at another time than its release, or somewhere else."""
+    """Violations by a job that has begun: it starts at another time than its release, or elsewhere."""
     off_s = abs(start.start_s - job.release_s)
     if off_s > allowed_s:
         message = f"it runs at {job.release_s!r} s, and is to start at {start.start_s!r} s"
@@ -216,7 +216,7 @@ def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Viol
 
 
 def _too_many(instance: Instance, events: Sequence[Event]) -> dict[str, Violation]:
-    """By server, the first of the events that is too much."""
+    """By server, a violation for the first event that takes too many GPUs."""
     busy: dict[str, int] = defaultdict(int)
     broken: dict[str, Violation] = {}
     for time_s, kind, server, count in sorted(events):

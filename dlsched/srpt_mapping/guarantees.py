@@ -1,4 +1,4 @@
-"""What A-SRPT promises, as data.
+"""Approximation guarantee of A-SRPT, as data.
 
 *Theorem.* Strict virtual order, no waiting for better placements, any placement rule that starts the head as soon as its
 GPUs are free, virtual sizes n~_i g_i alpha^low_i / G; n_i <= eta1 n~_i and n~_i <= eta2 n_i. Then

@@ -17,7 +17,7 @@ from dlsched.srpt_mapping.solution import Schedule
 
 
 def run_intervals(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """CP-SAT on the model with intervals, block by block, from the best policy on; in finer units until it is proven.
+    """Run CP-SAT with intervals, block by block, from the best policy on; in finer units until proven.
 
     Raises
     ------

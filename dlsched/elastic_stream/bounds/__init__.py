@@ -1,8 +1,8 @@
 """Lower bounds on the weighted mean of the flow times of the best stream in hindsight; ``certificate`` has what proves them.
 
-``area`` and ``length`` hold for streams with decisions at any time, hence also for ticks. They leave out pauses, and that
-counts are integers at every moment. ``prices`` counts both, and ticks, job by job; what it leaves out is that a job follows
-one schedule, not a mix of some. The largest of the three is a bound; a mix, job by job, is not.
+``area`` and ``length`` hold for streams with decisions at any time, hence also for ticks. They ignore pauses
+and the integrality of counts. ``prices`` considers both, and ticks, job by job, but lets a job mix several
+schedules instead of following one. The largest of the three is a bound; a mix, job by job, is not.
 """
 
 import math
@@ -112,7 +112,7 @@ def restated(instance: Instance, certificate: PricesCertificate) -> PricesCertif
 
 
 def _times(instance: Instance, certificate: PricesCertificate, factor: float) -> PricesCertificate:
-    """Prices times a factor, and what the verifier proves of them."""
+    """Certificate of prices times a factor, with the value that the verifier proves."""
 
     def scaled(prices: Sequence[float]) -> tuple[float, ...]:
         return tuple(price * factor for price in prices)
@@ -154,7 +154,7 @@ def quick_stream(instance: Instance, *, tick: Tick = no_tick) -> Stream:
 
 
 def _claims(instance: Instance, needed: Callable[[Instance, int], Fraction], tick: Tick) -> dict[str, float]:
-    """What every job needs at least, rounded down."""
+    """Least need of every job, rounded down."""
     if infeasible(instance) is not None:
         raise UsageError("the instance is infeasible: every bound holds")
     claims = {}

@@ -1,4 +1,4 @@
-"""The search for the prices that prove most of a stream with decisions at any time; with ticks they prove something, too.
+"""Search for prices of good bounds for a stream with decisions at any time; they hold with ticks too.
 
 1. Breakpoints are the releases and the ends of periods of a stream that is known: prices jump where jobs come and go. Long
    intervals are cut. Of large streams some thousands are kept.
@@ -6,8 +6,8 @@
 3. The bundle method of ``columns.price_ascent`` raises them, first on few intervals without pauses, which is fast, then with
    them on ever more.
 
-All prices on the way are a bound. What the search makes of them is an estimate, by which it chooses; a certificate's value is
-what the verifier's arithmetic proves of the prices as they are handed out. With ticks breakpoints are ticks.
+All prices on the way give a bound. The search chooses by an estimate of it; a certificate's value is what
+the verifier proves of the prices handed out. With ticks all breakpoints are ticks.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,23 +28,24 @@ from dlsched.elastic_stream.solution import Stream
 
 MOST_INTERVALS = 1600
 ROUNDS = 30
-"""Steps of the bundle method on every level, at most."""
+"""Largest number of steps of the bundle method on every level."""
 
 _LEVELS = 50, 200, 800
-"""Intervals of the coarser levels."""
+"""Numbers of intervals on the coarser levels."""
 _SHARE, _LOOSE, _TIGHT = 0.05, 1e-3, 1e-6
-"""Of what the planes promise: how precise the cheapest ways are; and that at most and at least, relatively."""
+"""Precision of the cheapest ways as a part of what the planes promise; its largest and least relative
+values."""
 _NARROW = 0.25
-"""Width of the box where prices are known that are not bad."""
+"""Width of the box if fairly good prices are known."""
 _COARSE, _CLOSE = 2e-3, 1e-3
-"""Of the bound: what the planes may promise beyond it when a level, and the last one, end."""
+"""Part of the bound that the planes may still promise when a level ends, and when the last one ends."""
 _FINEST = 3
-"""On the finest level with pauses, where a step takes longest and brings least, there are so many times fewer."""
+"""Factor by which the finest level with pauses, whose steps take longest and gain least, has fewer steps."""
 _PIECES = 4
 _FEWEST = 96
 """Intervals, of streams of few jobs."""
 _LARGE = 400
-"""Jobs from which on those that come one after the other share a plane."""
+"""Number of jobs from which on consecutive jobs share a plane."""
 
 Better = Callable[[PricesCertificate], None]
 
@@ -180,7 +181,7 @@ class _Levels:
 
 
 def _certificate(instance: Instance, breakpoints: FloatArray, known: FloatArray) -> PricesCertificate:
-    """Return what the verifier proves of prices at any time; with ticks, breakpoints are whole numbers of these."""
+    """Certificate of prices at any time; with ticks, breakpoints are whole numbers of ticks."""
     tick_s, prices = instance.tick_s, tuple(known.tolist())
     clock = breakpoints if tick_s is None else np.rint(breakpoints / tick_s)
     value = any_time_value(instance, (clock * (tick_s or 1.0)).tolist(), prices)
@@ -232,8 +233,8 @@ def _ends(stream: Stream) -> Iterable[float]:
 def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Stream) -> list[FloatArray]:
     """Prices to begin with: what a unit-second more would save, roughly, at several scales.
 
-    It lets the jobs present, by their weights per unit, go on by as much; or where a queue stands, it lets through a part of
-    a job of mean weight, and saves the time until the queue is gone.
+    A unit-second more advances the jobs present, by their weights per unit; or, if there is a queue, it
+    serves a part of a job of mean weight and saves the time until the queue is gone.
     """
     middle = (breakpoints[:-1] + breakpoints[1:]) / 2
     ran = [instance.jobs[instance.index[name]] for name in stream.periods]

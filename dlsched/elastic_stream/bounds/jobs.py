@@ -7,9 +7,10 @@ from dlsched.columns.malleable.jobs import Jobs
 from dlsched.elastic_stream.instance import Instance
 
 _MOST_CORNERS = 16
-"""Corners of the hull of its speeds up to which the pauses of a job are counted."""
+"""Largest number of corners of a job's speed hull for which its pauses are counted."""
 MOST_LOOKED_AT = 256
-"""Useful counts of a law that are looked at; of more, the first after one that is looked at takes the time of the next one."""
+"""Largest number of a law's useful counts that are examined; the first one skipped after an examined one takes
+the time of the next examined one."""
 
 
 def jobs_of(instance: Instance) -> Jobs:

@@ -1,4 +1,4 @@
-"""The jobs of a stream with ticks as kinds and first slots, priced together: what the ascent of prices asks of them."""
+"""Jobs of a stream with ticks, grouped by kind and first slot, and priced together."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ class TickedJobs:
 
     @property
     def lost(self) -> float:
-        """Of the jobs' shortest times: at most about what is lost by rounding, a cell in every slot in which a job runs."""
+        """Estimated loss by rounding, a cell per slot and job, as a part of the jobs' shortest times."""
         shortest = [(run.kind.runs_s[-1], len(run.members)) for run in self.runs]
         losses = sum(number * run_s * (run_s / self.tick_s / self.cells) for run_s, number in shortest)
         return losses / sum(number * run_s for run_s, number in shortest)
@@ -72,7 +72,7 @@ class TickedJobs:
             pass
 
     def cheapest(self, prices: SlotPrices) -> Cheapest:
-        """Return what the jobs cost at least from their arrivals on, weighted, and plans of the relaxed problem that cost it."""
+        """Return the jobs' least weighted costs from arrival on, and relaxed plans that attain them."""
         from scipy.sparse import csr_array
 
         least, own, flat, used = 0.0, [], [], []

@@ -1,8 +1,9 @@
-"""The search for the prices by slot that prove most of a stream with ticks.
+"""Search for the prices by slot of best bound for a stream with ticks.
 
-It begins where the jobs present in a known stream are dear, and lets the bundle method of ``columns.price_ascent`` rise. A
-unit has a price in every slot; so has a block of s units, of which at most C / s, rounded down, can be held: without
-these, half of each of two jobs that need more than half of the units would fit.
+It begins with prices by the jobs present in a known stream, which the bundle method of
+``columns.price_ascent`` improves. A unit has a price in every slot; so has a block of s units, and at most C
+/ s blocks, rounded down, can be held: without block prices, half of each of two jobs that need more than
+half of the units would fit.
 """
 
 import math
@@ -32,9 +33,9 @@ _MOST_PRICES = 512
 _MOST_COUNTS = 64  # of a job
 _MOST_UNITS = 16  # of a cluster whose blocks have prices
 _TAIL = 0.25
-"""Of the slots of the known stream: what follows them and may have prices too."""
+"""Further slots with prices after the end of the known stream, as a part of its slots."""
 _LOST = 0.05
-"""Of the jobs' shortest times: what the rounding of cells may take away."""
+"""Largest loss by the rounding of cells, as a part of the jobs' shortest times."""
 
 
 def refusal(instance: Instance) -> str | None:

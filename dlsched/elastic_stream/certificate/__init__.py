@@ -1,4 +1,4 @@
-"""What a certificate of elastic_stream proves, on the instance's own numbers, exactly or safely rounded, without a solver.
+"""Verifier of elastic_stream certificates: exact or safe bounds from the instance's own numbers, no solver.
 
 *Area.* On w units job j does at most the fraction w / a_j of its work a second, a_j = min over w <= C of w work_j tau_j(w):
 any stream is a schedule of jobs with sizes a_j / C on one machine of speed 1 that may serve many at a time, pauses left

@@ -1,4 +1,4 @@
-"""What prices prove of streams with decisions at any time: the least of every job by itself, less what all units cost."""
+"""Bound of prices with decisions at any time: the jobs' least costs, less the price of all units."""
 
 import math
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ class _Jobs:
         return found
 
     def _limits(self, times: Floats, steps: Floats) -> Floats:
-        """Roughly what jobs cost that begin at once and stay on one count: there is no need to look at later ends."""
+        """Estimated cost of jobs that begin at once and keep one count; later ends need not be examined."""
         clock = times if len(times) else np.zeros(1)
         limits = np.full(len(self.releases), np.inf)
         with np.errstate(all="ignore"):

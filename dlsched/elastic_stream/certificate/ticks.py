@@ -1,4 +1,4 @@
-"""What prices by slot prove of the mean flow time of a stream with ticks, in exact arithmetic on the instance's numbers.
+"""Bound of prices by slot on the mean flow time of a stream with ticks, in exact arithmetic.
 
 A job pays, in every slot, the price of a unit and second for the units it holds, and for each size s of a block the price
 of one for every whole block of s units. At most C units, hence at most floor(C / s) such blocks, are held at a time: whole

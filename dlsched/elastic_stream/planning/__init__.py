@@ -1,5 +1,6 @@
-"""Streams in hindsight: every job weighs what prices say it is worth, and a search changes the weights.
+"""Planning of streams in hindsight: jobs get weights from prices, and a search changes the weights.
 
-``speeds`` has what jobs gain by units, ``sharing`` who gets them at one moment, ``fast_simulation`` that of weights, ``policy``
-the same rule for the real one, ``weight_search`` the search, ``plan`` the whole.
+``speeds`` has the jobs' gains by units, ``sharing`` divides units at one moment, ``fast_simulation``
+simulates weights, ``policy`` is the same rule for the real simulator, ``weight_search`` the search, ``plan``
+the whole.
 """

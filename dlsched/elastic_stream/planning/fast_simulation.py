@@ -1,4 +1,4 @@
-"""A fast simulation of weights, and of other weights from where they first matter.
+"""Fast simulation of job weights, which simulates changed weights only from where they first matter.
 
 The rules are those of the real simulator; times may differ by rounding, and so may what happens at ties. Of the weights
 kept, states at some arrivals are remembered: other weights of jobs that have not arrived there begin from the last such
@@ -25,7 +25,7 @@ Run = tuple[int, float, float, float]
 
 @dataclass(slots=True, eq=False)
 class State:
-    """What the simulation knows just before an arrival."""
+    """State of the simulation just before an arrival."""
 
     arrived: int = 0
     total: float = 0.0
@@ -41,7 +41,7 @@ class State:
 
 
 class Course:
-    """What weights lead to.
+    """Result of simulating weights.
 
     Parameters
     ----------

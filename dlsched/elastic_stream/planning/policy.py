@@ -1,4 +1,4 @@
-"""The rule of the fast simulation as a policy of the real one, which makes the stream."""
+"""Policy that applies the rule of the fast simulation in the real simulator, which makes the stream."""
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Who gets units at one moment: greedily by weight x gain in speed per unit."""
+"""Greedy division of the units at one moment, by weight x gain in speed per unit."""
 
 from collections.abc import Iterable, Sequence
 

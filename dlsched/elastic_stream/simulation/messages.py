@@ -1,4 +1,4 @@
-"""What simulations say: how far they have come, and what is wrong with a policy."""
+"""Messages of simulations: their progress, and errors of policies."""
 
 from dlsched.core.errors import PolicyError
 from dlsched.elastic_stream.instance import Instance

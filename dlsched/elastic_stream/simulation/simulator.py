@@ -3,8 +3,8 @@
 At an event (an arrival, an end, a tick, a time the policy asked for) the policy is asked once, after everything that
 happens at that moment. Every answer is checked. With ``tick_s`` it is asked at every multiple of it at which a job is
 present, and units of a job that ends in between are free at the next one. ``core.ticks`` says how time is counted. What
-happens within a few units in the last place of the clock happens at the latest of these times: rounding makes no job
-restart, and gives none anything for free.
+happens within a few units in the last place of the clock happens at the latest of these times, so that
+rounding makes no job restart and gives no job free progress.
 
 Cost: O(log n) for each event and each change of units, n the jobs present, besides the policy's own. Memory: O(n), and
 the order of arrivals, a list of all positions that grows shorter.

@@ -1,4 +1,4 @@
-"""What prices by slot say of every state of a search over slots: how much its jobs cost from there on, at least."""
+"""Lower bounds from prices by slot for states of a search over slots."""
 
 from dataclasses import dataclass
 

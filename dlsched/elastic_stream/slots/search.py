@@ -1,4 +1,4 @@
-"""Exact search over slots: for streams with ticks, all states that a stream can be in at a tick, as far as they matter.
+"""Exact search over slots: visits all relevant states of a stream with ticks, tick by tick.
 
 From slot to slot, every state is followed by every division of the units among its present jobs.
 
@@ -73,7 +73,7 @@ def search_slots(
     budget
         Its nodes are the states that are followed.
     prices
-        What prices say of states; None: nothing.
+        Bounds of states from prices, or None.
 
     Raises
     ------

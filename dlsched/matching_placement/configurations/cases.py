@@ -1,4 +1,4 @@
-"""Cases of the pricing problems: a job, the slowest bandwidth of its ring and the number of its workers, and what these cost."""
+"""Cases of the pricing problems (job, slowest bandwidth, number of workers) and their costs."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Cases:
 
 
 class CaseCosts:
-    """What cases cost at a rate: h(R) of ``pricing``, its slope, and the cheapest units there."""
+    """Costs of cases at a rate: h(R) of ``pricing``, its slope, and the cheapest units."""
 
     def __init__(self, data: Arrays) -> None:
         self.data = data

@@ -1,8 +1,9 @@
-"""The configurations with which a job ends within some seconds, save those that have a worker too many.
+"""Covers: minimal configurations with which a job ends within given seconds.
 
-Labels are extended type by type, by rising bandwidth, so the first type that gives a worker is the ring's slowest. One ends
-where it is soon enough: more workers would be too many. One is dropped that is too slow even with the fastest units to come
-and the ring that it has; or too dear even if the rate that it lacks were bought in parts of workers.
+Labels are extended type by type, by rising bandwidth, so the first type that gives a worker is the ring's
+slowest. A label is complete once it ends soon enough: more workers would be superfluous. A label is dropped
+if it is too slow even with its present ring and the fastest units to come, or too dear even if fractions of
+workers supplied the rate that it lacks.
 """
 
 import numpy as np
@@ -81,7 +82,7 @@ def covers(
 
 
 def some_price(data: Arrays, job: int, most_s: float, prices: Floats) -> float:
-    """Price of a good cover: of every ring and size the fastest workers are tried, and the cheapest; infinite without any."""
+    """Price of a good cover: tries the fastest and the cheapest workers of every ring and size, or inf."""
     able, least, best = data.able(job), int(data.least[job]), np.inf
     for slowest in np.unique(data.bandwidth[able]).tolist():
         kinds = able[data.bandwidth[able] >= slowest]
@@ -98,7 +99,7 @@ def some_price(data: Arrays, job: int, most_s: float, prices: Floats) -> float:
 
 
 def _unbeaten(size: Counts, slow: Counts, rate: Floats, paid: Floats) -> Counts:
-    """Positions of labels that none of the same size and ring equals in rate and price."""
+    """Positions of labels that no label of the same size and ring matches in rate and price."""
     if not len(size):
         return size
     order = np.lexsort((paid, -rate, slow, size))
@@ -135,7 +136,7 @@ def _fastest(rates: Floats, stock: Counts) -> tuple[Floats, int]:
 
 
 def _spare(data: Arrays, job: int, rows: Counts, most_s: float) -> Counts:
-    """Leave out those that are soon enough without one of their workers."""
+    """Leave out configurations that are fast enough without one of their workers."""
     kept = np.ones(len(rows), dtype=bool)
     for kind in data.able(job).tolist():
         some = np.flatnonzero(kept & (rows[:, kind] > 0) & (rows.sum(axis=1) > max(1, data.least[job])))

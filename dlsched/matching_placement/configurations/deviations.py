@@ -1,9 +1,10 @@
 """Every configuration of a case (``pricing``) that costs at most a threshold: the cheapest units, and deviations from them.
 
 At a case's R0 the n cheapest units are those below some p - lambda rho, its margin. Another vector of n workers costs more than
-the bound by at least what its units are away from the margin, added up: those that it has above it, and those that it lacks
-below. So types further away than threshold and bound are fixed, and the others, furthest first, are extended as labels, as
-long as the deviations can be paid. What is left at the end is evaluated.
+the bound by at least the summed distances of units from the margin: of its units above the margin, and of
+missing units below it. So types further from the margin than threshold minus bound are fixed; the others,
+furthest first, extend labels as long as the threshold allows the deviations. The labels left at the end are
+evaluated.
 """
 
 import numpy as np
@@ -14,8 +15,8 @@ from dlsched.matching_placement.arrays import Counts, Floats
 from dlsched.matching_placement.configurations.cases import CaseCosts, Cases, Flags
 
 Rows = tuple[Counts, Floats, Counts]
-_ROUNDING = 1e-12  # relative, of what a deviation may cost
-_BATCH = 100_000  # cases times types at once
+_ROUNDING = 1e-12  # relative tolerance on the cost of a deviation
+_BATCH = 100_000  # largest number of cases times types handled at once
 
 
 def deviations(

@@ -22,7 +22,7 @@ _SLACK = 1 + 1e-9  # no vector within rounding of the best is dropped
 
 
 class Law(Protocol):
-    """What a job costs, and how far its rate is worth its price."""
+    """Cost law of a job: its cost by rate, and up to which rate a price is worth paying."""
 
     def value(self, rate: Floats, ring_s: Floats) -> Floats:
         """Cost at some rates > 0 and seconds of the ring."""
@@ -72,7 +72,7 @@ class FairCost:
 
 
 class Within:
-    """Nothing within some seconds, which are widened by what floats round, and no way beyond."""
+    """Cost 0 within given seconds (widened for rounding), infinite beyond."""
 
     def __init__(self, data: Arrays, job: int, most_s: float) -> None:
         self._work, self._most_s = float(data.work[job]), most_s * (1 + ERROR)
@@ -150,7 +150,7 @@ def _cheapest_rate(law: Law, rate: Floats, ring_s: Floats, rates: Floats, price:
 
 
 def _undominated(size: Counts, slow: Floats, rate: Floats, paid: Floats) -> Counts:
-    """Positions that no other of equal size and ring equals or beats in rate and price."""
+    """Positions of vectors that no other of equal size and ring equals or beats in rate and price."""
     order = np.lexsort((paid, -rate, slow, size))
     cuts = np.flatnonzero((np.diff(size[order]) != 0) | (np.diff(slow[order]) != 0)) + 1
     kept = [order[:0]]

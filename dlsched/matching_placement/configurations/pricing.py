@@ -1,8 +1,8 @@
 """The least J_i(c) + p c of every job at prices p of the types: bounds of all jobs at once, and configurations near them.
 
-A configuration has a slowest type, of bandwidth r, and a number n of workers. With both given its ring is known, and of what it
-costs only the rate R is left, in which the cost h(R) is convex and falls (``arrays``; h(R) = w / R + the ring's seconds for the
-mean). So for every R0, with lambda = -h'(R0),
+A configuration has a slowest type, of bandwidth r, and a number n of workers. These two fix its ring, so its
+cost h(R) depends only on the rate R; h is convex and falls (``arrays``; for the mean, h(R) = w / R + the
+ring's seconds). So for every R0, with lambda = -h'(R0),
 
     h(R) + P >= h(R0) + lambda (R0 - R) + P >= h(R0) + lambda R0 + min over n units of sum (p_g - lambda rho_g),
 
@@ -65,7 +65,7 @@ class Pricing(CaseCosts):
         return self.data.costs_of(group, counts)
 
     def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
-        """Bound the least value of every job from below and above; see ``columns.pricing.Pricing``."""
+        """Bound every job's least value from below and above; see ``columns.pricing.Pricing``."""
         held, known, floor = known, known.copy(), np.full(self.groups, np.inf)
         found: list[tuple[Counts, Floats, Counts]] = []
         for cases in self._batches(prices, known):
@@ -98,7 +98,7 @@ class Pricing(CaseCosts):
         ]
 
     def _batches(self, prices: Floats, known: Floats) -> "list[Cases]":
-        """Cases whose cheapest units alone do not cost more than what is known, some at once."""
+        """Yield batches of cases whose cheapest units alone cost no more than the known values."""
         data = self.data
         allowed = self.fast[self._level] & (data.rates[self._job] > 0)
         price = np.where(allowed, prices, np.inf)

@@ -16,7 +16,7 @@ def state_bytes(arrays: Arrays) -> int:
 
 
 def additions(arrays: Arrays, *, most: int | None = None) -> int:
-    """Bound on the additions that ``solve_by_states`` makes; where it is above ``most``, maybe only a number above that."""
+    """Upper bound on the additions of ``solve_by_states``, or any number above ``most`` if it is."""
     states, ways = number_of_states(arrays.stock), arrays.jobs  # every job that can be served has a configuration
     if most is not None and states * ways > most:
         return states * ways

@@ -24,19 +24,19 @@ from dlsched.matching_placement.arrays import Arrays, Counts, Floats, least_time
 from dlsched.matching_placement.configurations.covers import covers, some_price
 
 HAIR = 2.0**-36
-"""Relative: ratios nearer to each other pass for one."""
+"""Relative distance below which ratios count as equal."""
 NEAR = 1e-6
-"""Relative distance of the bound from the thresholds that its program can keep."""
-_SURE = 1e-9  # of p s, by which the prices must exceed it
+"""Relative distance of the bound below the thresholds that its linear program can keep."""
+_SURE = 1e-9  # of p s: margin by which the sum of the u_i must exceed it
 _TOLERANCE = 1e-9
 _ROUNDS = 1000
-_FEW = 500_000  # numbers in the labels of a job whose covers are listed once and for all
-_ROUGH = 1e-2  # relative distance at which thresholds are too near for parts of workers
-_FIRST = 1 / 64  # of the gap: the threshold that is searched first; the step doubles where it cannot be kept
+_FEW = 500_000  # largest number of label entries of a job whose covers are listed once and for all
+_ROUGH = 1e-2  # relative distance of thresholds below which fractions of workers no longer tell them apart
+_FIRST = 1 / 64  # of the gap: first step to the threshold searched; doubles if it cannot be kept
 
 
 class Covers:
-    """The covers of a job at a threshold; listed where they are few, else found by their price."""
+    """Covers of a job at a threshold; listed if there are few, else found by price."""
 
     def __init__(self, data: Arrays, job: int, most_s: float, tick: Tick) -> None:
         self._data, self._job, self._most_s, self._tick = data, job, most_s, tick
@@ -51,7 +51,7 @@ class Covers:
         return some_price(self._data, self._job, self._most_s, np.zeros(self._data.types)) < np.inf
 
     def upto(self, prices: Floats, limit: float) -> Listed:
-        """Those of a price up to ``limit``, cheapest first; ``TooMany`` as ``covers``."""
+        """Covers of a price up to ``limit``, cheapest first; raises ``TooMany`` as ``covers``."""
         counts = self._listed
         if counts is None:
             counts = covers(self._data, self._job, self._most_s, prices=prices, limit=limit, tick=self._tick)
@@ -83,7 +83,7 @@ class Level:
         return self.prices is None or self.prices.bound > _SURE * float(self.prices.prices @ self.prices.stock)
 
     def within(self) -> list[Listed]:
-        """The covers of every job that a placement can use, cheapest first; ``TooMany`` as ``covers``. None is refuted."""
+        """Every job's covers that a placement can use, cheapest first; for levels that are not refuted."""
         assert self.prices is not None
         limit = self.prices.least + self.slack
         return [each.upto(self.prices.prices, most) for each, most in zip(self.covers, limit.tolist(), strict=True)]
@@ -98,9 +98,10 @@ class Level:
 def level_at(
     data: Arrays, rho: float, guess: Floats, *, best: bool = True, tick: Tick = no_tick, budget: Budget | None = None
 ) -> Level:
-    """Find the prices that come closest to refuting a threshold; not ``best``: any, if they do not refute it. First a guess.
+    """Find the prices that come closest to refuting a threshold; unless ``best``, any that do not refute it.
 
-    ``TooMany`` as ``covers``; ``tick`` is called often, ``budget`` says what linear programs may use.
+    Tries ``guess`` first. ``TooMany`` as ``covers``; ``tick`` is called often, ``budget`` limits linear
+    programs.
     """
     every = []
     for job, equal_s in enumerate(data.costs.equal.tolist()):
@@ -124,7 +125,7 @@ def level_at(
 
 
 def _join(master: Master, every: list[Covers], prices: Floats) -> tuple[bool, Floats]:
-    """Hold each job's cheapest cover; say whether one was new, and what they cost."""
+    """Hold each job's cheapest cover; return whether one was new, and the prices of all."""
     joined, least = False, np.zeros(len(every))
     for job, of_job in enumerate(every):
         counts, least[job] = of_job.cheapest(prices)
@@ -137,10 +138,10 @@ def _join(master: Master, every: list[Covers], prices: Floats) -> tuple[bool, Fl
 def bound_by_prices(
     data: Arrays, upper: float, *, tick: Tick = no_tick, budget: Budget | None = None
 ) -> tuple[float, Floats]:
-    """Return a ratio that the optimum is not below, and prices that prove it; ``upper`` is that of a placement.
+    """Return a lower bound on the largest ratio, and prices that prove it; ``upper``: ratio of a placement.
 
-    Thresholds are halved in between, on a logarithmic scale: at first those that whole workers' parts cannot keep either, which
-    need no covers, then until ``NEAR``. ``TooMany`` as ``covers``.
+    Bisects thresholds on a logarithmic scale: first with fractions of workers, which need no covers, then
+    with whole workers until ``NEAR``. Raises ``TooMany`` as ``covers``.
     """
 
     def fluid(rho: float) -> Floats | None:
@@ -163,7 +164,7 @@ def bound_by_prices(
 def _halved(
     low: float, prices: Floats, high: float, refuting: Callable[[float], Floats | None], near: float
 ) -> tuple[float, Floats]:
-    """Raise the ratio that prices exclude as long as there are others for a larger one."""
+    """Raise the excluded ratio by bisection as long as prices exclude a larger one."""
     while high > low * (1 + near):
         middle = low * (high / low) ** 0.5
         found = refuting(middle)
@@ -175,7 +176,7 @@ def _halved(
 
 
 def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
-    """Prices that refute a threshold though parts of workers are given out, on the fastest network; None: there are none.
+    """Prices that refute a threshold even for fractional workers on the fastest network, or None.
 
     A job then needs a rate, R, of which a unit costs min_g p_g / rho_g.
     """
@@ -195,7 +196,7 @@ def _refuting(data: Arrays, rho: float, budget: Budget) -> Floats | None:
 
 
 def alone(data: Arrays) -> float:
-    """The largest ratio that some job cannot undercut whatever it gets."""
+    """Lower bound on the largest ratio: some job cannot undercut it, whatever workers it gets."""
     return float((least_times(data) / data.costs.equal).max())
 
 
@@ -226,7 +227,7 @@ def lower(
     found: Callable[[Counts], None] | None = None,
     proven: Callable[[float], None] | None = None,
 ) -> Counts:
-    """Lower the largest ratio of a placement until ``choose`` finds no placement of less; return the best.
+    """Lower the largest ratio of a placement until ``choose`` finds no better one; return the best.
 
     Parameters
     ----------
@@ -261,5 +262,5 @@ def lower(
 
 
 def by_beam(data: Arrays, width: int = WIDTH, tick: Tick = no_tick) -> Choose:
-    """Choose by a search with few labels, which may miss what there is."""
+    """Choose by a search with few labels, which may miss placements that exist."""
     return lambda level: choice_within(data, level, width=width, tick=tick)

@@ -1,4 +1,4 @@
-"""The method ``columns``: prices by column generation, then the search of what they leave open, or programs by HiGHS.
+"""The method ``columns``: prices by column generation, then a search within the gap, or MILPs by HiGHS.
 
 For the largest ratio thresholds take the place of prices (``configurations.thresholds``).
 """
@@ -37,12 +37,12 @@ from dlsched.version import VERSION
 
 COLUMNS = f"dlsched columns {VERSION}"
 ROUGH = 5e-3
-"""Relative distance of program and bound at which a program over the configurations held is worth its time."""
+"""Relative gap from which on a program over the configurations held is worth its time."""
 MANY = 1000
-"""Jobs times types from which on that program is asked before the prices are the best."""
+"""Number of jobs times types from which on that program runs before the prices are optimal."""
 _LESS = 0.5
-"""Of a slack that had too many labels: one up to which the search is worth another try."""
-_MORE = 4.0  # times the slack, from program to program; less than that of the search
+"""Part of a slack with too many labels up to which the search is worth another try."""
+_MORE = 4.0  # factor of the slack from program to program; smaller than that of the search
 _NODES = 100  # of that program
 
 
@@ -172,7 +172,7 @@ def _by_programs(
 
 
 def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """Prices, then a search of the thresholds between what they prove and the incumbent; a node is a threshold.
+    """Find prices, then search thresholds between their bound and the incumbent; a node is a threshold.
 
     Where the search has too many labels, HiGHS chooses among the configurations that keep the threshold.
     """

@@ -21,14 +21,14 @@ from dlsched.version import VERSION
 
 DP = f"dlsched dp {VERSION}"
 FEW_ADDITIONS = 2_000_000
-"""Up to here ``exact`` takes the dynamic program, which needs some milliseconds."""
+"""Largest number of additions for which ``exact`` uses the dynamic program: some milliseconds."""
 MOST_ADDITIONS = 20_000_000_000
 MOST_BYTES = 2**29
-_FEASIBILITY = 1e-9  # of SCIP; shares of a batch and times stand in one row, and no unit suits both
+_FEASIBILITY = 1e-9  # for SCIP: rows mix shares of a batch and times, and no unit suits both
 
 
 def run_exact(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The dynamic program where it is small, else column generation and the search that closes its gap."""
+    """Run the dynamic program if it is small, else column generation and the search that closes its gap."""
     size = additions(arrays(instance), most=FEW_ADDITIONS)
     if size > FEW_ADDITIONS:
         search.say(f"columns, since dp could need {size:.3g} additions")
@@ -45,7 +45,7 @@ def run_exact(instance: Instance, search: Search[Placement]) -> TerminationStatu
 
 
 def require_dp(instance: Instance) -> None:
-    """Refuse what would be too many states (UsageError)."""
+    """Refuse instances with too many states (UsageError)."""
     data = arrays(instance)
     needed, sums = state_bytes(data), additions(data, most=MOST_ADDITIONS)
     if needed > MOST_BYTES or sums > MOST_ADDITIONS:
@@ -66,12 +66,12 @@ def run_dp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
 
 
 def require_milp(instance: Instance) -> None:
-    """Refuse more configurations than a program takes (UsageError)."""
+    """Refuse instances with more configurations than a program takes (UsageError)."""
     milp.require_size(arrays(instance), None, no_tick)
 
 
 def run_milp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
-    """The program over all configurations, by a solver; of the largest ratio one for each threshold."""
+    """Solve the program over all configurations; for the largest ratio, one program for each threshold."""
     warm(instance, search)
     return objective_of(instance).run_milp(instance, search)
 
@@ -100,5 +100,5 @@ def run_minlp(instance: Instance, search: Search[Placement]) -> TerminationStatu
 
 
 def _roomy(instance: Instance, search: Search[Placement]) -> float:
-    """Twice the seconds of the incumbent: no better placement has a job that takes as long; solvers need room."""
+    """Twice the incumbent's seconds, longer than any job of a better placement: solvers need room."""
     return 2 * total_of(instance, search)

@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     import pulp
 
 LARGEST = 1_000_000
-"""Coefficients; with this number PuLP needs several hundred megabytes."""
+"""Largest number of coefficients; PuLP then needs several hundred megabytes."""
 USELESS = 2.0**-40
 STEEPEST = 2.0**20
-"""Coefficient of ``slowest`` from which on the row is divided by it: pi_ik <= l_i / ratio."""
+"""Least coefficient of ``slowest`` by which the row is divided: pi_ik <= l_i / ratio."""
 UNITS = 2.0**20
-"""How many units of ``l`` there are at most, where a placement is known."""
+"""Largest number of units of ``l`` if a placement is known."""
 NOTHING = 2.0**-10
 """Units of ``l`` that are left out of rows: where any are so few, one is a millionth of ``most_s``."""
 
@@ -174,7 +174,7 @@ def require_assignment(instance: Instance) -> None:
 
 
 def _coefficients(held: Arrays) -> float:
-    """About how many the rows have: ``bandwidth`` has every z for every worker of a job, ``order`` all jobs before."""
+    """Estimated number of coefficients; ``bandwidth`` has all z for each worker, ``order`` earlier jobs."""
     usable = (held.rates > 0) @ held.stock
     rings = held.most * len(np.unique(held.bandwidth))
     return float((usable * (8.0 + rings / 2)).sum()) + float(usable.max(initial=0)) * held.jobs**2

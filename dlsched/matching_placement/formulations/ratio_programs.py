@@ -1,4 +1,4 @@
-"""The least largest ratio by a solver of integer programs: whether a threshold can be kept, asked again and again.
+"""Minimum of the largest ratio by integer programs: a solver decides which thresholds can be kept.
 
 A program over configurations without an objective says so (``formulations.milp``, ``within``). Its numbers are whole, so that
 CP-SAT can serve too, and no tolerance of a solver stands between two ratios that are near each other.

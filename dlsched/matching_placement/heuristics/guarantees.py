@@ -1,4 +1,4 @@
-"""The promise of greedy marginal gain as data, so that a test can hold it to it."""
+"""Guarantee of greedy marginal gain as data, for tests."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def applies(instance: Instance) -> bool:
 
 
 def half_of_best_completion(instance: Instance, optimum: float) -> float:
-    """Mean of the initial workers' objective and the least that a completion of them can have, found by trying all."""
+    """Mean of the initial workers' objective and that of their best completion, found by enumeration."""
     del optimum
     data = arrays(instance)
     start = initial(data)

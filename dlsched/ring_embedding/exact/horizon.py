@@ -1,4 +1,4 @@
-"""``exact``: a greedy, the relaxation, a plan that follows it; what these leave open by exact programs and better bounds."""
+"""The method ``exact``: a greedy, the relaxation and its plan, then exact programs and better bounds."""
 
 import numpy as np
 
@@ -23,34 +23,38 @@ from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
 
 NODES = 2000
-"""Nodes of one solver's program in ``exact`` without limits."""
+"""Node limit of each solver's program if ``exact`` runs without limits."""
 CONFLICTS = 300_000
 """Conflicts of CP-SAT in ``exact`` without limits."""
 SPAN_CONFLICTS = 10_000
 """The same on the spans of one slot: 32 jobs on 32 servers need some hundreds."""
 LARGE = 50_000
-"""Rings that jobs can use from which on steady rings and the plan come before the greedy."""
+"""Number of usable rings from which on steady rings and the plan come before the greedy."""
 FEW = 5000
-"""Rings of a plan up to which every better one is checked and held, rather than the last."""
+"""Largest number of rings in a plan for which every better plan is checked and held, not only the last
+one."""
 SHORT = 60
-"""Slots up to which ``exact`` without limits improves slot by slot."""
+"""Largest number of slots for which ``exact`` without limits improves a plan slot by slot."""
 CLOSING_CONFLICTS = 10_000
-"""Conflicts of CP-SAT in ``exact`` without limits where the answer is proven, and the last millionth of it is asked for."""
+"""Conflicts of CP-SAT, without limits, once the answer is proven and only its last millionth is still
+open."""
 
 
 def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """A greedy, the relaxation, the plan that follows it, and what these leave open by exact programs and better bounds.
+    """Run a greedy, the relaxation and its plan; then close the gap by exact programs and better bounds.
 
     In large instances the greedy comes after the plan, which takes less time and is as good.
     One slot: the program over mappings, closed exactly, in a forest by CP-SAT on the links that rings span. Several:
     S-shaped totals by SCIP; slot by slot ascent; the bound of column generation; and in small instances CP-SAT on circuits.
-    An answer that is proven is improved on, and its bound, until they meet within ``CLOSED``: as long as a limit allows, and
-    without limits in small instances. It says when it ends without a proof.
+    After the answer is proven, the search improves the answer and its bound until they meet within
+    ``CLOSED``: as long as a limit allows, and without limits only in small instances. A message says if it
+    ends without a proof.
 
     Raises
     ------
     SolverError, SolverMissingError
-        A solver fails, or is not here, before the answer is proven; afterwards it is said.
+        A solver fails or is missing before the answer is proven; later failures are only reported in a
+        message.
     """
     try:
         status = _search(instance, search)
@@ -93,12 +97,12 @@ def _search(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
 
 
 def _enough(instance: Instance, search: Search[Embedding]) -> bool:
-    """Whether the gap is closed; or the answer proven, and neither a limit nor the size says how long more may take."""
+    """Whether the gap is closed, or the answer proven in a large instance without limits."""
     return search.closed(CLOSED) or (search.proven and not search.budget.limited and not small(instance))
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The plan that follows the relaxation, which bounds it; what ``quick`` finds is held until then."""
+    """Offer the plan that follows the relaxation; until then hold what ``quick`` finds."""
     search.offer(quick(instance), source="quick")
     network = Network(instance, search.budget)
     _steady(network, search)
@@ -108,7 +112,7 @@ def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus
 
 
 def _steady(network: Network, search: Search[Embedding]) -> bool:
-    """Whether the instance is large; then the same rings in many slots are offered before anything that takes long."""
+    """Whether the instance is large; if so, first offer an answer with the same rings in many slots."""
     large = rings_wanted(network) > LARGE
     if large:
         keep = keeping(search, "steady")
@@ -134,7 +138,7 @@ def _concentrate(network: Network, search: Search[Embedding]) -> Plan:
 
 
 def _ascend(plan: Plan, search: Search[Embedding]) -> None:
-    """Improve a plan slot by slot, where slots are few or there is a limit."""
+    """Improve a plan slot by slot, if there are few slots or a limit."""
     keep, better = keeping(search, "ascent"), 0
     few = sum(len(slot.rings) for slot in plan.slots.values()) <= FEW
 
@@ -154,7 +158,7 @@ def _ascend(plan: Plan, search: Search[Embedding]) -> None:
 
 
 def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Embedding]) -> Plan:
-    """The better of the plan and of that by S-shaped totals, whose bound SCIP proves."""
+    """Return the better of the given plan and one from S-shaped totals, whose bound SCIP proves."""
     from dlsched.ring_embedding.horizon.totals import build_totals
     from dlsched.solvers.milp import solve_milp
 
@@ -206,9 +210,9 @@ def _by_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]) -
 
 
 def _by_programs(instance: Instance, search: Search[Embedding], otherwise: str) -> TerminationStatus:
-    """CP-SAT on circuits; where its whole numbers do not suffice, the linear program, and it says so.
+    """Solve with CP-SAT on circuits; if its integers do not suffice, solve the linear program and say so.
 
-    In instances that are not small neither is solved, and ``otherwise`` says why there is no proof.
+    If the instance is not small, solve neither; ``otherwise`` then says why there is no proof.
     """
     closing = search.proven
     if not small(instance):

@@ -1,6 +1,7 @@
 """Exact methods that hand the whole horizon to a solver: the span model, the arc model, and circuits.
 
-``nodes``: of the solver, where the search has no limits at all; with ``max_min`` of each of its questions (``max_min.rounds``).
+``nodes``: node limit of the solver if the search has no limits at all; with ``max_min`` the limit of each
+question (``max_min.rounds``).
 """
 
 from collections.abc import Callable
@@ -19,13 +20,14 @@ from dlsched.solvers.cpsat import version
 from dlsched.solvers.milp import solve_milp
 
 SMALL = 600
-"""Jobs times servers times slots up to which ``exact`` hands what is left open to solvers as a whole."""
+"""Largest number of jobs times servers times slots for which ``exact`` hands the whole instance to
+solvers."""
 SMALL_SLOT = 150
-"""Jobs times servers of one slot up to which it does so."""
+"""Largest number of jobs times servers for which it does so, if there is one slot."""
 
 
 def small(instance: Instance) -> bool:
-    """Whether ``exact`` hands what is left open to solvers as a whole."""
+    """Whether ``exact`` hands the whole instance to solvers if a gap remains."""
     most = SMALL_SLOT if instance.one_slot else SMALL
     return len(instance.jobs) * len(instance.servers) * instance.slots <= most
 
@@ -38,10 +40,10 @@ def circuits_or_rows(
     solved: str,
     closing: bool = False,
 ) -> TerminationStatus:
-    """CP-SAT on circuits; where its whole numbers do not suffice, linear programs, and it says so.
+    """Solve with CP-SAT on circuits; if its integers do not suffice, solve linear programs and say so.
 
-    ``solved``: the words for that. ``closing``: the answer is proven, so that no word is lost on what stays open, and without a
-    limit no linear program is solved.
+    ``solved``: the message that says so. ``closing``: the answer is proven already, so no message mentions
+    the rest of the gap, and without a limit no linear program is solved.
     """
     free = not search.budget.limited
     try:
@@ -60,26 +62,26 @@ def circuits_or_rows(
 
 
 def run_arc(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
-    """The arc model, by a solver; UsageError where it is too large."""
+    """Solve the arc model; raises UsageError if it is too large."""
     return objective_of(instance).run_program(instance, search, program="arc", nodes=nodes)
 
 
 def run_milp(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
-    """The span model in a forest, ``arc`` where paths are listed; UsageError where it is too large."""
+    """Solve the span model in a forest, the arc model with listed paths; UsageError if too large."""
     if instance.paths is not None:
         return run_arc(instance, search, nodes=nodes)
     return objective_of(instance).run_program(instance, search, program="milp", nodes=nodes)
 
 
 def run_circuit(instance: Instance, search: Search[Embedding], *, nodes: int | None = None) -> TerminationStatus:
-    """CP-SAT on the model with circuits; UsageError: its amounts are not whole multiples of one unit, or it is too large."""
+    """Solve the circuit model with CP-SAT; UsageError if it is too large or amounts share no unit."""
     return objective_of(instance).run_program(instance, search, program="circuit", nodes=nodes)
 
 
 def run_program(
     instance: Instance, search: Search[Embedding], *, program: Program, nodes: int | None = None
 ) -> TerminationStatus:
-    """Hand a sum to a solver, as a whole; the errors of the methods."""
+    """Hand an instance with a sum objective to a solver as a whole; raises the errors of the methods."""
     if program == "circuit":
         return _by_circuits(instance, search, nodes)
     build = LINEAR[program]
@@ -97,15 +99,16 @@ def run_program(
 
 
 def _idle(instance: Instance, search: Search[Embedding]) -> bool:
-    """Whether energy has a price, and what is held runs nothing: how near 0 a gain is, a solver's tolerances do not tell.
+    """Whether energy has a price and the embedding held runs nothing; tolerances hide tiny gains.
 
-    Then it is asked first for the best embedding that runs a worker, which is worse by far where nothing pays.
+    If so, the solver first looks for the best embedding that runs a worker, which is far worse if nothing
+    pays.
     """
     return instance.charges and search.solution is not None and not any(search.solution.slots.values())
 
 
 def _nothing_pays(search: Search[Embedding], status: TerminationStatus, bound: float | None, solver: str) -> bool:
-    """Whether embeddings that run a worker are all worse than the one held, which is then proven."""
+    """Whether all embeddings that run a worker are worse than the one held; if so, record the proof."""
     held = search.objective
     if held is None or (status is not TerminationStatus.INFEASIBLE and (bound is None or bound >= held)):
         return False

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 Arc = tuple[int, int]
 Crossings = list[dict[int, list[Arc]]]
-"""Of every job: arcs by the directed links that their routes cross."""
+"""For every job, its arcs by the directed links that their routes cross."""
 
 
 def build_arc(
@@ -83,9 +83,9 @@ def build_arc(
 
 
 def arcs_of_all(network: Network, variables: int) -> list[list[Arc]]:
-    """Of every job the ordered pairs of servers that it can use, with a route between them; none for rings of one worker.
+    """For every job, the ordered pairs of usable servers with a route; none for rings of one worker.
 
-    UsageError: the rings have too many variables beside those that there are.
+    UsageError: the variables of the rings, added to the existing ones, are too many.
     """
     pairs: list[list[Arc]] = []
     for i, job in enumerate(network.instance.jobs):
@@ -164,7 +164,7 @@ def _add_ring(model: WorkersModel, job: int, slot: int, pairs: list[Arc]) -> "di
 def _add_bandwidths(
     model: WorkersModel, crossing: Crossings, chosen: "Mapping[tuple[int, int], dict[Arc, pulp.LpVariable]]"
 ) -> None:
-    """Rows of directed links, where their bandwidth can be less than all rings need at once."""
+    """Add rows of the directed links whose bandwidth may be less than all rings together need."""
     for link, ends, users, bandwidth in shared_links(model.instance, crossing):
         name = "_".join(model.nodes[end] for end in ends)
         most = {i: _most(model, i, crossing[i][link]) for i in users}
@@ -177,6 +177,6 @@ def _add_bandwidths(
 
 
 def _most(model: WorkersModel, job: int, crossing: list[Arc]) -> int:
-    """The most arcs of a ring that cross a link: one from a server, one to a server, and no more than workers."""
+    """Largest number of a ring's arcs over a link: one out of and into each server, one per worker."""
     heres, theres = Counter(here for here, _ in crossing), Counter(there for _, there in crossing)
     return min(len(heres), len(theres), model.instance.jobs[job].max_workers)

@@ -17,8 +17,8 @@ circuit             the arcs are one cycle of some servers, or there are none (`
 objective           maximise sum_ik gain_ik g_ik - sum_st e_s on_s[t] - sum_ist e_i y_is[t], in multiples of a power of two
 ==================  =================================================================================================
 
-Gains and prices are rounded to these multiples; what all roundings together can hide is added to the bound. Quotas in place of
-utilities, and that a worker runs at least, are rows as in ``goals``.
+Gains and prices are rounded to these multiples; the bound includes the largest total rounding error. Goals
+other than the objective (quotas, at least one worker) add rows as in ``goals``.
 """
 
 import math
@@ -55,14 +55,14 @@ _LARGEST_OBJECTIVE = 2.0**40
 class Circuit(Formulation["cp_model.CpModel", Embedding]):
     """The model; its ``constant`` is the utility of running nothing.
 
-    ``variables``: those that ``decode`` reads, by name. ``error``: what rounding can hide of the utility.
+    ``variables``: those that ``decode`` reads, by name. ``error``: largest error of the utility by rounding.
     """
 
     variables: "dict[str, cp_model.IntVar]" = field(default_factory=dict)
     error: float = 0.0
 
     def bound(self, value: float) -> float:
-        """Utility that is certainly not exceeded when the model's objective is not above ``value``."""
+        """Utility that no embedding exceeds if the model's objective is at most ``value``."""
         return value * self.unit + self.error + self.constant
 
 
@@ -241,7 +241,7 @@ class _Builder:
 
 
 def _rounded(price: Fraction, power: int) -> tuple[int, float]:
-    """A price in whole multiples of 2**-power, and by how much that is off."""
+    """Round a price to a whole multiple of 2**-power; return the multiple and the rounding error."""
     scaled = price * Fraction(2) ** power
     return round(scaled), float(abs(round(scaled) - scaled) / Fraction(2) ** power)
 

@@ -1,4 +1,4 @@
-"""What a linear model with workers is for: the sum of the utilities less energy, the least utility, or quotas.
+"""Goals of a linear model with workers: the sum of utilities less energy, the least utility, or quotas.
 
 ==================================  ===================================================================================
 name                                mathematics
@@ -12,7 +12,8 @@ objective ``sum``                   maximise sum_i mu_i(0) + sum_ik gain_ik g_ik
 objective ``max_min``               maximise v
 ==================================  ===================================================================================
 
-``something``: sum_ist y_is[t] >= 1, where only embeddings that run a worker are asked for, to prove that none pays.
+``something``: sum_ist y_is[t] >= 1, used if only embeddings that run a worker count, to prove that none
+pays.
 
 Steps are those of ``algorithms.utility_steps``; for ``least`` utilities are cut at the most that v can be. Quotas (``Stairs``)
 have no steps and no fractions. With q_il the quota of job i for stair l:
@@ -42,11 +43,12 @@ from dlsched.ring_embedding.objectives import objective_of
 
 @dataclass(frozen=True)
 class Stairs:
-    """Worker-slots that jobs shall have in all slots; stairs are numbered from 0.
+    """Quotas: numbers of worker-slots that jobs have to reach over all slots; stairs are numbered from 0.
 
-    ``quotas``: by stair and job; they do not fall from stair to stair. All jobs shall have those of stair 0. None: the job
-    cannot have as much. ``counts``: by stair, how many jobs at least shall have their quota. ``maximise``: as many as possible
-    shall have that of the last stair; else any answer will do.
+    ``quotas``: by stair and job; they never fall from stair to stair, and all jobs must meet those of stair
+    0. None: the job cannot reach that stair. ``counts``: by stair, how many jobs must at least meet their
+    quota. ``maximise``: as many jobs as possible meet the quota of the last stair; otherwise any answer will
+    do.
     """
 
     quotas: tuple[tuple[int | None, ...], ...]
@@ -54,18 +56,18 @@ class Stairs:
     maximise: bool = False
 
     def rises(self) -> Iterator[tuple[int, int, list[int]]]:
-        """Jobs, their quota of stair 0, and by how much it rises to each stair from 1 on, as far as they can have it."""
+        """Yield jobs, their quota of stair 0, and by how much it rises to each reachable stair from 1 on."""
         for job, held in enumerate(zip(*self.quotas, strict=True)):
             known = [quota for quota in held if quota is not None]
             yield job, known[0], [there - here for here, there in pairwise(known)]
 
 
 Goal = Stairs | Literal["something"]
-"""In place of the objective quotas, or the objective of embeddings that run a worker at least."""
+"""Goals other than the instance's objective: quotas, or the objective over embeddings that run a worker."""
 
 
 def goal_of(instance: Instance, goal: Goal | None) -> Callable[[WorkersModel], None]:
-    """What adds a goal to a model; None: the objective of the instance."""
+    """Return the function that adds a goal to a model; None: the objective of the instance."""
     if isinstance(goal, Stairs):
         return lambda model: _add_stairs(model, goal)
     if goal == "something":

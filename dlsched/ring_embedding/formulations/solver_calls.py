@@ -1,4 +1,4 @@
-"""Models handed to their solvers, within what is left of a search."""
+"""Calls that hand models to their solvers, within the remaining limits of a search."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 Program = Literal["milp", "arc", "circuit"]
-"""The models of a whole horizon, by the methods that solve them."""
+"""Models of the whole horizon, by the names of the methods that solve them."""
 
 
 class _Build(Protocol):
@@ -32,13 +32,13 @@ class _Build(Protocol):
 
 
 LINEAR: Mapping[str, _Build] = {"milp": build_span, "arc": build_arc}
-"""Those that are linear models."""
+"""The linear ones of these models."""
 
-_VARIABLE_S = 1e-5  # measured, to read one of a PuLP model, with its rows
+_VARIABLE_S = 1e-5  # measured: to read one variable of a PuLP model with its rows
 
 
 def limits_of(search: Search[Embedding], nodes: int | None) -> Limits:
-    """What is left of the search's limits; of nodes these where it sets none of any kind."""
+    """Remaining limits of the search; ``nodes`` is the node limit if the search has no limit of any kind."""
     left = search.left
     return left if search.budget.limited or nodes is None else replace(left, nodes=nodes)
 
@@ -46,7 +46,7 @@ def limits_of(search: Search[Embedding], nodes: int | None) -> Limits:
 def arrays(
     search: Search[Embedding], built: "Formulation[pulp.LpProblem, Embedding]"
 ) -> "Formulation[LinearModel, Embedding]":
-    """A PuLP model as arrays; Stopped: there is no time left to read it."""
+    """Convert a PuLP model to arrays; raises Stopped if there is no time left to read it."""
     left = search.left.time_s
     if left is not None and left <= built.model.numVariables() * _VARIABLE_S:
         raise Stopped(TerminationStatus.TIME_LIMIT)
@@ -56,7 +56,7 @@ def arrays(
 def solve_circuit(
     search: Search[Embedding], circuit: Circuit, limits: Limits, found: Callable[[Embedding], None]
 ) -> "tuple[TerminationStatus, cp_model.CpSolver, Embedding | None, float | None]":
-    """CP-SAT on a circuit model: why it ended, the solver, its answer and bound; ``found`` hears of answers on the way."""
+    """Run CP-SAT on a circuit model; return status, solver, answer, bound. ``found`` gets answers."""
     from ortools.sat.python import cp_model
 
     from dlsched.solvers.cpsat import run, status_of, version

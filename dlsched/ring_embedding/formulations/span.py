@@ -8,7 +8,7 @@ name                                mathematics
 ==================================  ===================================================================================
 ``near_<job>_<link>_<slot>``        1 if the job has a worker on the side of the link's first end, binary
 ``far_<job>_<link>_<slot>``         1 if it has one on the side of the other end, binary
-``span_<job>_<link>_<slot>``        1 if it has both, 0 to 1
+``span_<job>_<link>_<slot>``        1 if it has workers on both, 0 to 1
 ``part_<job>_<part>_<slot>``        1 if the job's ring is in this part of the forest, binary
 ``near_<job>_<link>_<slot>``        sum_{s near} y_is[t] <= min(N_i, what fits there) near
 ``far_<job>_<link>_<slot>``         sum_{s far} y_is[t] <= min(N_i, what fits there) far
@@ -86,7 +86,7 @@ def build_span(
 
 
 def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> None:
-    """Rows of one link, in the slots in which it may not hold all rings."""
+    """Add the rows of one link, for the slots in which it may be too narrow for all rings."""
     import pulp
 
     record = model.instance.links[link]
@@ -111,7 +111,7 @@ def _add_link(model: WorkersModel, link: int, sides: Sides, jobs: list[int]) -> 
 
 
 def _add_used(model: WorkersModel, name: str, job: int, servers: list[int], slot: int, used: "pulp.LpVariable") -> None:
-    """The workers that the job can have on these servers, if ``used`` is 1, else none."""
+    """Allow the job workers on these servers, up to what fits, only if ``used`` is 1."""
     held = [s for s in servers if model.network.fits[job, s]]
     most = min(model.instance.jobs[job].max_workers, int(model.network.fits[job, held].sum()))
     model.add(name, [*((model.y[job, s, slot], 1) for s in held), (used, -most)], 0)

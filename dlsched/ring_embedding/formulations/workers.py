@@ -1,4 +1,4 @@
-"""What the span model and the arc model have in common: workers, and what they take of servers; ``goals`` says what for.
+"""Variables and rows that the span and arc models share: workers and their use of servers; goals: ``goals``.
 
 ==================================  ===================================================================================
 name                                mathematics
@@ -12,7 +12,7 @@ name                                mathematics
 ``on_<job>_<server>_<slot>``        y_is[t] <= (what fits there) on_s[t]
 ==================================  ===================================================================================
 
-Rows that hold whatever the workers are left out.
+Rows that hold for every choice of workers are left out.
 """
 
 import math
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     import pulp
 
 LARGEST = 200_000
-"""Variables; a model of that many takes PuLP some seconds."""
+"""Largest number of variables; PuLP builds a model of this size in some seconds."""
 
-_ROUNDING = 2.0**-49  # of a utility, what its floats and their differences round
+_ROUNDING = 2.0**-49  # relative rounding error of a utility's floats and their differences
 
 Terms = list[tuple["pulp.LpVariable", float]]
 Found = dict[int, dict[int, tuple[Workers, tuple[int, ...]]]]
@@ -106,7 +106,7 @@ class WorkersModel:
         return [(i, t) for i, job in jobs for t in range(job.arrival_slot, self.instance.slots + 1) if self.hosts(i)]
 
     def add(self, name: str, terms: Terms, right: float, *, sense: int = -1) -> None:
-        """Add a row ``terms <= right``, or of another PuLP sense."""
+        """Add a row ``terms <= right``, or one with another PuLP sense."""
         import pulp
 
         self.problem.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(terms), sense, name, right))
@@ -159,10 +159,10 @@ class WorkersModel:
 
 
 def paying(network: Network, tables: Sequence[UtilityTable]) -> list[UtilityTable]:
-    """Cut tables after the most worker-slots that are worth their energy; a job or a server that never is fits nothing.
+    """Cut tables after the largest count worth its energy; jobs and servers never worth it fit nothing.
 
-    A job that earns no more than its workers' energy costs can as well have none; a server that costs more than all jobs can
-    earn is off in every best embedding. So no price in a model is above what can be earned.
+    A job that earns no more than its workers' energy costs may as well run none; a server that costs more
+    than all jobs can earn is off in every best embedding. So no price in a model exceeds what jobs can earn.
     """
     if not network.instance.charges:
         return list(tables)
@@ -177,14 +177,14 @@ def paying(network: Network, tables: Sequence[UtilityTable]) -> list[UtilityTabl
 
 
 def shared_servers(network: Network) -> Iterator[tuple[int, int, list[int], float]]:
-    """Servers and resources, the jobs that can use them, and how much there is."""
+    """Yield servers and resources, the jobs that can use them, and their capacity."""
     instance = network.instance
     for (s, server), (r, name) in product(enumerate(instance.servers), enumerate(instance.resources)):
         yield s, r, np.flatnonzero((network.demand[:, r] > 0) & (network.fits[:, s] > 0)).tolist(), server.holds(name)
 
 
 def embedded(network: Network, found: Found) -> Embedding:
-    """Name rings; one that what others leave does not hold, by a solver's tolerance, is left out."""
+    """Name rings; leave out a ring that, by a solver's tolerance, does not fit beside the others."""
     slots = {}
     for number, rings in found.items():
         slots[number] = slot = Slot(network)

@@ -1,16 +1,18 @@
 """Baselines: FIFO, least attained service, dominant resource fairness, and the greedy by density.
 
-All go slot by slot, place rings by ``rings.placing`` wherever one can be closed, and are deterministic; ties go to the job that
-stands first in the instance. A job that has spent its budget, or gains nothing by any more worker-slots, is finished.
-None has a guarantee. In the paper's comparison FIFO and LAS run with a fixed number of workers (Yu et al., INFOCOM 2022).
+All go slot by slot, place every ring that ``rings.placing`` can close, and are deterministic; ties go to the
+job that stands first in the instance. A job is finished once it has spent its budget or gains nothing by
+more worker-slots. None has a guarantee. In the paper's comparison FIFO and LAS run with a fixed number of
+workers (Yu et al., INFOCOM 2022).
 
 *The fixed number* of a job is our reading: the most workers with which its ring can be closed in the empty network, and
 no more than ``workers`` where that is given; in its last slot fewer, when only they are of use.
 
 *Energy.* FIFO, LAS and DRF do not ask what the power of servers costs: their objective may be below that of running nothing.
 
-The ``budget`` is asked before every slot and ring, and for the time left, of which the check of the answer takes a part;
-``keep`` hears of the slots filled so far, a feasible embedding, when anything raises.
+The heuristics ask the ``budget`` before every slot and ring, and for the time left, part of which they
+reserve for checking the answer. If anything raises, they hand the slots filled so far, a feasible embedding,
+to ``keep``.
 """
 
 import heapq
@@ -31,7 +33,7 @@ from dlsched.ring_embedding.slot.filling import fill
 from dlsched.ring_embedding.slot.switching import switched
 from dlsched.ring_embedding.solution import Embedding
 
-_ROUNDING = 1e-12  # of worker-slots times a share
+_ROUNDING = 1e-12  # absolute, of worker-slots times a share
 
 
 def fifo(
@@ -175,7 +177,7 @@ class _Fixed:
 
 
 def _closed(network: Network, job: int, most: int) -> int:
-    """The most workers, up to ``most``, with which the job's ring is found in the empty network, by bisection."""
+    """Find by bisection the most workers, up to ``most``, of a ring in the empty network."""
     empty = Slot(network)
     if most < 1 or empty.find(job, most) is not None:
         return most
@@ -187,7 +189,7 @@ def _closed(network: Network, job: int, most: int) -> int:
 
 
 def _ahead(progress: Progress, job: int, left: int) -> Floats:
-    """Gain by 0 .. the most workers of use in this slot, on the envelope of what the job can reach in ``left`` slots."""
+    """Gains of 0 .. the most useful workers in this slot, on the job's envelope over ``left`` slots."""
     most, count, table = progress.most(job), int(progress.count[job]), progress.tables[job]
     reach = min(int(progress.enough[job]), count + left * int(progress.network.most[job]))
     reached = replace(table, values=table.values[: reach + 1])

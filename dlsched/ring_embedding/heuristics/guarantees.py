@@ -1,11 +1,11 @@
-"""What the slot greedy promises, as data; the proof stands in ``heuristics.slot_greedy``."""
+"""Approximation guarantee of the slot greedy, as data; ``heuristics.slot_greedy`` has the proof."""
 
 from dlsched.core.family import Guarantee
 from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import SUM, objective_of
 
 _ROUNDING = 1e-9
-_SOLVED = 1e-6  # relative, to which the programs of slots are solved
+_SOLVED = 1e-6  # relative precision to which the programs of slots are solved
 
 
 def applies(instance: Instance) -> bool:

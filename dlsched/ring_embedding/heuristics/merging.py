@@ -1,8 +1,8 @@
-"""Servers of a plan switched off and on, slot after slot, where that pays.
+"""Improvement of a plan by switching servers off and on, slot after slot, if that pays.
 
-*Off.* The rings of a server are placed anew on others that are on in the slot, or cost less; workers that do not fit there get
-worker-slots in other slots, where these need no further server. What fits nowhere is lost. First come the servers that cost
-the most for each of their workers.
+*Off.* The rings of a server move to servers that are on in the slot or cost less; workers that do not fit
+there get worker-slots in other slots, if those need no further server. What fits nowhere is lost. Servers
+that cost the most for each of their workers come first.
 
 *On.* Servers that several rings pay for together (``slot.switching``). Then what is free is filled. Ours; no paper.
 """
@@ -14,7 +14,7 @@ from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.switching import opened, without
 
 ROUNDS = 10
-_LITTLE = 1e-3  # relative; a round that gains less is the last
+_LITTLE = 1e-3  # relative gain; the first round below it is the last
 _ROUNDING = 1e-9
 
 
@@ -41,7 +41,7 @@ def merge(plan: WorkerSlots) -> None:
 
 
 def _by_use(plan: WorkerSlots) -> list[tuple[int, int]]:
-    """Slots and servers that are on and cost something, those first that cost the most for each worker."""
+    """Pairs of a slot and a server that is on and costs something, the highest cost per worker first."""
     price = plan.network.on_price
     rates = {
         (number, server): float(price[server] / slot.used[server])
@@ -71,7 +71,7 @@ def _switch_off(plan: WorkerSlots, number: int, server: int, full: dict[int, set
 
 
 def _pays(plan: WorkerSlots, number: int, server: int, below: float, full: dict[int, set[int]]) -> bool:
-    """Switch a server off, and servers of the slot that cost less than ``below`` on; False: that does not pay, and is undone."""
+    """Switch a server off, and servers cheaper than ``below`` on; if it does not pay, undo it: False."""
     slot, held = plan.slots[number], list(plan.held)
     counts = {job: slot.count(job) for job, (workers, _, _) in slot.rings.items() if server in workers}
     gains = {job: plan.network.gains(job, held[job] - count, count) for job, count in counts.items()}

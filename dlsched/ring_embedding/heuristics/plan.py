@@ -1,4 +1,4 @@
-"""``plan``: the relaxation over all slots says how many worker-slots each job gets in each epoch; then rings are placed.
+"""The heuristic ``plan``: a relaxation sets each job's worker-slots by epoch; then rings are placed.
 
 1. *Totals.* The optimum of ``horizon.relaxation.relax``; where it lies between two corners of an S-shaped envelope it is
    worth less than the envelope says, so it is brought down to the corner below, and what that frees is left to step 4.
@@ -12,7 +12,7 @@
    Where servers that are on cost something, some are switched off before that, and some on (``merging``). If what is left is
    worth less than running nothing, the slots are filled from nothing.
 
-No guarantee by itself: the certificate of the relaxation stands beside it. Ours; no paper.
+The plan has no guarantee by itself; the relaxation's certificate bounds it. Ours; no paper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
 
 
 class Plan(WorkerSlots):
-    """Worker-slots as a relaxation wants them."""
+    """Worker-slots placed as a relaxation distributes them."""
 
     def place(self, by_epoch: Split, totals: Floats) -> None:
         """All steps, from worker-slots by job and epoch, and by job, shape (I,)."""
@@ -78,7 +78,7 @@ class Plan(WorkerSlots):
         for e, span in enumerate(epochs(self.network.instance)):
             turn = 0
             for job in range(len(totals)):
-                most = int(self.network.most[job])  # a solver may pass it, by what it rounds
+                most = int(self.network.most[job])  # a solver may exceed it by rounding
                 whole = min(int(by_epoch.get((job, e), 0.0) + _ROUNDING), totals[job], most * span.slots)
                 totals[job] -= whole
                 each, odd = divmod(whole, span.slots)
@@ -94,9 +94,9 @@ class Plan(WorkerSlots):
                 self._place_most(job, number, count)
 
     def concentrate(self) -> None:
-        """Without a relaxation: in every slot the largest rings, those first that gain the most.
+        """Without a relaxation: place the largest rings in every slot, those that gain the most first.
 
-        By listed paths a ring may be possible with many workers and not with few.
+        With listed paths a ring may be possible with many workers but not with few.
         """
         for number in self.slots:
             self.network.tick(self._rings)

@@ -1,4 +1,4 @@
-"""Slot by slot: what a job has gained so far, and the greedy that takes the best of every slot."""
+"""Slot-by-slot greedy: fills every slot with the rings of largest gain, given the slots before."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,11 +16,11 @@ from dlsched.ring_embedding.solution import Embedding
 
 SolveSlot = Callable[[Network, Sequence[int], Gains], Slot]
 Keep = Callable[[Embedding], None]
-"""Hears of the slots filled so far, a feasible embedding, when anything raises."""
+"""Receives the slots filled so far, a feasible embedding, if anything raises."""
 
 
 def forget(embedding: Embedding) -> None:
-    """Keep nothing: the ``keep`` of callers that need no answer when they stop."""
+    """Keep nothing: the ``keep`` for callers that need no answer if they are stopped."""
 
 
 def net_tables(network: Network) -> list[UtilityTable]:
@@ -33,7 +33,7 @@ def net_tables(network: Network) -> list[UtilityTable]:
 
 
 class Progress:
-    """Worker-slots of every job so far; a job that spent its budget, or gains nothing by any more, is finished.
+    """Worker-slots of every job so far; a job is finished if its budget is spent or more would gain nothing.
 
     ``tables``: utilities less the price of the workers' energy; ``count``, shape (I,): what jobs have; ``enough``: the least
     worker-slots that are worth as much as any that a job can have; ``share``: as ``slot.filling.shares``.
@@ -64,7 +64,7 @@ class Progress:
 
 
 FillSlot = Callable[[Progress, int, Slot], Slot]
-"""Given what jobs have, fills a slot, by its number; the last argument is the slot before."""
+"""Fills a slot, given the progress of jobs, the slot's number and the slot before."""
 
 
 def slot_by_slot(network: Network, fill_slot: FillSlot, keep: Keep) -> Embedding:

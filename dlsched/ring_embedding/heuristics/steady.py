@@ -1,8 +1,9 @@
-"""``steady``: the slots are cut into stretches of equal length, and in all slots of a stretch the same rings stand.
+"""The heuristic ``steady``: equal stretches of slots, with the same rings in all slots of a stretch.
 
 The first slot of a stretch is filled greedily (``slot.filling``) with what n workers gain in all of it, for each slot, on the
-concave envelope where a utility is S-shaped. So the work does not grow with the number of slots: it is what a search in a large
-instance holds before the relaxation is solved. Jobs that arrive within a stretch wait for the next one.
+concave envelope if a utility is S-shaped. So the work does not grow with the number of slots, and in large
+instances a search holds this answer before it solves the relaxation. Jobs that arrive within a stretch wait
+for the next one.
 """
 
 import numpy as np
@@ -50,7 +51,7 @@ def steady(network: Network, keep: Keep = forget) -> Embedding:
 
 
 def rings_wanted(network: Network) -> int:
-    """How many rings jobs can use, at most and about: each has all its workers until more are of no use."""
+    """Rough upper bound on the rings of use: each job has all its workers until more are of no use."""
     progress, last = Progress(network), network.slots[-1]
     slots = (last + 1 - job.arrival_slot for job in network.instance.jobs)
     of_use = -(-progress.enough // np.maximum(network.most, 1))
@@ -58,7 +59,7 @@ def rings_wanted(network: Network) -> int:
 
 
 def _gains(progress: Progress, job: int, slots: int) -> Floats:
-    """What 0, 1, 2 ... workers gain in each of that many slots, less the price of their energy."""
+    """Gains of 0, 1, 2 ... workers in each of that many slots, less the price of their energy."""
     table, count = progress.tables[job], int(progress.count[job])
     most = min(int(progress.network.most[job]), int(progress.enough[job] - count) // slots)
     at = count + slots * np.arange(most + 1)

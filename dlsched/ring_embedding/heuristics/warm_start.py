@@ -1,4 +1,4 @@
-"""What a search holds before it has found anything: an answer at once, then that of the greedy by density."""
+"""First answers of a search: one that is found at once, then that of the greedy by density."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
 _RINGS = 10_000
-"""Rings that ``quick`` places at most: that many are made and checked in a tenth of a second."""
+"""Largest number of rings that ``quick`` places; making and checking them takes a tenth of a second."""
 
 
 def quick(instance: Instance) -> Embedding:
@@ -61,22 +61,22 @@ def quick(instance: Instance) -> Embedding:
 
 
 def warm(instance: Instance, search: Search[Embedding]) -> None:
-    """Offer what ``quick`` finds, and where there is time what the greedy by density does, or has done when it is stopped."""
+    """Offer the answer of ``quick`` and, if there is time, that of the greedy by density."""
     search.offer(quick(instance), source="quick")
     search.tick()
     by_density(instance, search)
 
 
 def by_density(instance: Instance, search: Search[Embedding]) -> None:
-    """Offer what the greedy by density finds, or has found when it is stopped."""
+    """Offer the answer of the greedy by density; if it is stopped, the slots that it has filled."""
     keep = keeping(search, "density")
     keep(density(instance, budget=search.budget, keep=keep))
 
 
 def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], Embedding]) -> Run[Instance, Embedding]:
-    """Run a heuristic as a method: ``function`` hands what it has when it is stopped to its last argument.
+    """Run a heuristic as a method: ``function``, if stopped, hands what it has to its last argument.
 
-    When that is less than what ``quick`` finds, this is held.
+    If ``quick`` finds a better answer, the search holds that one.
     """
 
     def run(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
@@ -93,7 +93,7 @@ def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], E
 
 
 def keeping(search: Search[Embedding], source: str) -> Keep:
-    """Offer what is heard to the search."""
+    """Return a ``Keep`` that offers embeddings to the search."""
 
     def keep(found: Embedding) -> None:
         search.offer(found, source=source)

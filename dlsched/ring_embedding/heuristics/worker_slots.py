@@ -1,8 +1,9 @@
-"""Slots being filled with worker-slots, one after the other, where they gain the most.
+"""Filling of slots with worker-slots, one after the other, each where it gains the most.
 
 The next goes to the job with the largest average gain per share of the resources, up to the next corner of its envelope, in a
-slot in which its ring can be closed, until nothing fits or gains any more. It has to gain more than its energy costs, with the
-power of the servers that it switches on; it goes where that is nothing, if it can.
+slot in which its ring can be closed, until nothing fits or gains any more. It has to gain more than its
+energy costs, including the power of the servers that it switches on; slots that need no further server come
+first.
 """
 
 import heapq
@@ -15,9 +16,9 @@ from dlsched.ring_embedding.slot.filling import shares
 from dlsched.ring_embedding.solution import Embedding
 
 Full = set[tuple[int, float]]
-"""Slots, and what may be paid in them."""
+"""Slots that are full, by the price that may be paid there."""
 FREE = 1e-300
-"""What a worker-slot may cost that is to cost nothing."""
+"""Price up to which a worker-slot counts as free."""
 
 
 class WorkerSlots:
@@ -33,16 +34,16 @@ class WorkerSlots:
         for number in network.slots:
             network.tick()
             self.slots[number] = Slot(network)
-        self._rings = 0  # that were placed, and maybe taken again
+        self._rings = 0  # placed so far, including those removed again
         self.held = [0] * len(self.tables)
         self.share = shares(network)
 
     def tick(self) -> None:
-        """Stop at a limit, or before it by what it takes to make and check the answer."""
+        """Stop at a limit, or earlier by the time needed to make and check the answer."""
         self.network.tick(self._rings)
 
     def embedding(self) -> Embedding:
-        """What stands in the slots."""
+        """The embedding made of the slots as they are."""
         return embedding(self.network, self.slots)
 
     def gain(self) -> float:
@@ -86,9 +87,9 @@ class WorkerSlots:
         return [(-slope / float(self.share[job]), job, steps, self.held[job])] if slope > 0 else []
 
     def _grow(self, job: int, steps: int, full: Full) -> bool:
-        """Give a job ``steps`` worker-slots more, or none; first where no server is switched on for them.
+        """Give a job ``steps`` more worker-slots, or none; slots that need no further server come first.
 
-        ``full``: slots known not to take any, by what may be paid there.
+        ``full``: slots known to take none, by the price that may be paid there.
         """
         most, begin = int(self.network.most[job]), self.network.instance.jobs[job].arrival_slot
         values = self.net[job].values
@@ -113,7 +114,7 @@ class WorkerSlots:
         return False
 
     def afford(self, job: int, number: int, count: int, worth: float) -> bool:
-        """As ``resize``, where that is worth more than the power of the servers that it switches on."""
+        """As ``resize``, if the gain is worth more than the power of the servers that it switches on."""
         slot = self.slots[number]
         before = slot.count(job)
         done = slot.grow(job, count, worth)

@@ -1,4 +1,4 @@
-"""Upper bounds with rings: prices of the relaxations over mappings, as certificates, and the bound over all slots.
+"""Upper bounds by column generation over rings: certificates from prices, for one slot and for all slots.
 
 *All slots.* At prices pi_i of worker-slots an embedding is worth at most
 
@@ -34,7 +34,7 @@ from dlsched.solvers.lp import linear_program
 
 _ROUNDS = 60
 _CLOSE = 1e-7
-_PIECES = 2**16  # of all envelopes in the program over the points; with fewer than all its value is a little too low
+_PIECES = 2**16  # of all envelopes in the program over the points; too few make its value a little too low
 
 
 def columns(instance: Instance, budget: Budget | None = None) -> DualsCertificate:
@@ -66,12 +66,12 @@ def columns(instance: Instance, budget: Budget | None = None) -> DualsCertificat
 
 
 def slot_gains(network: Network) -> Gains:
-    """Gains of a slot in which nothing was earned before."""
+    """Gains of a slot if jobs have no worker-slots yet."""
     return {job: network.gains(job, 0, int(most)) for job, most in enumerate(network.most) if network.total[job]}
 
 
 def slot_certificate(network: Network, relaxation: Relaxation) -> DualsCertificate:
-    """The prices of one slot's relaxation; for instances in which every job has one slot."""
+    """Certificate from the prices of one slot's relaxation, if every job has one slot."""
     ceilings = Ceilings(network.instance)
     prices = _named(ceilings, epochs(network.instance)[0], relaxation)
     return certified(ceilings, "slot", prices, network.tick)
@@ -118,7 +118,8 @@ class Columns:
     def search(self, *, better: Callable[[], None] = lambda: None, enough: Callable[[], None] | None = None) -> None:
         """Find better prices of worker-slots, and the ``relaxations`` that prove them.
 
-        ``better`` is called when the bound fell; ``enough`` in every round and epoch: it may raise to stop before time is up.
+        ``better`` is called if the bound fell; ``enough`` in every round and epoch, and may raise to stop
+        the search early.
         """
         trial = self._pi
         for _ in range(_ROUNDS):
@@ -137,7 +138,7 @@ class Columns:
         return self.best.center
 
     def certificate(self) -> DualsCertificate:
-        """What the best prices prove."""
+        """The certificate of the best prices."""
         ceilings = Ceilings(self.instance)
         prices = dict(zip(self._names, self._pi.tolist(), strict=True))
         for epoch, relaxation in self.relaxations.items():
@@ -171,7 +172,7 @@ class Columns:
         return fell
 
     def _cut(self) -> tuple[Integers, Floats, Floats]:
-        """Pieces of the envelopes: job, width and gain; of many corners some, evenly spread where slopes change most."""
+        """Pieces of the envelopes: job, width and gain; of many corners some, denser where slopes change."""
         most = max(2, _PIECES // len(self.tables))
         jobs, widths, gains = [], [], []
         for i, table in enumerate(self.tables):

@@ -1,7 +1,7 @@
-"""Upper bounds without rings: capacities and energy, by epoch and class of servers; what proves them stands in ``certificate``.
+"""Upper bounds without rings: capacities and energy, by epoch and class of servers.
 
-Of links they know one thing: in a forest a job has no more workers in a slot than servers hold that links wide enough for it
-connect.
+``certificate`` proves them. They use one fact about links: in a forest a job has no more workers in a slot
+than fit on servers that links wide enough for it connect.
 """
 
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LARGEST = 2**19
-"""Worker-slots by job, epoch and class that the relaxation counts: 200 MB."""
+"""Largest number of variables for worker-slots by job, epoch and class: 200 MB."""
 _ROUNDS = 40
 _CLOSE = 1e-7  # relative, of the relaxation with tangents to the one with the envelopes
-_VANISHING = 2.0**-60  # of the largest utility, what a line may rise and count as level
+_VANISHING = 2.0**-60  # of the largest utility; a line that rises less counts as level
 _FIRST = 12  # tangents of a utility to begin with
 
 
@@ -190,7 +190,8 @@ class Program:
     def _add(self, terms: list[tuple[int, float]], right: float) -> tuple[int, float]:
         """Write a row in a unit, a power of two, in which its largest coefficient is near 1; return its index and factor.
 
-        One that holds whatever the columns are stays empty: its large right-hand side would blur the others.
+        A row that holds for all values of the columns stays empty: its large right-hand side would blur the
+        others.
         """
         if sum(value * self.upper[column] for column, value in terms if value > 0) <= right:
             terms, right = [], 0.0
@@ -209,7 +210,7 @@ class Program:
         self.tangents[job, corner] = float(table.values[b] - table.values[0]) - slope * b, slope
 
     def solve(self, time_s: float | None) -> bool:
-        """Solve with the tangents there are; add those of the optimum; say whether they were close enough."""
+        """Solve with the present tangents, add those at the optimum; return whether they were close."""
         from scipy.sparse import vstack
 
         jobs, first, rows = len(self.tables), len(self.columns), Rows()
@@ -274,7 +275,8 @@ class Program:
 def _costs(ceilings: Ceilings) -> tuple[list[float], list[float]]:
     """Prices of the energy of a worker by job, and of a server by class.
 
-    What is more than twice what it could ever be worth here is cut to that: then it is no more in use, and solvers see no 1e100.
+    A price above twice the largest possible worth is cut to that: nothing uses it then, and solvers see no
+    1e100.
     """
     instance, tables = ceilings.instance, ceilings.tables
     steepest = [float(t.values[t.corners[1]] - t.values[0]) / int(t.corners[1]) if t.units else 0.0 for t in tables]

@@ -6,9 +6,9 @@ that stretch alone. One of them is chosen:
     sum_k b_ik = 1     lo_k b_ik <= z_ik <= hi_k b_ik     theta_ik <= tangents of the envelope of stretch k, times b_ik
     z_i = sum_k z_ik   theta_i = sum_k theta_ik
 
-Every theta is in a unit of its own job, so that what a solver's tolerance lets pass is small beside that job's utility.
-Rows of the relaxation stay. So every embedding is a point of the program, and its bound is one of the total utility, proven
-by the solver and not verified.
+Every theta is in a unit of its own job, so that a solver's tolerance is small beside that job's utility.
+The program keeps the rows of the relaxation. So every embedding is a point of it, and its bound holds for
+the total utility; the solver proves this bound, and no certificate verifies it.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from dlsched.solvers.rows import maximisation
 
 
 def build_totals(program: Program) -> LinearModel:
-    """Build the program of what is gained, in the unit of ``program``; its first variables are the relaxation's w and z."""
+    """Build the program, gains in the unit of ``program``; the relaxation's w and z come first."""
     jobs, first, rows = len(program.tables), len(program.columns), program.rows.copy()
     units = [power_of_two(table.most) for table in program.tables]
     upper = [*program.upper, *(float(table.units) for table in program.tables)]

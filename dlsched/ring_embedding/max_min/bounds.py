@@ -26,12 +26,12 @@ from dlsched.solvers.lp import linear_program
 
 _ROUNDS = 60
 _CLOSE = 1e-9  # of theta to 1
-_LOOSE = 1e-7  # relative, of quotas that were met before, by a solver with tolerances
-_BLOCKS = 1e-6  # of the prices of all quotas, that of a job which holds the least utility down
+_LOOSE = 1e-7  # relative slack of quotas that a solver with tolerances has met before
+_BLOCKS = 1e-6  # of the prices of all quotas; a job with a larger part holds the least utility down
 
 
 def aggregated(instance: Instance, budget: Budget | None = None) -> DualsCertificate:
-    """All slots and servers as one pool: the largest v whose quotas fit, for the row that leaves least. No solver."""
+    """All slots and servers as one pool: the largest v whose quotas fit, for the tightest row. No solver."""
     tick, ceilings = (budget or Budget()).tick, Ceilings(instance)
     prices = ({}, *({f"pool_{row.name}": 1.0} for row in ceilings.rows))
     found = [certified(ceilings, "aggregated", each, tick) for each in prices]
@@ -61,7 +61,7 @@ class Water:
         self._pi: Floats = np.zeros(len(instance.jobs))
 
     def certificate(self) -> DualsCertificate:
-        """What the prices found before any job was fixed prove."""
+        """The certificate of the prices found before any job was fixed."""
         return certified(self.program.ceilings, "horizon", self._proof, self.budget.tick)
 
     def rise(self, most: float) -> None:

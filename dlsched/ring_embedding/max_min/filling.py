@@ -1,10 +1,11 @@
-"""Filling and repair of a plan for max_min: worker-slots go to the job with the least utility, free ones, then those of others.
+"""Filling and repair for max_min: the poorest job gets free worker-slots, then those of richer jobs.
 
 *Filling.* The job with the least utility gets the next worker-slots that raise it, in slots in which its ring can be closed,
 until no job can have more.
 
-*Repair.* A job that finds no room takes worker-slots where another one runs, the richest first, if that is left with a higher
-utility than the job had. Every step makes the utilities in ascending order lexicographically larger, so it ends.
+*Repair.* A job that finds no room takes worker-slots from another job, the richest first, if the donor keeps
+a higher utility than the taker had. Every step makes the ascending utilities lexicographically larger, so it
+ends.
 """
 
 import heapq
@@ -17,9 +18,9 @@ from dlsched.ring_embedding.heuristics.plan import Plan
 from dlsched.ring_embedding.rings.placing import Slot
 
 TRIES = 60
-"""Rings from which a job tries to take workers before it gives up."""
+"""Number of rings from which a job tries to take workers before it gives up."""
 ROUNDS = 20
-"""Times that jobs which gave up try again after others have changed."""
+"""How often jobs that gave up try again after others have changed."""
 _HAIR = 1e-12  # relative; utilities that differ by less are equal
 
 

@@ -1,4 +1,4 @@
-"""How methods run with max_min. They hold the embedding whose utilities in ascending order are lexicographically largest."""
+"""Methods for max_min; they hold the embedding whose ascending utilities are lexicographically largest."""
 
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
@@ -15,13 +15,13 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
 
 NODES = 500
-"""Nodes of a linear program in ``exact`` without limits."""
+"""Node limit of a linear program if ``exact`` runs without limits."""
 CONFLICTS = 20_000
 """Conflicts of CP-SAT in ``exact`` without limits."""
 
 
 def warm(instance: Instance, search: Search[Embedding]) -> None:
-    """Offer what ``quick`` finds, and where there is time rings filled up from nothing, or as far as they are."""
+    """Offer the answer of ``quick`` and, if there is time, slots filled from nothing."""
     keep(instance, search, quick(instance), "quick")
     search.tick()
     made = Plan(Network(instance, search.budget))
@@ -38,14 +38,14 @@ def keep(instance: Instance, search: Search[Embedding], found: Embedding, source
 
 
 def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The certificate of one pool, then that of the relaxation."""
+    """Hand over the certificate of one pool, then that of the relaxation."""
     certify(aggregated(instance, search.budget), search)
     certify(horizon(instance, search.budget), search)
     return TerminationStatus.FEASIBLE
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The plan that follows the relaxation, which bounds it; what ``quick`` finds is held until then."""
+    """Offer the plan that follows the relaxation; until then hold what ``quick`` finds."""
     keep(instance, search, quick(instance), "quick")
     certify(aggregated(instance, search.budget), search)
     water = Water(instance, search.budget)
@@ -60,7 +60,7 @@ def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus
 
 
 def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The plan, and where the instance is small the rounds of exact programs; it says what is not proven."""
+    """Run the plan and, if the instance is small, the rounds; a message says what is not proven."""
     warm(instance, search)
     run_plan(instance, search)
     if small(instance):
@@ -73,7 +73,7 @@ def run_exact(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 
 
 def _by_rounds(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-    """The rounds of exact programs, from what the plan proved on."""
+    """Run the rounds of exact programs, starting from what the plan proved."""
     upper = search.objective if search.proven else search.bound  # a certificate rounds up
     return circuits_or_rows(
         search,

@@ -1,4 +1,4 @@
-"""``plan`` for max_min: levels of utility that the relaxation can meet give quotas; rings are placed for them, then filled up.
+"""The heuristic ``plan`` for max_min: levels of the relaxation set quotas, for which rings are placed.
 
 1. *Levels.* The largest level that all jobs can have in the relaxation (``bounds.Water``); the jobs that hold it down keep their
    quotas, the others rise to the next level, and so on.
@@ -8,8 +8,8 @@
 Where the least utility stays below the first level, 2 and 3 begin again: from quotas a little lower, and from the largest rings
 of every slot.
 
-No guarantee by itself: the certificate of the relaxation stands beside it. Ours; it fills progressively, as max-min fairness
-does in networks (Bertsekas and Gallager 1992, section 6.5).
+The plan has no guarantee by itself; the relaxation's certificate bounds it. Ours; it fills progressively, as
+max-min fairness does in networks (Bertsekas and Gallager 1992, section 6.5).
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
 
 LEVELS = 40
-"""Levels of the relaxation that are followed."""
-_LOWER = 0.97  # of the first level: quotas that leave some room
+"""Largest number of levels of the relaxation that the plan follows."""
+_LOWER = 0.97  # of the first level: the lower level whose quotas leave some room
 
 
 def plan(instance: Instance, budget: Budget | None = None) -> Embedding:
@@ -53,7 +53,7 @@ def ascending(instance: Instance, embedding: Embedding) -> list[float]:
 
 
 def raise_levels(water: Water, first: Callable[[], None] = lambda: None) -> float:
-    """Step 1; ``first`` is called when the first level is found. Return it, or the least of what jobs can reach."""
+    """Step 1; call ``first`` at the first level. Return that level, or the least that jobs can reach."""
     most = float(water.quotas.tops.max())
     water.rise(most)
     least = min(water.level, float(water.quotas.tops.min()))
@@ -66,7 +66,7 @@ def raise_levels(water: Water, first: Callable[[], None] = lambda: None) -> floa
 
 
 def place(network: Network, water: Water, least: float, keep: Callable[[Embedding], bool]) -> None:
-    """Steps 2 and 3, from one start after the other until ``keep`` says that the plan it hears of, maybe half made, suffices."""
+    """Steps 2 and 3, from one start after another until ``keep`` accepts a plan, maybe half made."""
 
     def lower() -> Water:
         other = Water(network.instance, network.budget)

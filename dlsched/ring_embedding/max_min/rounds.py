@@ -15,8 +15,9 @@ questions to embeddings that climb the stairs:
 2. Of those in which I - m jobs have v: how many jobs, c, can have the next larger value at most? Place p is above v if and only
    if I - p + 1 jobs are. So in the best embedding the places m + 1 to I - c are v, no more, and the next round begins there.
 
-The embedding held is the best of all answers. So its first m places are known to be the best, and at the next one it is not below
-any answer that has them. After I rounds at most all places are proven.
+The embedding held is the best of all answers. So its first m places are known to be the best, and at the
+next place it is at least as good as any answer with the same first m places. At most I rounds prove all
+places.
 """
 
 import math
@@ -39,8 +40,8 @@ from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.solvers.milp import solve_milp
 
-_EQUAL = 1e-13  # relative, of values that are one but for rounding
-_WHOLE = 1e-4  # more than solvers are off by when they count jobs
+_EQUAL = 1e-13  # relative difference of values that differ by rounding only
+_WHOLE = 1e-4  # larger than the error with which solvers count jobs
 
 
 def run_rounds(
@@ -51,7 +52,7 @@ def run_rounds(
     upper: float | None = None,
     nodes: int | None = None,
 ) -> TerminationStatus:
-    """Ask until the lexicographically best utilities are proven; say so, or how many of them are.
+    """Ask until the lexicographically best utilities are proven; a message says so, or how many are proven.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def run_rounds(
     upper
         What the least utility cannot exceed.
     nodes
-        Of the solver for each question, where the search has no limits at all.
+        Node limit of the solver for each question if the search has no limits at all.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def run_rounds(
 
 
 class _Open(Exception):  # noqa: N818  a signal, not an error
-    """A question was left open, for this reason."""
+    """A question stayed open, for the reason given."""
 
     def __init__(self, status: TerminationStatus) -> None:
         super().__init__(str(status))
@@ -86,7 +87,7 @@ class _Open(Exception):  # noqa: N818  a signal, not an error
 
 
 class _Rounds:
-    """The questions, and the best embedding so far: ``held`` are its utilities, of which the first ``proven`` are proven."""
+    """The questions, and the utilities ``held`` of the best embedding; the first ``proven`` are proven."""
 
     def __init__(self, instance: Instance, search: Search[Embedding], program: Program, nodes: int | None) -> None:
         self.instance, self.search, self.program, self.nodes = instance, search, program, nodes
@@ -109,7 +110,7 @@ class _Rounds:
         return "the least utility is as large as possible, and so is each next one"
 
     def run(self, upper: float | None) -> TerminationStatus:
-        """Both questions by turns until all places are proven, or a question is left open."""
+        """Ask both questions by turns until all places are proven or a question stays open."""
         most = sorted(float(table[-1]) for table in self.tables)
         top = most[0] if upper is None or meets(most[0], upper) else min(most[0], upper)
         try:
@@ -123,7 +124,7 @@ class _Rounds:
         return TerminationStatus.OPTIMAL
 
     def _raised(self, top: float, *, likely: bool) -> float:
-        """The largest utility, up to ``top``, at the first place that is not proven; ``likely``: it can well be the top."""
+        """Find the largest utility at the first unproven place, up to ``top`` (which is ``likely``)."""
         place = self.proven
         high = int(np.searchsorted(self.values, top, side="right")) - 1
         self._prove(high)
@@ -140,7 +141,7 @@ class _Rounds:
         return self.held[place]
 
     def _prove(self, index: int) -> None:
-        """A bound of the least utility, which is a value of a table; none where what is held is proven already."""
+        """Record a table value as bound of the least utility, unless the embedding held is proven."""
         if self.proven == 0 and not self.search.proven:
             self.search.prove(float(self.values[index]), source=self.search.solver_version or "tables of utilities")
 
@@ -160,7 +161,7 @@ class _Rounds:
         return count
 
     def _ask(self, last: tuple[float, int], *, maximise: bool = False) -> tuple[TerminationStatus, int]:
-        """Ask for the values that are proven and this one; return why the solver ended, and what it counts at most."""
+        """Ask for the proven values and this one; return the solver's status and its bound on the count."""
         self.search.tick()
         asked = [*self.stairs, last]
         quotas = tuple(tuple(self._quotas(value)) for value, _ in asked)
@@ -198,7 +199,7 @@ class _Rounds:
         return self._ended(status), self._counted(bound)
 
     def _ended(self, status: TerminationStatus) -> TerminationStatus:
-        """``feasible`` for ``optimal``: should the answer break a rule by a solver's tolerance, nothing is proven."""
+        """Turn ``optimal`` into ``feasible``: an answer off by a solver's tolerance proves nothing."""
         return TerminationStatus.FEASIBLE if status is TerminationStatus.OPTIMAL else status
 
     def _counted(self, bound: float | None) -> int:
@@ -206,7 +207,7 @@ class _Rounds:
         return len(self.held) if bound is None else math.floor(bound + _WHOLE)
 
     def _consider(self, embedding: Embedding) -> None:
-        """Hear of an answer on the way, which may break a rule by a solver's tolerance."""
+        """Consider an answer on the way, which may break a rule by a solver's tolerance."""
         if not self.search.violations(embedding):
             self._hear(embedding, "incumbent")
 
@@ -220,7 +221,7 @@ class _Rounds:
 
 
 def levelled(tables: Sequence[Floats]) -> list[Floats]:
-    """Make all values of a run equal to its largest; in a run one follows the other by no more than floats round."""
+    """Set all values of a run to its largest; neighbours in a run differ by rounding only."""
     values = np.unique(np.concatenate(tables))
     begins = np.flatnonzero(np.diff(values, prepend=-1.0) > _EQUAL * values)
     largest = np.maximum.reduceat(values, begins)

@@ -1,4 +1,4 @@
-"""How many workers a job may have at most, in exact arithmetic: what proofs count with."""
+"""Upper limits on the workers of a job, in exact arithmetic, for proofs."""
 
 import math
 from fractions import Fraction
@@ -45,11 +45,11 @@ class Ceilings:
 
     @cached_property
     def tables(self) -> list[UtilityTable]:
-        """Utilities of up to ``total`` worker-slots; UsageError: they are too many for tables."""
+        """Utilities of up to ``total`` worker-slots; UsageError if these are too many for tables."""
         return utility_tables(self.instance.jobs, self.total)
 
     def parts(self, job: int) -> list[list[int]]:
-        """Servers that a ring of the job can have together, by listed paths maybe more."""
+        """Sets of servers that a ring of the job can combine; with listed paths the sets may be larger."""
         closed = self.closed[job]
         if closed not in self._parts:
             whole = [list(range(len(self.instance.servers)))]

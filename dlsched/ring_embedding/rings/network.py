@@ -1,4 +1,4 @@
-"""The network of an instance as arrays: what servers hold, which directed links a ring crosses.
+"""The network of an instance as arrays: capacities of servers, and the directed links that a ring crosses.
 
 ================  ==================================================================================================
 ``capacity``      shape (S, R): C_s^r of the resources that some job demands
@@ -38,15 +38,15 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.rings.tables import utility_tables
 
 Gains = Mapping[int, Floats]
-"""By job: what 0, 1, 2 ... of its workers gain in a slot: utility less the price of their energy, which may fall."""
+"""By job, gains of 0, 1, 2 ... workers in a slot: utility less the price of their energy; gains may fall."""
 Workers = dict[int, int]
 Placed = tuple[Workers, tuple[int, ...], list[int]]
 """Workers by server, the order of the ring, and the directed links that it crosses."""
 
-_WITHIN = 0.999 * FEASIBLE  # a little less than the checker tolerates, for what floats round
-_TRIED = 6  # servers of which all orders are tried
+_WITHIN = 0.999 * FEASIBLE  # a little less than the checker tolerates, to allow for rounding
+_TRIED = 6  # largest number of servers for which all orders are tried
 _NUMBERS = 2**25  # 256 MB of capacities and bandwidths left in all slots
-_OBJECT = 64  # numbers in the room that a slot takes besides
+_OBJECT = 64  # memory of a slot's other data, counted in numbers
 _RING_S = 2e-5  # measured, to name and check a ring
 _LARGEST = 2**40  # workers beyond which nothing is counted: tables end far below
 
@@ -103,7 +103,7 @@ class Network:
 
     @cached_property
     def slots(self) -> range:
-        """Slots from the first arrival on; UsageError: they are too many to be held one by one."""
+        """Slots from the first arrival on; UsageError if these are too many to be held one by one."""
         first = min(job.arrival_slot for job in self.instance.jobs)
         count, most = self.instance.slots - first + 1, _NUMBERS // (_OBJECT + self.capacity.size + len(self.bandwidth))
         if count > most:
@@ -112,16 +112,16 @@ class Network:
 
     @cached_property
     def tables(self) -> list[UtilityTable]:
-        """Utilities of the most worker-slots of every job; UsageError: they are too many for tables."""
+        """Utilities of up to the most worker-slots of every job; UsageError if these are too many."""
         return utility_tables(self.instance.jobs, self.total.tolist())
 
     def gains(self, job: int, held: int, most: int) -> Floats:
-        """What 0 .. ``most`` workers gain in a slot when the job has ``held`` worker-slots; the servers' power is not in it."""
+        """Gains of 0 .. ``most`` workers after ``held`` worker-slots, without the servers' power."""
         utility = self.tables[job].gains(held, most)
         return utility - self.worker_price[job] * np.arange(len(utility)) if self.worker_price[job] else utility
 
     def tick(self, rings: int = 0) -> None:
-        """Stop at a limit, or before it by what it takes to make and check an answer of ``rings`` rings."""
+        """Stop at a limit, or earlier by the time needed to make and check an answer of ``rings`` rings."""
         self.budget.tick()
         left = self.budget.left.time_s if rings else None
         if left is not None and left <= rings * _RING_S:
@@ -168,7 +168,7 @@ class Network:
         return workers, order, links
 
     def orders(self, servers: Iterable[int]) -> Iterable[tuple[int, ...]]:
-        """Orders of a ring worth trying: depth-first in a forest, where none does with less; else all, or for many a few."""
+        """Orders of a ring worth trying: in a forest depth-first, which is best; else all, or a few."""
         held = sorted(servers, key=lambda server: int(self.position[server]))
         if self.forest or len(held) <= 2:
             return [tuple(held)]

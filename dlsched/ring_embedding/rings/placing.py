@@ -1,9 +1,9 @@
-"""One slot being filled: what is free on servers and links, and where a ring goes.
+"""Placement of rings in one slot: free capacity of servers and links, and the rule that places a ring.
 
 A job's ring of n workers goes where it does least harm: on the one server with the least room that holds it, else on as
 few servers as hold it: those of the lowest subtree of a forest, or by listed paths the nearest ones, with room and
-bandwidth to spare. Where servers that are on cost something, it goes on those that are on already if they hold it; of
-others those come first that cost the least for what they hold.
+bandwidth to spare. If servers that are on cost something, the ring goes on servers that are on already, if
+they hold it; among the others, those that cost the least for their capacity come first.
 """
 
 import copy
@@ -55,11 +55,11 @@ class Slot:
 
     @property
     def on_price(self) -> float:
-        """What the power of the servers that are on costs."""
+        """Price of the power of the servers that are on."""
         return float(self.price[self.used > 0].sum()) if self._charged else 0.0
 
     def worth(self, gains: Gains) -> float:
-        """What its rings gain, less the price of the servers that are on."""
+        """Gains of the slot's rings, less the price of the servers that are on."""
         return sum(float(gains[job][self.count(job)]) for job in self.rings) - self.on_price
 
     def put(self, job: int, placed: Placed) -> None:
@@ -69,7 +69,7 @@ class Slot:
         self._take(job, placed, 1)
 
     def fit(self, job: int, placed: Placed) -> bool:
-        """Place a ring where that overuses nothing; False: it does, and nothing has changed."""
+        """Place a ring if that overuses nothing; else change nothing and return False."""
         free, spare = self.free, self.spare
         self.free, self.spare = free.copy(), spare.copy()
         self.put(job, placed)
@@ -90,7 +90,7 @@ class Slot:
             self.spare[link] -= sign * self.network.load[job]
 
     def resize(self, job: int, count: int) -> bool:
-        """Give the job ``count`` workers in this slot, placing its ring anew where need be; False: as before, it cannot."""
+        """Give the job ``count`` workers, placing its ring anew if needed; False: no change, it cannot."""
         before, found = self.rings.pop(job, None), None
         if before is not None:
             self._take(job, before, -1)
@@ -104,7 +104,7 @@ class Slot:
         return found is not None or not count
 
     def grow(self, job: int, count: int, worth: float) -> bool:
-        """As ``resize``, where that is worth more than the power of the servers that it switches on; False: as before."""
+        """As ``resize``, if ``worth`` exceeds the price of servers switched on; False: nothing changed."""
         before, paid = self.rings.get(job), self.on_price
         if worth <= 0 or not self.resize(job, count):
             return False
@@ -127,7 +127,7 @@ class Slot:
         return found or self._placed(job, count, room)
 
     def _room(self, job: int) -> Integers:
-        """Workers of a job that each server has room for, at most N_i, shape (S,): anew where ``free`` has changed."""
+        """Workers of a job that each server has room for, at most N_i, shape (S,); follows ``free``."""
         network = self.network
         kind, limit = network.kinds[job], network.limit[job]
         if kind not in self._rooms:
@@ -141,16 +141,16 @@ class Slot:
 
     @property
     def _dear(self) -> Floats:
-        """What each server would cost more, shape (S,)."""
+        """Additional price of using each server, shape (S,)."""
         return np.where(self.used == 0, self.price, 0.0)
 
     @property
     def _rate(self) -> Floats:
-        """The same for what it holds, shape (S,)."""
+        """Additional price of each server divided by its capacity, shape (S,)."""
         return self._dear / self._held
 
     def _placed(self, job: int, count: int, room: Integers) -> Placed | None:
-        """A place where there is this room, shape (S,)."""
+        """A place for a ring, given the room on each server, shape (S,)."""
         server = tightest(room, count, self._rate if self._charged else None)
         if server is not None:
             return {server: count}, (server,), []
@@ -183,7 +183,7 @@ class Slot:
         return network.placed(_filled(near, room, count))
 
     def _by_paths(self, job: int, count: int, room: Integers) -> Placed | None:
-        """Servers around each server, in the orders worth trying, or one after the other; the ring that crosses least."""
+        """Try servers around each server, in orders worth trying or a tour; the ring crossing least."""
         best: Placed | None = None
         least = (np.inf, np.inf)
         seen = set()
@@ -204,7 +204,7 @@ class Slot:
         return best
 
     def _tour(self, job: int, start: int, room: Integers, count: int) -> Placed | None:
-        """Go on to the nearest server with room and bandwidth, back where that fails, until enough are passed."""
+        """Go on to the nearest server with room and bandwidth, or back if that fails, until all fit."""
         tries = _TRIES
         near: dict[int, list[int]] = {}
 
@@ -245,13 +245,13 @@ class Slot:
 
 
 def holding(network: Network) -> Floats:
-    """What every server holds of all servers' resources, the parts of these added up, shape (S,), > 0."""
+    """Capacity of every server: its parts of all servers' resources, added up; shape (S,), > 0."""
     parts: Floats = (network.capacity / np.maximum(network.capacity.sum(axis=0), _LEAST)).sum(axis=1)
     return np.maximum(parts, _LEAST)
 
 
 def tightest(room: Integers, count: int, rate: Floats | None = None) -> int | None:
-    """The server with the least room that holds all workers, of those of the least rate."""
+    """Among the servers of least rate that hold all workers, the one with the least room."""
     holding = np.flatnonzero(room >= count)
     if rate is not None and len(holding):
         holding = holding[rate[holding] == rate[holding].min()]

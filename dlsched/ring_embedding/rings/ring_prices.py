@@ -26,7 +26,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.rings.network import Network, Placed, Workers
 
 LARGEST = 2**26
-"""Prices that are held at a time: 512 MB."""
+"""Largest number of prices held at a time: 512 MB."""
 _STEPS = 2**27  # additions between two ticks, a quarter of a second
 
 
@@ -82,7 +82,7 @@ class ForestPrices:
 
 
 def require_memory(numbers: int, steps: int) -> None:
-    """Stop where that many prices would have to be held, or that many added up between two ticks."""
+    """Stop if more prices than allowed would be held, or more added up between two ticks."""
     if numbers > LARGEST or steps > _STEPS:
         raise Stopped(TerminationStatus.MEMORY_LIMIT)
 

@@ -1,4 +1,4 @@
-"""What the bounds share: epochs, classes of equal servers, and rows that every slot's embedding keeps.
+"""Epochs, classes of equal servers, and capacity rows that every embedding satisfies, for all bounds.
 
 *Epochs.* Between two arrivals all slots are alike; epoch e begins with slot t_e, has L_e slots, and every job with
 a_i <= t_e may run in it.
@@ -17,7 +17,7 @@ from dlsched.core.labels import separable_labels
 from dlsched.core.tolerance import FEASIBLE
 from dlsched.ring_embedding.instance import Instance
 
-_LOOSE = Fraction(11, 10) * Fraction(FEASIBLE)  # a tenth more than the checker tolerates: what floats round is far less
+_LOOSE = Fraction(11, 10) * Fraction(FEASIBLE)  # a tenth more than the checker tolerates
 _DIVISORS = 6  # of one resource
 
 
@@ -59,7 +59,7 @@ def classes(instance: Instance) -> tuple[list[list[int]], list[int]]:
 
 
 def rows(instance: Instance) -> list[CapacityRow]:
-    """Rows of every server, those left out that another one with the same prices makes needless."""
+    """Rows of every server, without those that another row with the same prices makes redundant."""
     found: list[CapacityRow] = []
     firsts = [instance.servers[held[0]] for held in classes(instance)[0]]
     for label, name in zip(separable_labels(instance.resources, "r"), instance.resources, strict=True):

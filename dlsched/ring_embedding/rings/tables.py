@@ -9,7 +9,7 @@ from dlsched.core.errors import UsageError
 from dlsched.ring_embedding.instance import Job
 
 LARGEST = 2**23
-"""Worker-slots of all jobs together up to which there are tables: 64 MB, and as much for each of a few copies."""
+"""Largest number of worker-slots of all jobs in tables: 64 MB, and as much for each of a few copies."""
 
 
 def utility_table(job: Job, total: int) -> UtilityTable:

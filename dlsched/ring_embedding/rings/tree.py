@@ -1,4 +1,4 @@
-"""A forest for proofs: which servers it connects, and its cheapest rings in exact arithmetic."""
+"""A forest for proofs: sets of connected servers, and cheapest rings in exact arithmetic."""
 
 from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction

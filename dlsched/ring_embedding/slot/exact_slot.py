@@ -78,7 +78,7 @@ def best_slot(
 
 
 def _first(budget: Budget, conflicts: int) -> Limits:
-    """Limits of the first try: these conflicts without limits; of time half of what is left."""
+    """Limits of the first try: these conflicts if there are no limits; else half of the remaining time."""
     left = budget.left
     if not budget.limited:
         return replace(left, nodes=conflicts)
@@ -101,7 +101,7 @@ def _by_arcs(network: Network, gains: Gains, found: Filled, nodes: int | None, b
 
 
 def _utility(network: Network, job: int, gain: Floats) -> Floats:
-    """What the workers of a job gain without the price of their energy, which the arc model takes from the instance."""
+    """Gains of a job's workers before the price of their energy, which the arc model adds itself."""
     utility: Floats = gain - gain[0]
     if network.worker_price[job]:  # rounding may let it fall
         utility = np.maximum.accumulate(utility + network.worker_price[job] * np.arange(len(gain)))

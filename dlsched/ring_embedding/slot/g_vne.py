@@ -167,7 +167,7 @@ def _draw(likely: Mapping[int, Sequence[Weighted]], rng: np.random.Generator) ->
 
 
 def _worth(network: Network, rings: Mapping[int, Placed], gains: Gains) -> float:
-    """What rings gain, less the price of the servers that are on."""
+    """Gains of the rings, less the price of the servers that are on."""
     on = sorted({server for workers, _, _ in rings.values() for server in workers})
     gained = sum(gains[job][sum(workers.values())] for job, (workers, _, _) in rings.items())
     return float(gained - network.on_price[on].sum())

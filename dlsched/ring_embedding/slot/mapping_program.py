@@ -129,7 +129,7 @@ class MappingProgram:
         return self._held.setdefault(column.key, column)
 
     def _forget(self, rows: Rows, choice: Floats, prices: Floats) -> None:
-        """Of more mappings than are kept drop those that are worth the least at the last prices."""
+        """If more than ``kept`` mappings are held, drop those worth the least at the last prices."""
         if len(self._held) > self._kept:
             worth = [-rows.surplus(column, choice, prices) for column in rows.columns]
             good = np.argsort(worth, kind="stable")[: self._kept // 2]

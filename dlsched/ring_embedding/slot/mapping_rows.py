@@ -1,4 +1,4 @@
-"""Rows and columns of the linear program over the mappings of one slot; its mathematics stand in ``mapping_program``."""
+"""Rows and columns of the linear program over one slot's mappings, which ``mapping_program`` states."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from dlsched.solvers.lp import linear_program
 from dlsched.solvers.rows import maximisation
 
 _TIGHT = 1e-10
-"""HiGHS' tolerances: prices are asked for to the last digit."""
+"""Tolerances of HiGHS, so tight that prices are exact to the last digit."""
 
 
 class Column:
@@ -95,13 +95,13 @@ class Rows:
         return rows, values
 
     def surplus(self, column: Column, choice: Floats, prices: Floats) -> float:
-        """What a column gains over its prices."""
+        """Gain of a column above its prices."""
         rows, values = self._entries(column)
         row = self.index[column.job]
         return float(self.gain[row, column.size] - choice[row] - prices[rows] @ np.array(values))
 
     def value(self, prices: Floats) -> float:
-        """What servers and links get at prices, a server only what passes its power."""
+        """Amount that servers and links earn at prices; servers only the part above their power's price."""
         of_servers = prices[: self.network.capacity.size].reshape(self.network.capacity.shape)
         if not self._dear:
             return float(prices.sum())
@@ -178,7 +178,7 @@ def pooled(rows: Rows) -> Floats:
 
 
 def _scarce(network: Network, jobs: Sequence[int], most: Sequence[int]) -> list[int]:
-    """Directed links that the jobs could overload; in a forest of each link only one direction, the other is alike.
+    """Directed links that the jobs could overload; in a forest one direction, as both are alike.
 
     A mapping of k workers has at most k routes, and a depth-first ring crosses a link once in each direction.
     """

@@ -1,4 +1,4 @@
-"""One slot improved by parts: some rings are taken out, and the program over mappings places them anew in what is free.
+"""Improvement of one slot by parts: the program over mappings places some of its rings anew.
 
 Large neighbourhood search (Shaw 1998). Every part is a slot program of few jobs in a network of what the other rings leave,
 whose relaxation and rings held (``slot_program.fill_slot``) are found in a fraction of a second. Which jobs are taken out is
@@ -17,9 +17,9 @@ from dlsched.ring_embedding.slot.mapping_program import MappingProgram
 from dlsched.ring_embedding.slot.slot_program import fill_slot, gained
 
 TRIES = 40
-"""Parts that are tried."""
+"""Number of parts that are tried."""
 PART = 9
-"""Rings that are taken out at a time."""
+"""Number of rings that are taken out at a time."""
 
 
 def polish(
@@ -32,7 +32,7 @@ def polish(
     tries: int = TRIES,
     within: float = MEETING,
 ) -> Slot:
-    """Return a slot that gains no less; it ends when the bound is met within this part of the gain.
+    """Return a slot that gains no less; end once the relative gap to the bound is at most ``within``.
 
     ``rng`` draws the parts.
     """

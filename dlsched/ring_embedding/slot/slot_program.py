@@ -35,18 +35,19 @@ from dlsched.solvers.outcome import Outcome
 Rings = list[tuple[int, Placed]]
 """Rings and their jobs."""
 Better = Callable[[Slot], None]
-"""Hears of better slots."""
+"""Receives better slots."""
 
 NODES = 500
 """Nodes of the program over the mappings held."""
 RINGS = 12_000
 """Rings that step 4 takes into one program."""
 QUICK = 500
-"""Rings up to which a program of ``NODES`` nodes is solved in this process: a process of its own costs more."""
+"""Largest number of rings for which a program of ``NODES`` nodes is solved in this process: a new one costs
+more."""
 PARTS = 0.05, 0.1, 0.2, 0.5, 1.0
-"""delta as a part of the gap, one after the other; those are passed over that a later one adds few rings to."""
+"""Values of delta, as parts of the gap, in order; one is skipped if a later one adds few rings to it."""
 SMALL = 2000
-"""Rings that are few: up to these delta grows at once."""
+"""Few rings: up to this number delta grows at once."""
 GROWTH = 4
 """It also does up to this many times the rings of the smallest part: a program over them takes hardly longer."""
 
@@ -69,7 +70,7 @@ class Filled:
         return self.closed(MEETING)
 
     def closed(self, within: float) -> bool:
-        """Whether the bound meets the gain within this part of them."""
+        """Whether the relative gap of bound and gain is at most ``within``."""
         return meets(self.gain, self.bound, within=within)
 
     def improved(self, gains: Gains, slot: Slot, bound: float | None = None, solver: str | None = None) -> "Filled":
@@ -117,7 +118,7 @@ def fill_slot(
 
 
 def filled(network: Network, rings: Mapping[int, Placed], gains: Gains, share: Floats) -> Slot:
-    """Place rings, those that do not fit left out, and fill what is left."""
+    """Place the rings that fit, leave out the others, and fill what is left."""
     slot = Slot(network)
     for job, placed in rings.items():
         slot.fit(job, placed)
@@ -161,12 +162,12 @@ def close_slot(
 
 
 def ending(limits: Limits, nodes: int | None) -> Limits:
-    """Limits with these nodes where they set none."""
+    """Return the limits, with this limit on nodes if they set none."""
     return replace(limits, nodes=nodes) if limits.nodes is None else limits
 
 
 def _within_parts(network: Network, gains: Gains, best: Filled, parts: Sequence[float]) -> tuple[float, Rings]:
-    """The first part of the gap, or a later one that adds few rings, and all rings within; TooMany: the first has too many."""
+    """The first part of the gap, or a later one that adds few rings, and its rings; else TooMany."""
     gap = (best.relaxation.bound - best.gain) * (1 + _MARGIN)
     chosen, near = parts[0], rings_within(network, gains, best.relaxation, parts[0] * gap)
     few = max(SMALL, GROWTH * len(near))

@@ -1,8 +1,8 @@
-"""One slot of a forest as a model of CP-SAT: how many workers of a job are below every node, and which links it crosses.
+"""CP-SAT model of one slot of a forest: workers of each job below every node, and links it crosses.
 
-Where the prices of a relaxation say little (all rings of the best sizes are within the gap), what is left is to pack them, and
-CP-SAT is made for that. No order of servers is in it: a ring in depth-first order crosses a link once in each direction
-where it has workers on both sides of it.
+If the prices of a relaxation say little (all rings of the best sizes are within the gap), the rest is a
+packing problem, for which CP-SAT is made. The model needs no order of servers: a ring in depth-first order
+crosses a link once in each direction if it has workers on both sides of it.
 
 ================  ====================================================================================================
 name              mathematics
@@ -19,7 +19,8 @@ name              mathematics
 objective         maximise sum_ik gain_i(k) z_ik - sum_s e_s on_s, in multiples of a power of two
 ================  ====================================================================================================
 
-What all roundings together can hide is added to the bound. The objective lies between what is held and the bound known.
+The bound includes the largest total rounding error. The objective lies between the slot held and the known
+bound.
 """
 
 import math
@@ -38,13 +39,13 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 LARGEST = 40_000
-"""Jobs times nodes up to which the model is built."""
+"""Largest number of jobs times nodes for which the model is built."""
 _LARGEST_AMOUNT = 2**30  # CP-SAT adds in 64 bits
 _LARGEST_OBJECTIVE = 2.0**40
 
 
 def close_by_spans(network: Network, gains: Gains, found: Filled, limits: Limits, better: Better) -> Filled:
-    """Close what is left open of a slot, within limits; in a forest.
+    """Close the remaining gap of a slot in a forest, within limits.
 
     What was found is returned where demands or bandwidths have no common unit up to 2**30, or the model would be too large.
     ``better`` hears of better slots.

@@ -1,4 +1,4 @@
-"""Servers of a slot switched on and off where that pays: what ``filling`` cannot see, which adds one ring after the other.
+"""Switching servers of a slot on and off, which ``filling`` cannot judge, as it adds rings singly.
 
 *On.* A server that no single ring pays for may be worth it when several share it: it is filled as if it cost nothing.
 *Off.* The rings of a server are taken out and placed anew, the densest first, on servers that are on or cost less than it
@@ -12,7 +12,7 @@ from dlsched.ring_embedding.rings.network import Gains, Network
 from dlsched.ring_embedding.rings.placing import Slot, holding
 from dlsched.ring_embedding.slot.filling import fill
 
-_GAIN = 1e-12  # relative; less is rounding
+_GAIN = 1e-12  # relative gain; less is rounding
 _LEAST = 1e-100
 
 
@@ -93,7 +93,7 @@ def _ahead(slot: Slot, gains: Gains) -> tuple[Floats, Integers]:
 
 
 def _could(network: Network, server: int, average: Floats, most: Integers) -> float:
-    """What a server that is off could gain, about: the best averages for what workers take of it, until it is full."""
+    """Estimated gain of a server that is off: workers of the best average gains, until it is full."""
     capacity = network.capacity[server]
     jobs = np.flatnonzero((average > 0) & (network.demand <= capacity).all(axis=1))
     takes = (network.demand[jobs] / np.maximum(capacity, _LEAST)).max(axis=1)
@@ -105,7 +105,7 @@ def _could(network: Network, server: int, average: Floats, most: Integers) -> fl
 
 
 def without(slot: Slot, server: int, gains: Gains, share: Floats, below: float = 0.0) -> Slot:
-    """The slot with the rings of a server on others that are on, or cost less than ``below``, as many workers as fit there."""
+    """The slot after a server's rings move to servers on or cheaper than ``below``, as far as they fit."""
     other, price = slot.copy(), slot.network.on_price
     rings = {job: other.count(job) for job, (workers, _, _) in other.rings.items() if server in workers}
     for job in rings:
@@ -120,6 +120,6 @@ def without(slot: Slot, server: int, gains: Gains, share: Floats, below: float =
 
 
 def _better(slot: Slot, other: Slot, gains: Gains) -> Slot:
-    """The other slot where it is worth more."""
+    """The other slot if it is worth more, else the first."""
     worth = slot.worth(gains)
     return other if other.worth(gains) > worth + _GAIN * abs(worth) else slot

@@ -1,1 +1,1 @@
-"""Jobs that may meet, as blocks that are decided apart."""
+"""Blocks: groups of jobs that may overlap in time, solved separately."""

@@ -1,6 +1,6 @@
-"""Jobs that cannot meet in any schedule worth looking at are decided apart: the blocks, each on its own clock.
+"""Blocks of jobs that overlap in no schedule worth considering, solved separately, each on its own clock.
 
-Why that is exact, and why nothing large is added to what is to be decided: ``dlsched.algorithms.separation``.
+``dlsched.algorithms.separation`` says why that is exact, and why no large numbers are added to a block's.
 """
 
 import math
@@ -22,13 +22,13 @@ from dlsched.srpt_mapping.placing.timing import timed
 from dlsched.srpt_mapping.solution import Schedule, Start, on_clock_of
 
 _CLOSED = 0.9 * MEETING
-"""Relative gap at which a block is closed: blocks that are, add up to a result that is."""
+"""Relative gap at which a block counts as closed; if all blocks are closed, so is their sum."""
 _EXACT = 1e-9
 
 
 @dataclass(slots=True)
 class Block:
-    """Some jobs, what is held of them, and what is proven.
+    """Some jobs, their best schedule, and their bound.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Block:
     schedule, flow_s
         The best schedule held and its sum of flow times.
     bound_s
-        What no sum of flow times undercuts.
+        Lower bound on the sum of flow times.
     """
 
     instance: Instance
@@ -53,11 +53,11 @@ class Block:
 
     @property
     def exact(self) -> bool:
-        """Whether the bound meets it as well as that of our own search would."""
+        """Whether the bound meets the sum as closely as a bound of our own search would."""
         return self.flow_s - self.bound_s <= _EXACT * self.flow_s
 
     def improve(self, picked: Picked, tick: Tick = no_tick) -> bool:
-        """Time jobs in an order, and keep the schedule if it is better; say whether it was."""
+        """Time jobs in an order, keep the schedule if it is better, and return whether it was."""
         schedule = timed(self.instance, picked, tick=tick)
         flow_s = math.fsum(flow_times(self.instance, schedule))
         if not flow_s < self.flow_s:
@@ -115,7 +115,7 @@ def whole_schedule(instance: Instance, blocks: Sequence[Block]) -> Schedule:
 
 
 def whole_bound_s(instance: Instance, blocks: Sequence[Block]) -> float:
-    """What the bounds of all blocks prove of the sum of completion times."""
+    """Lower bound on the sum of completion times, from the bounds of all blocks."""
     return rounded_down(
         exact_sum([Fraction(job.release_s) for job in instance.jobs] + [Fraction(block.bound_s) for block in blocks])
     )

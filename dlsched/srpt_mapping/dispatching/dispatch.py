@@ -20,7 +20,7 @@ from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
 
 
 class Begun(NamedTuple):
-    """A queue that has been at work: the moment, and the starts before it of jobs that have begun, by their ids.
+    """State of a queue at a moment: the time, and the starts of the jobs that have begun, by their ids.
 
     Jobs that have ended by then may have any placement; they are of use to policies that look back.
     """
@@ -153,7 +153,7 @@ def run_queue(
 
 
 def _going_on(aside: Aside, begun: Begun) -> tuple[list[tuple[float, int, list[tuple[int, int]]]], dict[int, Ran]]:
-    """Let the jobs go on that have begun: ends, positions and GPUs of those that run, as a heap, and what all of them ran."""
+    """Continue the jobs that have begun: a heap of ends, positions and GPUs, and the runs of all."""
     running, ran, servers = [], {}, aside.servers
     for name, (start_s, placement) in begun.starts.items():
         index = aside.instance.index[name]

@@ -1,4 +1,4 @@
-"""Jobs placed one after another in an order, each where it ends first beside those before it: also in front of them.
+"""Serial placement: jobs in an order, each where it ends first beside earlier ones, possibly before them.
 
 A queue starts jobs as time goes by, and a gang at its head keeps GPUs idle; here a job may run in that gap where it delays
 none before it in the order. A job that runs slowly where it could start now is placed later, if it then ends sooner.
@@ -87,7 +87,7 @@ class Serial:
             length_s = found_s
 
     def _fastest(self, job: Job, free: list[int]) -> tuple[Placed, float]:
-        """By ``compact``, on all servers or, where it must be spread, on those up to a size, whose cards are shared by fewer."""
+        """Place by ``compact`` on all servers or, if the job must be spread, on servers up to some size."""
         servers, choices = self._servers, []
         for size in sorted(set(self._sizes), reverse=True):
             servers.free = [room if held <= size else 0 for room, held in zip(free, self._sizes, strict=True)]
@@ -100,7 +100,7 @@ class Serial:
         return min(choices, key=lambda choice: choice[1])
 
     def _take(self, start_s: float, end_s: float, placed: Placed) -> None:
-        """Take GPUs for a while; a job whose length vanishes beside its start has a piece of no length, which none crosses."""
+        """Take GPUs for a while; a job too short for the clock gets a piece of length 0, crossed by none."""
         self._cut(start_s)
         self._cut(end_s)
         first, last = bisect_right(self._times, start_s) - 1, bisect_left(self._times, end_s)
@@ -117,7 +117,7 @@ class Serial:
             self._insert(index, time_s, copied=index - 1)
 
     def _insert(self, index: int, time_s: float, *, copied: int) -> None:
-        """Insert a piece in which as much is free as in another before it is inserted."""
+        """Insert a piece with as many free GPUs as an existing piece."""
         free = self._free[copied].copy()
         self._free[index + 1 : len(self._times) + 1] = self._free[index : len(self._times)]
         self._free[index] = free

@@ -1,4 +1,4 @@
-"""What certificates prove, handed to a search."""
+"""Handing over of certificates' bounds to a search."""
 
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
@@ -8,11 +8,11 @@ from dlsched.srpt_mapping.solution import Schedule
 
 
 def prove(search: Search[Schedule], certificate: Certificate) -> None:
-    """Record what a certificate proves, where that is more than before."""
+    """Record the bound of a certificate if it is tighter than the one before."""
     if search.bound is None or certificate.value > search.bound:
         search.prove(certificate.value, source="certificate", certificate=certificate)
 
 
 def prove_prices(instance: Instance, search: Search[Schedule]) -> None:
-    """Record the bound of the best prices found, or found until a limit stops it."""
+    """Record the bound of the best prices found, even if a limit stops the search for them."""
     prove(search, prices(instance, tick=search.tick, better=lambda certificate: prove(search, certificate)))

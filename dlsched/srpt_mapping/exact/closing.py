@@ -1,4 +1,4 @@
-"""Closing the gap of a block: our own search, and CP-SAT on its model with intervals; each takes what the other found."""
+"""Closing the gap of a block by our own search and by CP-SAT with intervals, which share their answers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ as long, and the other search has to have its turn."""
 
 
 class Closing:
-    """The blocks of an instance, begun from the answer that a search holds, and what is done to each."""
+    """The blocks of an instance, starting from the answer held, and the steps that close them."""
 
     def __init__(self, instance: Instance, found: Layouts, search: Search[Schedule]) -> None:
         self._instance, self._search = instance, search
@@ -40,7 +40,7 @@ class Closing:
         return sorted(open_, key=lambda index: len(self.blocks[index].instance.jobs))
 
     def adopt(self, schedule: Schedule) -> None:
-        """Take what a schedule of the whole instance does better."""
+        """Take over the parts of a whole schedule that improve a block."""
         for block in self.blocks:
             self._take(block, picked_of(block.instance, block.found, schedule), BRANCHING)
 
@@ -92,7 +92,7 @@ class Closing:
         return TerminationStatus.FEASIBLE
 
     def conclude(self) -> None:
-        """Record what is proven of all blocks."""
+        """Record the bound of all blocks together."""
         bound_s = whole_bound_s(self._instance, self.blocks)
         self._search.prove(bound_s, source=", ".join(sorted(self.sources)) or BRANCHING)
 
@@ -111,7 +111,7 @@ class Closing:
 
 
 def _limits(left: Limits, conflicts: int | None) -> Limits:
-    """What is left, but no more than some conflicts, and the time for them."""
+    """Remaining limits, but no more than ``conflicts`` and the time for them."""
     if conflicts is None:
         return left
     return replace(

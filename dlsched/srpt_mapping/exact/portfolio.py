@@ -1,4 +1,4 @@
-"""The best that dlsched has: the bound, every policy, annealing, and two searches in turns."""
+"""The method ``exact``: the bound, every policy, annealing, and two searches by turns."""
 
 from dlsched.algorithms.start_tree import CLOSE
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
@@ -24,7 +24,7 @@ Either takes about .1 s."""
 TURNS = 8
 """Turns after which ``exact`` without limits ends."""
 FEW = 20
-"""Jobs up to which our own search has its first turn before annealing: it mostly ends there."""
+"""Largest number of jobs for which our own search runs before annealing; it mostly finishes then."""
 
 
 def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
@@ -89,14 +89,14 @@ def _in_turns(instance: Instance, closing: Closing, search: Search[Schedule], an
 
 
 def _tight(search: Search[Schedule]) -> bool:
-    """Whether the certificate proves the answer as well as our own search would."""
+    """Whether the certificate proves the answer as closely as our own search would."""
     assert search.objective is not None and search.bound is not None
     slack = FEASIBLE * (search.objective - search.constant) + rounding(search.objective, search.constant)
     return search.objective - search.bound <= slack
 
 
 def _by_placement(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
-    """A single job is a matter of its best placement, which CP-SAT finds."""
+    """Solve an instance with a single job: CP-SAT finds its best placement."""
     from dlsched.solvers.cpsat import version
     from dlsched.srpt_mapping.formulations.placement import best_placement
 

@@ -1,4 +1,4 @@
-"""What is held before the search begins: the policies' answers, and what annealing makes of the best of them."""
+"""First answers of a search: those of the policies, and the best of them improved by annealing."""
 
 from dlsched.core.budget import Stopped
 from dlsched.core.search import Search
@@ -11,7 +11,7 @@ from dlsched.srpt_mapping.solution import Schedule
 
 
 def warm(instance: Instance, search: Search[Schedule]) -> None:
-    """Hold the answer of a policy; where a limit stops even that, of a faster rule."""
+    """Hold the answer of a policy or, if a limit stops even that, of a faster rule."""
     try:
         search.offer(POLICIES[WARM](instance, tick=search.tick), source=WARM)
     except (Stopped, KeyboardInterrupt):

@@ -117,7 +117,7 @@ def _in_order(instance: Instance, allowed: Layouts, held: Mapping[int, Layout]) 
 
 
 def proven_s(block: Block, intervals: Intervals, bound: float) -> float:
-    """What a bound on the model proves of the sum of flow times, seconds."""
+    """Bound on the sum of flow times in seconds, from a bound on the model."""
     ends_s = (Fraction(bound) * Fraction(intervals.unit) + Fraction(intervals.constant)) * (1 - Fraction(1, 2**48))
     return rounded_down(exact_sum([ends_s, *(Fraction(-job.release_s) for job in block.instance.jobs)]))
 

@@ -1,8 +1,8 @@
 """The layouts of a job: every way in which the servers can give it its GPUs, each with the best seconds of an iteration.
 
 A layout fixes how many GPUs each server gives; the replicas are then spread in the best way (``cluster.spreading``). As only
-these numbers and the length matter to other jobs, some optimal schedule uses layouts only. A job that has begun has one: that
-in which it runs.
+these numbers and the length matter to other jobs, some optimal schedule uses layouts only. A job that has
+begun has one layout, the one in which it runs.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Layout:
 
 
 Layouts = Sequence[Sequence[Layout]]
-"""Of every job those that it may have."""
+"""For every job, the layouts that it may have."""
 
 Picked = Sequence[tuple[int, Layout]]
 """Jobs and their layouts, in order of their starts."""
@@ -84,7 +84,7 @@ def freest(choices: Layouts) -> int:
 
 
 def without_twins(instance: Instance, choices: list[list[Layout]]) -> list[list[Layout]]:
-    """All layouts, but of the freest job only those that use equal servers in order of what they give."""
+    """All layouts, but for the freest job only those that take GPUs of equal servers in a fixed order."""
     pairs, job = [pair for held in twins(instance) for pair in pairwise(held)], freest(choices)
     kept = [layout for layout in choices[job] if all(layout.usage[a] >= layout.usage[b] for a, b in pairs)]
     return [kept if i == job else held for i, held in enumerate(choices)]
