@@ -1,5 +1,6 @@
-"""What saves time: the command line run in this process, and instances drawn once for many tests."""
+"""What saves time: the command line run in this process, instances drawn and sources parsed once for many tests."""
 
+import ast
 import functools
 import gc
 import io
@@ -8,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +60,12 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return Ended(code, printed.out, printed.err)
 
     return call
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax tree of a source, which nobody changes."""
+    return ast.parse(path.read_bytes())
 
 
 @functools.cache

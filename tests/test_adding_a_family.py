@@ -69,7 +69,7 @@ def run(house: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=house,
-        env=os.environ | {"PYTHONPATH": str(house)},
+        env=os.environ | {"PYTHONPATH": str(house), "PYTHONDONTWRITEBYTECODE": ""},
         capture_output=True,
         text=True,
     )
@@ -89,6 +89,7 @@ def held(house: Path, modules: Sequence[str], chosen: str = FAMILY) -> int:
 def test_the_commands_of_the_page_run_and_show_what_it_says(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Methods, schema, generate, solve, check, bound, compare and export, each in a process of its own."""
     monkeypatch.setenv("PYTHONPATH", str(house))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
     monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
     ran = [block for block in blocks(PAGE) if block.language == "console"]
     for block in ran:
@@ -130,11 +131,17 @@ def test_python_of_the_page_runs(house: Path) -> None:
     run(house, "-c", shown[0] + each)
 
 
-def test_types_and_style_of_the_page_hold(house: Path) -> None:
-    """The code on the page is as strict as the package's own."""
+@pytest.mark.long
+def test_types_of_the_page_hold(house: Path) -> None:
+    """The code on the page is typed as strictly as the package's own."""
     pytest.importorskip("mypy")
     shutil.copy(ROOT / "pyproject.toml", house)
     run(house, "-m", "mypy", "--strict", "-p", f"dlsched.{FAMILY}", "-p", f"dlsched.testing.{FAMILY}")
+
+
+def test_style_of_the_page_holds(house: Path) -> None:
+    """The code on the page is written as the package's own."""
+    shutil.copy(ROOT / "pyproject.toml", house)
     for command in (["check"], ["format", "--check"]):
         run(house, "-m", "ruff", *command, *FOLDER, OUTSIDE[1])
 

@@ -76,7 +76,7 @@ def run(house, *arguments):
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT / "tests",
-        env=os.environ | {"PYTHONPATH": str(house)},
+        env=os.environ | {"PYTHONPATH": str(house), "PYTHONDONTWRITEBYTECODE": ""},
         capture_output=True,
         text=True,
         check=False,
@@ -102,6 +102,7 @@ def test_without_its_three_files_nothing_names_the_solver(house):
     assert code == 0, said
 
 
+@pytest.mark.long
 def test_three_files_add_it_everywhere(house, tmp_path):
     """Methods of all six families, help, completion, doctor, a result that its check believes, and the whole contract."""
     without, before = contents(house), solvers_of(house)

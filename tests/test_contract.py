@@ -51,7 +51,7 @@ def known(family, examples):
 def on_known(monkeypatch):
     """Check the known instances, or every third, each built anew; leave out those that are too hard for the method."""
 
-    def call(family, method, check, *, examples=30, step=1):
+    def call(family, method, check, *, examples=15, step=1):
         found, case = known(family, examples), CASES[family]
         recalled = dataclasses.replace(case, brute_force=lambda instance: found[instance.sha256][1])
         monkeypatch.setattr("dlsched.testing.contract.CASES", {family: recalled})
@@ -70,7 +70,7 @@ def test_every_method_keeps_the_contract(family, method, solver, on_known):
         family,
         method,
         lambda instance: check_method(record, record.methods[method], instance, solver=solver),
-        examples=30 if solver is None else 12,
+        examples=15 if solver is None else 8,
         step=3 if "-" in method else 1,  # one of many that differ in a word
     )
 
@@ -79,7 +79,7 @@ def test_every_method_keeps_the_contract(family, method, solver, on_known):
 def test_objectives_that_are_not_served_are_refused(family):
     """By every method that does not aim at the objective, with an error that names those that do."""
     record = FAMILIES[family]
-    for data, _ in known(family, 30).values():
+    for data, _ in known(family, 15).values():
         instance = instance_from(data, "drawn")
         for method in record.methods:
             if CASES[family].refuses(method, instance):
@@ -100,14 +100,14 @@ def test_users_hold_heuristics_to_the_contract(family):
     """One function of every family, by the function that users call."""
     name = next(name for mine, name in HEURISTICS if mine == family)
     function, guarantee = getattr(getattr(dlsched, family), name), FAMILIES[family].methods[name].guarantee
-    hold_to_contract(family, function, guarantee=guarantee, examples=20)
+    hold_to_contract(family, function, guarantee=guarantee, examples=10)
 
 
 @every_family
 def test_files_read_back_as_written(family, tmp_path):
     """write, then read: the same data and the same hash; written again, the same bytes."""
 
-    @profile(60)
+    @profile(30)
     @given(CASES[family].instances())
     def identity(instance):
         path, second = tmp_path / "instance.json", tmp_path / "second.json"
@@ -126,7 +126,7 @@ def test_results_are_json(family, monkeypatch):
     """A result is written as strict JSON, and its solution reads back as the same solution."""
     record = FAMILIES[family]
 
-    @profile(40)
+    @profile(20)
     @given(CASES[family].instances())
     def written(instance):
         result = dlsched.solve(instance)
@@ -150,7 +150,7 @@ def test_a_zero_time_limit_is_a_limit(family):
     """Exact methods stop at once: ``time_limit`` with a checked answer or none, or infeasible where a count proves it."""
     record = FAMILIES[family]
 
-    @profile(25)
+    @profile(12)
     @given(CASES[family].instances())
     def stops(instance):
         optimum = CASES[family].brute_force(instance)

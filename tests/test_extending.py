@@ -55,7 +55,7 @@ def run(folder, *arguments, cwd):
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(folder)},
+        env=os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": ""},
         capture_output=True,
         text=True,
         check=False,
@@ -75,6 +75,7 @@ def test_three_files_add_it_everywhere(title, names, tests, chosen, tmp_path, mo
     touched = added(tmp_path, title)
     assert len(touched) <= MOST_FILES, touched
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
     monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
     for block in section(title):
         if block.language == "console":
@@ -98,6 +99,7 @@ def test_two_files_add_a_column(tmp_path, monkeypatch):
     touched = added(tmp_path, "Adding a column")
     assert len(touched) <= 2, touched
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
     monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
     for block in section("Adding a column"):
         if block.language == "console":
@@ -127,11 +129,13 @@ def in_bash(command, folder):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_four_files_add_a_utility_everywhere(tmp_path, monkeypatch):
     """A preset draws it, exact methods find what brute force finds, heuristics no more, certificates verify, and shells know."""
     touched = added(tmp_path, "Adding a utility")
     assert len(touched) <= 4, touched
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
     monkeypatch.setattr("test_docs.run_command", lambda command, folder, cli: in_bash(command, folder))
     for block in section("Adding a utility"):
         if block.language == "console":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from conftest import tree_of
 
 import dlsched
 from dlsched import FAMILIES
@@ -31,6 +32,8 @@ LEVELS: tuple[set[str], ...] = (
 """A room imports those of lower levels, and itself. On a level of several only the package's own modules know each other."""
 ACROSS = {("async_sgd.streams", "elastic_stream")}
 """What a module of a family may import of another family."""
+SHORT = ("highs", "cpsat")
+"""Solvers that come first in every run; the others in the campaigns."""
 CLEVER = {"formulations", "heuristics", "bounds", "exact", "methods", "costs", "certificate", "guarantees", "generator"}
 
 
@@ -58,15 +61,15 @@ def home(name: str, paths: dict[str, Path]) -> str:
 
 def imported(path: Path, *, types: bool = False) -> set[str]:
     """Dotted names below ``dlsched`` that a file imports anywhere; ``types``: also those for type checking only."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.If | ast.Import | ast.ImportFrom)]
     typing_only = {
         id(node)
-        for branch in ast.walk(tree)
+        for branch in nodes
         if isinstance(branch, ast.If) and isinstance(branch.test, ast.Name) and branch.test.id == "TYPE_CHECKING"
         for node in ast.walk(branch)
     }
     names = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in typing_only and not types:
             continue
         if isinstance(node, ast.Import):
@@ -260,7 +263,9 @@ def test_importing_dlsched_is_silent_and_logs_nothing():
     assert run(code) == "True None"
 
 
-@pytest.mark.parametrize("first", SOLVERS)
+@pytest.mark.parametrize(
+    "first", [name if name in SHORT else pytest.param(name, marks=pytest.mark.long) for name in SOLVERS]
+)
 def test_solvers_live_in_one_process_in_any_order(first):
     """Whichever is used first, all of them solve in one process, and highspy is not among the modules."""
     code = (

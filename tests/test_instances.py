@@ -13,8 +13,18 @@ from dlsched.core.tolerance import MEETING
 
 MET = ("paper-sqrt-100x50x200-seed1",)
 """Where ``exact`` ends as its bound meets the answer held, and a better answer is known within that tolerance."""
-LONG = (*("paper-energy-100x50x200-seed1", "energy-20x12x24-seed1", "mixed-8x6x5-seed1", "single-gpu-700x480-seed1"),)
-"""What takes ten seconds or minutes to prove."""
+LONG = (
+    *("paper-energy-100x50x200-seed1", "energy-20x12x24-seed1", "mixed-8x6x5-seed1", "single-gpu-700x480-seed1"),
+    *("paper-alpha1-100x50x200-seed1", "paper-alpha2-100x50x200-seed1", "paper-sqrt-100x50x200-seed1"),
+    *(
+        "recurring-200x64-seed1",
+        "communication-heavy-100x64-seed1",
+        "uneven-servers-100x64-seed1",
+        "mixed-100x64-seed1",
+    ),
+    "published-60x64-seed2",
+)
+"""What takes seconds or minutes to prove."""
 PRICED = 5e-3
 """Relative: prices, and plans made from them, depend on which of equally good vertices HiGHS returns, so on its version."""
 

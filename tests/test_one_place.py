@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import tree_of
 
 import dlsched
 from dlsched.core import errors
 
 PACKAGE = Path(dlsched.__file__).parent
-TREES = {str(path.relative_to(PACKAGE)): ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {str(path.relative_to(PACKAGE)): tree_of(path) for path in sorted(PACKAGE.rglob("*.py"))}
 
 TEXTS = {"message", "instance", "method", "words", "head"}
 """Attributes that hold a text or a name; of errors also their text itself."""

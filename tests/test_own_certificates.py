@@ -187,7 +187,7 @@ def campaign(name: str, seeds: range) -> Counter[str]:
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_sample_proves_what_it_says(name):
     """A few instances of each family and objective."""
-    assert campaign(name, range(6 if "embeddings" not in name else 3)).total() >= 6
+    assert campaign(name, range(3 if "embeddings" not in name else 2)).total() >= 4
 
 
 @pytest.mark.long

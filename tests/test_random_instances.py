@@ -93,9 +93,9 @@ def hold_one(name: str, seed: int) -> Counter[str]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_sample(name: str) -> None:
-    """Two instances of each kind by every method, and six without solvers."""
-    seen = sum((hold_one(name, seed) for seed in (0, 1, 2, 3, 4, 5, 6, PROGRAMS)), Counter[str]())
-    assert seen.total() >= 40
+    """An instance of each kind by every method, and three without solvers."""
+    seen = sum((hold_one(name, seed) for seed in (1, 2, 3, PROGRAMS)), Counter[str]())
+    assert seen.total() >= 20
 
 
 @pytest.mark.parametrize("seed", [766, 2219])

@@ -31,7 +31,7 @@ JOBS = INSTANCES / "ring_allocation" / "two-jobs.json"
 GANGS = INSTANCES / "async_sgd" / "equal-jobs.json"
 
 PARTS, EACH = 10, 50  # signals of the campaign: 500
-FEW = 12  # of the sample in every run
+FEW = 8  # of the sample in every run
 MARK = "DLSCHED_TRIAL"
 BUSY_S = (
     60.0  # in which a program has to end, and after which nothing of it is left, where many tests share the machine
@@ -195,7 +195,7 @@ def trace(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("heeded")
 def test_a_few_signals(tmp_path: Path, result: Path, trace: Path) -> None:
-    """Twelve trials, four at a time."""
+    """Eight trials, four at a time."""
     trials = drawn(FEW, 1, SHORT, 1.5)
     folders = [tmp_path / str(index) for index in range(FEW)]
     with ThreadPoolExecutor(4) as pool:

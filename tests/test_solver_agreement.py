@@ -12,7 +12,7 @@ from dlsched.solvers.milp import solve_milp
 from dlsched.testing import CASES
 
 OTHERS = ("highs", "cbc")
-QUICK, ALL = 6, 200
+QUICK, ALL = 3, 200
 DRAWN = 10
 """Times as many instances are drawn: some formulations refuse most."""
 AGREED = 1e-6  # relative, of what solvers with tolerances call optimal

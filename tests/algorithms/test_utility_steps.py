@@ -113,7 +113,7 @@ def whole(found):
             yield sum(step.width for step in chosen), sum(step.gain for step in chosen)
 
 
-@profile(300)
+@profile(120)
 @given(tables)
 def test_whole_steps_of_any_table_are_the_utility(utilities):
     """Plateaus, rises after them, anything that does not fall: the best of all whole g for every z."""
@@ -125,7 +125,7 @@ def test_whole_steps_of_any_table_are_the_utility(utilities):
     assert hidden(utilities, found) <= 1e-12 * values[-1]
 
 
-@profile(300)
+@profile(120)
 @given(tables)
 def test_what_is_not_binary_needs_none(utilities):
     """What may be a fraction is one unit wide, and gains no more than the step before; all but the first need another."""
@@ -138,7 +138,7 @@ def test_what_is_not_binary_needs_none(utilities):
         assert step.gain > 0 and (step.after is None) == (number == 0)
 
 
-@profile(100)
+@profile(50)
 @given(tables)
 def test_relaxed_steps_are_not_below_the_envelope(utilities):
     """As the bound of a linear program needs it; and they meet it where the utility is concave."""

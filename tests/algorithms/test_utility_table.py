@@ -54,7 +54,7 @@ def above(values, z, left, right):
     return values[left] + (values[right] - values[left]) * (z - left) / (right - left)
 
 
-@profile(400)
+@profile(150)
 @given(whole_tables)
 def test_corners_are_where_no_line_is_above(values):
     """Of any utility that does not fall, whole so that lines are exact: the ends, and what all lines are below, or on."""
@@ -70,7 +70,7 @@ def test_corners_are_where_no_line_is_above(values):
         assert room(z) <= 0 if z not in corners else room(z) >= 0
 
 
-@profile(400)
+@profile(150)
 @given(st.one_of(whole_tables, any_tables))
 def test_the_envelope_is_the_best_line(values):
     """Of any utility that does not fall: the largest of all lines over a unit between others, and of itself."""
@@ -81,7 +81,7 @@ def test_the_envelope_is_the_best_line(values):
         assert table.envelope[z] == pytest.approx(max([values[z], *lines]), rel=0, abs=1e-12 * values[-1])
 
 
-@profile(200)
+@profile(80)
 @given(st.one_of(whole_tables, any_tables), st.integers(0, 14))
 def test_the_best_slope_is_that_of_a_unit_ahead(values, count):
     """It is attained, and no unit ahead has a larger one; no gain is a slope of 0."""

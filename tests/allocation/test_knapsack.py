@@ -17,7 +17,7 @@ from dlsched.testing import cost_tables
 from .dual_value import dual_value
 
 again = Trail._again
-SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=30, derandomize=True, deadline=None, database=None)
 
 
 def by_enumeration(table, capacity):

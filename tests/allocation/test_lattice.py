@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dlsched.allocation.lattice import Changes, Lattice, lattice, least_excess, whole_changes
 
-SETTINGS = settings(max_examples=80, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 PAIRS = st.lists(st.tuples(st.integers(-6, 6), st.integers(-12, 12)), min_size=1, max_size=4)
 
 

@@ -10,7 +10,7 @@ from dlsched.allocation.cost_table import CostTable
 from dlsched.allocation.relevant_pairs import RelevantPairs
 from dlsched.testing import cost_tables
 
-SETTINGS = settings(max_examples=80, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 PRICES = st.sampled_from([0.0, 1e-300, 1e-9, 0.3, 1.0, 3.7, 250.0])
 
 

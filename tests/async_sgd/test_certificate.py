@@ -16,7 +16,7 @@ from dlsched.core.errors import UsageError
 from dlsched.queueing import exact_times
 from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, exact_throughput
 
-SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 
 
 def exact_times_of(instance):

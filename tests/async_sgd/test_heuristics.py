@@ -24,7 +24,7 @@ from dlsched.core.gap import meets
 from dlsched.queueing import levels
 from dlsched.testing.async_sgd import async_sgd_instances, brute_force_async, exact_throughput
 
-SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=25, derandomize=True, deadline=None, database=None)
 
 
 def job(name, **fields):

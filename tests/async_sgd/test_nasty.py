@@ -29,9 +29,9 @@ def made(nodes, *jobs):
 
 
 def test_a_sample():
-    """Forty instances by every method."""
-    seen = campaign(nasty, brute_force_async, range(40))
-    assert seen["milp optimal"] == seen["exact optimal"] == seen["knapsack optimal"] >= 30
+    """Fifteen instances by every method."""
+    seen = campaign(nasty, brute_force_async, range(15))
+    assert seen["milp optimal"] == seen["exact optimal"] == seen["knapsack optimal"] >= 11
 
 
 @pytest.mark.long

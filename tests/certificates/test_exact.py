@@ -10,7 +10,7 @@ from dlsched.certificates import exact_sum, rounded_down, rounded_up
 
 
 @given(st.lists(st.fractions(), max_size=30))
-@settings(derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 def test_exact_sum(numbers):
     """The pairwise sum is the sum."""
     assert exact_sum(numbers) == sum(numbers, Fraction(0))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dlsched.cluster.best_fit import best_fit
 from dlsched.cluster.job_graph import JobGraph
 
-SETTINGS = settings(max_examples=300, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=120, derandomize=True, deadline=None, database=None)
 INSIDE, SHARE = 64.0, 1.0
 
 

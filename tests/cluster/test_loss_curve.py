@@ -60,7 +60,7 @@ def test_epochs_left_inverts_the_loss(curve, done, more):
 
 
 @given(curves, st.lists(st.integers(0, 100), min_size=5, max_size=30, unique=True))
-@settings(max_examples=50, derandomize=True, deadline=None)
+@settings(max_examples=25, derandomize=True, deadline=None)
 def test_exact_losses_give_the_curve_back(curve, epochs):
     """Losses of a curve on 5 or more epochs, in any order, recover b0, b1 and b2."""
     fit = fit_loss_curve(epochs, losses_of(curve, epochs))

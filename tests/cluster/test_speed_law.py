@@ -43,7 +43,7 @@ def test_exact_and_floating_times_agree(law, gpus):
 
 
 @given(laws(), st.integers(1, 200))
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=120)
 def test_largest_useful_count_is_the_first_of_the_fastest(law, most):
     """Brute force over all counts in rational arithmetic finds the same first fastest count."""
     times = [law.exact_epoch_time_s(gpus) for gpus in range(1, most + 1)]
@@ -60,7 +60,7 @@ def test_no_count_beyond_the_root_is_faster(law):
 
 
 @given(st.fractions(-5, 500, max_denominator=20), st.fractions(0, 5, max_denominator=20), st.integers(1, 60))
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=120)
 def test_smallest_minimiser_is_exact_on_ties(hyperbolic, linear, most):
     """On small fractions, where two counts often tie, the smaller one is returned."""
     values = [hyperbolic / w + linear * w for w in range(1, most + 1)]

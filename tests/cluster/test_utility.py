@@ -94,7 +94,7 @@ def raised(base, power):
     return Decimal(0) if base == 0 else (power * base.ln()).exp()
 
 
-@profile(250)
+@profile(100)
 @given(st.one_of(alpha_fair(), losses(), tables()), positions)
 @example(AlphaFair(alpha=1 + 1e-12, scale=1.0, shift=1e-6), [1e9])
 @example(AlphaFair(alpha=8.0, scale=1.0, shift=1e-6), [1e-9, 1e9])
@@ -110,7 +110,7 @@ def test_floats_are_as_near_as_they_say(utility, xs):
         assert off <= allowed + RELATIVE * Fraction(value), float(off / Fraction(value or 1))
 
 
-@profile(250)
+@profile(100)
 @given(st.one_of(alpha_fair(), losses(), tables()), positions)
 def test_none_falls_and_nothing_is_worth_nothing(utility, xs):
     """Up to what floats are off by; a table begins with what it says."""
@@ -133,7 +133,7 @@ def test_values_by_hand():
     assert Table(progress=[0.0], worth=[2.5]).values(np.array([0.0, 8.0])).tolist() == [2.5, 2.5]
 
 
-@profile(200)
+@profile(80)
 @given(tables())
 def test_tables_are_concave_where_no_slope_rises(table):
     """Exactly: of three points after each other the middle one is on the line between the others, or above."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from conftest import tree_of
 
 import dlsched
 from dlsched.core.status import Sense
@@ -35,7 +36,7 @@ def test_ratio_and_gap_are_computed_in_one_place() -> None:
     """No other module imports the formulas, so that no command has a rule of its own."""
     for path in sorted(PACKAGE.rglob("*.py")):
         home = path.relative_to(PACKAGE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and node.module in ("dlsched", "dlsched.core.gap"):
                 taken = {alias.name for alias in node.names} & {"gap", "ratio"}
                 assert taken <= ALLOWED.get(home, set()), f"{home} imports {taken} of {node.module}"

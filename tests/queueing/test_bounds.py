@@ -8,7 +8,7 @@ from dlsched.async_sgd import Bounds, Network, asymptotic, balanced_job, mean_va
 from dlsched.core.errors import UsageError
 from dlsched.testing.async_sgd import networks
 
-SETTINGS = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
 CHECKED = Network(0.25, [(0.08, 2), (0.01, 1)])
 
 

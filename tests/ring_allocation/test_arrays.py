@@ -9,7 +9,7 @@ from dlsched.ring_allocation import Allocation, Instance
 from dlsched.ring_allocation.checker import job_cost, seconds_left
 from dlsched.testing import ring_allocation_instances
 
-SETTINGS = settings(max_examples=60, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=30, derandomize=True, deadline=None, database=None)
 LAW = {"theta": [1.0, 0.5, 0.0, 2.0], "samples": 12.0, "model_bytes": 0.0}
 MIXED = Instance(
     name="x",

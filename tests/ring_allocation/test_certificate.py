@@ -14,7 +14,7 @@ from dlsched.ring_allocation import Instance, example, lagrange, relaxation
 from dlsched.ring_allocation.certificate import verify
 from dlsched.testing import ring_allocation_instances
 
-SETTINGS = settings(max_examples=50, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=25, derandomize=True, deadline=None, database=None)
 
 
 def exact_costs(instance):

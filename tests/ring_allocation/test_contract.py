@@ -50,7 +50,7 @@ def test_strategies_draw_the_awkward_cases():
     assert len(seen) == 14, sorted(seen)
 
 
-@profile(100)
+@profile(30)
 @given(ring_allocation_instances(feasible=True), st.data())
 def test_a_perturbed_allocation_breaks_the_expected_rule(instance, data):
     """One job dropped, one invented, one count not allowed, one GPU too many: the checker names the rule and the place."""
@@ -74,7 +74,7 @@ def test_a_perturbed_allocation_breaks_the_expected_rule(instance, data):
         ]
 
 
-@profile(60)
+@profile(25)
 @given(ring_allocation_instances(), st.integers(1, 10))
 def test_more_gpus_never_hurt(instance, more):
     """With more GPUs and the same jobs the proven optimum does not rise, and a feasible instance stays so."""

@@ -15,7 +15,7 @@ from dlsched.ring_allocation.checker import job_cost
 from dlsched.ring_allocation.costs import cost_table
 from dlsched.testing import brute_force, ring_allocation_instances
 
-SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 
 
 def law(theta, **job):

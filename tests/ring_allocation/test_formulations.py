@@ -14,7 +14,7 @@ from dlsched.solvers.milp import solve_milp
 from dlsched.solvers.minlp import solve_minlp
 from dlsched.testing import brute_force, ring_allocation_instances
 
-SETTINGS = settings(max_examples=25, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=15, derandomize=True, deadline=None, database=None)
 
 
 def table(name, times, **fields):

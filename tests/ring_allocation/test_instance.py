@@ -182,7 +182,7 @@ def test_everything_that_matters_changes_the_hash(change):
     assert Instance(**plain).sha256 != Instance(**(plain | change)).sha256
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, database=None)
+@settings(max_examples=20, derandomize=True, deadline=None, database=None)
 @given(ring_allocation_instances())
 def test_data_and_back(instance):
     """Written and read again it is the same: data, hash, and the hash by the standard library; pickling too."""

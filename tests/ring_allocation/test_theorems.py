@@ -10,7 +10,7 @@ from dlsched.ring_allocation.bounds import largest_hull_step
 from dlsched.ring_allocation.guarantees import DOUBLING, HULL, MARGINAL, convex, doubling_loss, falling_doublings
 from dlsched.testing import brute_force, convex_instances, doubling_instances, ring_allocation_instances
 
-SETTINGS = settings(max_examples=40, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
 HEURISTICS = ("doubling", "marginal", "fixed", "equal", "hull")
 
 

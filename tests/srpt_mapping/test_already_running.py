@@ -200,7 +200,7 @@ def test_queues_of_ones_own_know_it():
     assert later.jobs["a"].placement == ((0, "s0", 2),)
 
 
-@profile(100)
+@profile(35)
 @given(srpt_mapping_instances(feasible=True, begun=True))
 def test_policies_and_bounds_hold(instance):
     """Every policy is feasible and no better than brute force; no bound is above it."""
@@ -217,7 +217,7 @@ def test_policies_and_bounds_hold(instance):
         assert verify(instance, result.certificate) <= best_s * (1 + 1e-9)
 
 
-@profile(80)
+@profile(30)
 @given(srpt_mapping_instances(feasible=True, begun=True))
 def test_our_own_search_is_brute_force(instance):
     """``exact``, which also takes what annealing finds, is optimal."""
@@ -227,7 +227,7 @@ def test_our_own_search_is_brute_force(instance):
 
 
 @pytest.mark.parametrize("method", ["annealing", "plan"])
-@profile(25)
+@profile(10)
 @given(srpt_mapping_instances(feasible=True, begun=True))
 def test_searches_in_hindsight_are_feasible(method, instance):
     """No better than brute force; the result is one that the checker has passed."""
@@ -235,7 +235,7 @@ def test_searches_in_hindsight_are_feasible(method, instance):
 
 
 @pytest.mark.parametrize("solver", able("milp"))
-@profile(12)
+@profile(8)
 @given(srpt_mapping_instances(feasible=True, begun=True))
 def test_the_linear_program_is_brute_force(solver, instance):
     """Each solver proves it."""
@@ -244,7 +244,7 @@ def test_the_linear_program_is_brute_force(solver, instance):
     assert result.objective == pytest.approx(brute_force_srpt(instance)[0], rel=1e-6)
 
 
-@profile(20)
+@profile(10)
 @given(srpt_mapping_instances(feasible=True, begun=True))
 def test_intervals_are_brute_force(instance):
     """CP-SAT proves it on its own model."""

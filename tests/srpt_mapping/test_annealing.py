@@ -36,7 +36,7 @@ def test_one_machine_is_sorted():
     assert objective(instance, best) == sum(np.cumsum(sorted(lengths)))
 
 
-@settings(max_examples=30, derandomize=True, deadline=None, database=None)
+@settings(max_examples=15, derandomize=True, deadline=None, database=None)
 @given(srpt_mapping_instances(feasible=True))
 def test_never_worse_than_its_start(instance):
     """Every schedule that it reports is feasible and better than those before; the last one is returned."""

@@ -20,7 +20,7 @@ AT_ONCE = [name for name in POLICIES if name not in ("a-srpt", "work-patient")]
 """Policies under which no job steps aside, of which a record would not tell since when it has."""
 
 
-@settings(max_examples=40, derandomize=True, deadline=None, database=None)
+@settings(max_examples=20, derandomize=True, deadline=None, database=None)
 @given(srpt_mapping_instances(max_jobs=6, feasible=True), st.sampled_from(AT_ONCE), st.data())
 def test_a_policy_goes_on_as_it_would_have(instance: Instance, name: str, data: st.DataObject) -> None:
     """Stopped between two events and asked again, it ends with the same schedule, to the bit."""

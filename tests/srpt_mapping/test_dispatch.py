@@ -19,7 +19,7 @@ from dlsched.srpt_mapping.placing.servers import Servers
 from dlsched.srpt_mapping.solution import Share
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
 
-SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=12, derandomize=True, deadline=None, database=None)
 CLOSE = 1e-9
 
 

@@ -15,7 +15,7 @@ from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.methods import METHODS
 from dlsched.testing.srpt_mapping import brute_force_srpt, srpt_mapping_instances
 
-SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
+SETTINGS = settings(max_examples=12, derandomize=True, deadline=None, database=None)
 ROUNDING = 1 + 1e-9
 
 
@@ -185,7 +185,7 @@ def test_the_theorem_with_true_predictions(instance):
         assert objective(instance, schedule) <= most * optimum * ROUNDING
 
 
-@settings(SETTINGS, max_examples=25)
+@settings(SETTINGS, max_examples=12)
 @given(
     srpt_mapping_instances(max_jobs=12, max_servers=3, feasible=True),
     st.sampled_from([0.0, 0.1, 1.0]),
@@ -204,15 +204,15 @@ def test_the_theorem_against_the_bound(instance, late):
             assert objective(each, schedule) <= worst(each) * least * ROUNDING
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_theorem_on_larger_clusters(seed):
-    """Two hundred jobs of up to half of some forty GPUs, predictions off by up to a factor: the eta form; true: 1 + 3 rho."""
+    """120 jobs of up to half of some forty GPUs, predictions off by up to a factor: the eta form; true: 1 + 3 rho."""
     rng = random.Random(seed)
     sizes = [rng.randint(2, 8) for _ in range(8)]
     half = sum(sizes) // 2
     wrong = rng.choice([1.0, 1.5, 4.0])
     jobs = []
-    for _ in range(200):
+    for _ in range(120):
         iterations = rng.choice([rng.uniform(1, 5), rng.uniform(1, 200)])
         gpus = rng.choice([1, 1, 2, 4, rng.randint(1, half)])
         predicted = iterations * wrong ** rng.uniform(-1, 1)
