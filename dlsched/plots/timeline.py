@@ -212,7 +212,7 @@ def _mark_arrivals(
     levels: Mapping[str, int],
     word: str,
 ) -> None:
-    """Draw a triangle for every coloured job, a tick for others; for few jobs also lines through all panels."""
+    """Draw a triangle for coloured jobs, a tick for others; for few jobs also lines through all panels."""
     axes.axis("off")
     top = max(levels.values(), default=0) + 1.0
     axes.set_ylim(0, top)

@@ -272,7 +272,7 @@ def _kind(certificate: Certificate) -> str:
 
 
 def _said(exact: Fraction) -> str:
-    """Write a rational as a float, or as a fraction if it has no float."""
+    """Write a rational as a float, or in words if it has no float."""
     try:
         return f"only {float(exact)!r}"
     except OverflowError:
