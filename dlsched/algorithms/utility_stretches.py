@@ -1,4 +1,4 @@
-"""Cuts of an S-shaped utility into stretches, each close below its concave envelope, and lines above them."""
+"""Cuts of an S-shaped utility into stretches close below their concave envelopes, and lines above them."""
 
 import numpy as np
 

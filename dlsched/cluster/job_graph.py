@@ -73,7 +73,7 @@ class JobGraph:
         return max(self.stage_s(stage, splits, shares, inside) for stage in range(len(splits)))
 
     def stage_s(self, stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
-        """Seconds of a placement's stage; ``splits``: replicas by stage and server, at least to the next stage."""
+        """Seconds of a placement's stage; ``splits``: replicas by stage and server, to the next stage or on."""
         here = splits[stage]
         used = [index for index, count in enumerate(here) if count]
         band = inside if len(used) == 1 else min(shares[index] for index in used)
